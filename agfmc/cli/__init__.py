@@ -1,0 +1,1 @@
+"""Commands: parsers and glue; the only floor that reads argv or prints."""

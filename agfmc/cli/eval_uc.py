@@ -1,0 +1,103 @@
+"""eval_uc: score classes and probabilities against the truth."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..errors import UsageError
+from .options import Parser, whole_number
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "eval_uc"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Score classification results: accuracy, uncertainty coefficient, contingency table, "
+        "Brier scores and calibration.",
+        usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--json] truth result "
+              "[probabilities]")
+    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
+    parser.add_argument("result", help="base name of result.cls and result.con, as classify_m "
+                                       "writes them")
+    parser.add_argument("probabilities", nargs="?",
+                        help="what classify_m printed: k probabilities and a class in each line, "
+                             "with or without a first line `labels ...` (- is standard input)")
+    group = parser.add_argument_group("output")
+    group.add_argument("-b", "--brief", action="store_true",
+                       help="one line for scripts: accuracy and uncertainty coefficient")
+    group.add_argument("-H", "--no-header", action="store_true",
+                       help="with -b or -B: leave the line of headings out")
+    group.add_argument("-B", "--brier", action="store_true",
+                       help="the Brier score over all classes alone; with -b that of the "
+                            "winning classes")
+    group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
+                       help="bins of the calibration table (default 10)")
+    group.add_argument("--json", action="store_true", help="all scores as one JSON object")
+    group = parser.add_argument_group("classes")
+    group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
+                       help="number of classes, which confidence ratings depend on; it is never "
+                            "guessed from the labels")
+    group.add_argument("--labels", type=_labels, metavar="L,L,...",
+                       help="labels of the columns of probabilities, ascending")
+    return parser.finish()
+
+
+def _labels(text):
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers with commas, found '{text}'") from None
+
+
+def execute(args):
+    """Read, score, print."""
+    from ..flow.evaluate import evaluate, load_results
+
+    if args.truth == "-" and args.probabilities == "-":
+        raise UsageError("truth and probabilities cannot both be standard input")
+    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels)
+    scores = evaluate(results, args.bins)
+    if args.json:
+        import json
+        text = json.dumps(_finite(scores), indent=1) + "\n"
+    elif args.brier:
+        text = _brier(args, scores)
+    elif args.brief:
+        text = "" if args.no_header else "accuracy uncertainty coefficient\n"
+        text += "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
+    else:
+        from ..flow.report import format_scores
+        text = format_scores(scores)
+    sys.stdout.write(text)
+
+
+def _brier(args, scores):
+    key, what = ("brier_winning", "winning class") if args.brief else ("brier_all", "all classes")
+    if scores[key] is None:
+        raise UsageError("the Brier score over all classes needs the probabilities: give the file "
+                         "that classify_m printed" if key == "brier_all" else
+                         "the Brier score of the winning classes needs result.con and the number "
+                         "of classes: give -k, or the probabilities")
+    head = "" if args.no_header else f"Brier score, {what}\n"
+    return head + "%8.6f\n" % scores[key]
+
+
+def _finite(value):
+    """`value` with None for NaN, which JSON has no word for."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

@@ -1,0 +1,49 @@
+"""mbm_info: say what is in a model file."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from .options import Parser
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "mbm_info"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Print what a model file holds: classes, configuration, support vectors, kernels, "
+        "normalisation, and the settings that made it.",
+        usage="%(prog)s [--control | --json] model")
+    parser.add_argument("model", help="model file (.mbm), or a control file whose models are read")
+    group = parser.add_argument_group("output")
+    group.add_argument("--control", action="store_true", help="print the control file alone")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser.finish()
+
+
+def execute(args):
+    """Load the model and print its description."""
+    from ..errors import UsageError
+    from ..flow.configuration import load
+    from ..flow.describe import describe, format_description
+
+    if args.control and args.json:
+        raise UsageError("--control and --json exclude each other")
+    configuration = load(args.model)
+    if args.control:
+        sys.stdout.write(configuration.model.control)
+    elif args.json:
+        sys.stdout.write(json.dumps(describe(configuration), indent=1, sort_keys=True) + "\n")
+    else:
+        sys.stdout.write(format_description(describe(configuration)))
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

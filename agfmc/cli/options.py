@@ -1,0 +1,149 @@
+"""Parsers that take libAGF's habits, and the groups of options that commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+from .._version import __version__
+from ..errors import UsageError
+
+__all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
+           "input_kind", "reading", "whole_number"]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser for commands whose options may be digits and signs.
+
+    `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
+    an option that takes a value takes the next word, whatever it looks like.
+    Operands and options may be mixed.
+    """
+
+    def __init__(self, prog, description, usage=None):
+        super().__init__(prog=prog, description=description, usage=usage, allow_abbrev=False,
+                         add_help=False, formatter_class=_Formatter)
+
+    def finish(self):
+        """Add the options of every command; -> the parser, complete."""
+        group = self.add_argument_group("general options")
+        group.add_argument("--quiet", action="store_true", help="errors only: no warnings, "
+                           "no progress, no reports")
+        group.add_argument("--debug", action="store_true",
+                           help="show where in the program an error arose")
+        group.add_argument("--version", action="version",
+                           version=f"%(prog)s (agfmc) {__version__}",
+                           help="print the version and stop")
+        group.add_argument("--help", action="help", help="print this text and stop")
+        return self
+
+    def parse_args(self, args=None, namespace=None):
+        if args is None:
+            import sys
+            args = sys.argv[1:]
+        return self.parse_intermixed_args(self._joined(args), namespace)
+
+    def _joined(self, args):
+        """`args` with each option and its value as one word, `--long=value`."""
+        takes = {}
+        for action in self._actions:
+            longs = [name for name in action.option_strings if name.startswith("--")]
+            if longs and action.nargs is None:
+                takes.update((name, longs[0]) for name in action.option_strings)
+        flags = {name for action in self._actions for name in action.option_strings}
+        result = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                return [*result, word, *words]
+            if word in takes:
+                value = next(words, None)
+                if value is None:
+                    self.error(f"option {word}: expected a value after it")
+                result.append(f"{takes[word]}={value}")
+            elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
+                result.append(f"{takes[word[:2]]}={word[2:]}")
+            else:
+                result.append(word)
+        return result
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} (try {self.prog} --help)\n")
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Help in which a line break of the text is a line break on the screen."""
+
+    def _split_lines(self, text, width):
+        return [line for part in text.split("\n")
+                for line in super(_Formatter, self)._split_lines(part, width)]
+
+
+def whole_number(low, high=2**62):
+    """A type for options: a whole number from `low` to `high`."""
+
+    def convert(text):
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number, found '{text}'") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(
+                f"{value} is out of range: expected "
+                + (f"{low} or more" if high == 2**62 else f"{low} to {high}"))
+        return value
+
+    return convert
+
+
+def add_input_kind(parser, what="train"):
+    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files."""
+    group = parser.add_argument_group("input")
+    group.add_argument("-M", "--svm", action="store_true",
+                       help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
+                            "standard input")
+    group.add_argument("-E", "--missing", type=float, metavar="VALUE", default=0.0,
+                       help="with -M: the value of features that a line leaves out (default 0)")
+    group.add_argument("-A", "--lvq", action="store_true",
+                       help=f"{what} is LVQ text: a line with the number of features, then "
+                            "a line of features and label for each sample")
+    group.add_argument("-H", "--no-header", action="store_true",
+                       help="with -A: there is no first line with the number of features")
+    return group
+
+
+def input_kind(args):
+    """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once."""
+    if args.svm and args.lvq:
+        raise UsageError("-M and -A exclude each other")
+    return "svm" if args.svm else "lvq" if args.lvq else "binary"
+
+
+def add_normalisation(parser):
+    """-n, -a and -S: normalise the features."""
+    group = parser.add_argument_group("normalisation")
+    group.add_argument("-n", "--normalise", action="store_true",
+                       help="subtract the mean of each feature and divide by its standard "
+                            "deviation; constant features are left out")
+    group.add_argument("-a", "--norm-file", metavar="FILE",
+                       help="file of the normalisation (.std): read, or, with -n or -S, written")
+    group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
+                       help="keep the first N singular vectors of the features")
+    return group
+
+
+def reading(args):
+    """What the options of both groups say to `flow.prepare.load_training`."""
+    return {"missing": args.missing, "header": not args.no_header, "scale": args.normalise,
+            "nsv": args.svd, "norm_file": args.norm_file}
+
+
+def add_seed(group):
+    group.add_argument("--seed", type=whole_number(0), default=1, metavar="N",
+                       help="seed of all random choices (default 1)")
+
+
+def add_workers(group):
+    group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=1, metavar="N",
+                       help="threads; 0 means all cores of this process (default 1). "
+                            "Results do not depend on it")

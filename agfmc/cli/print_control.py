@@ -1,0 +1,126 @@
+"""print_control: write the control file of a scheme."""
+
+from __future__ import annotations
+
+import sys
+
+from ..coding.schemes import DEFAULT, SCHEMES, find_scheme
+from ..errors import UsageError
+from .options import Parser, add_input_kind, add_normalisation, add_seed, input_kind, reading, whole_number
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "print_control"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Write to standard output a training control file: the partitions of the classes "
+        "that a multi-class classifier is built from.",
+        usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [-n] [-S N] [-a FILE] [-M | -A] [--seed N] "
+              "[--names FILE] {n | data | control} [nrow]")
+    parser.add_argument(
+        "source", metavar="{n | data | control}",
+        help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
+             "used (base name of .vec and .cls files, or a text file with -M or -A); or, for "
+             "-Q 9, a control file (- is standard input)")
+    parser.add_argument("nrow", nargs="?", type=whole_number(1),
+                        help="rows of a random code (default 4 ceil(n/4)); for -Q 10 the "
+                             "number of entries that are not 0 in a row of the full matrix")
+    group = parser.add_argument_group("scheme")
+    group.add_argument("-Q", "--type", default=str(DEFAULT.number), metavar="TYPE",
+                       help="the scheme, by number or name:\n" + "\n".join(
+                           f"{s.number} {s.name}: {s.summary}" for s in SCHEMES))
+    group.add_argument("-G", "--strict", action="store_true",
+                       help="random codes without 0: every classifier tells all classes apart")
+    group.add_argument("-Y", "--reduced", action="store_true",
+                       help="orthogonal codes with one row fewer: the Hadamard matrix is "
+                            "normalised and its constant row left out")
+    group.add_argument("-P", "--print-matrix", action="store_true",
+                       help="the coding matrix too, on standard error, columns in ascending "
+                            "order of the labels")
+    add_seed(group)
+    group.add_argument("--options", default="", metavar="TEXT",
+                       help='training options to write into the quotes (default none: "")')
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, carried along as comments")
+    add_input_kind(parser, "data")
+    add_normalisation(parser)
+    return parser.finish()
+
+
+def execute(args):
+    """Design the control tree and print it."""
+    from ..control.build import rename, to_code
+    from ..control.write import format_tree
+
+    scheme = find_scheme(args.type)
+    if args.nrow is not None and scheme.name not in ("random", "orthogonal-special"):
+        raise UsageError(f"nrow is for -Q 7 (random) and -Q 10 (orthogonal-special), "
+                         f"not for {scheme.name}")
+    if scheme.name == "convert":
+        tree = to_code(_read_control(args.source))
+    elif scheme.name == "empirical":
+        tree = _from_data(args)
+    else:
+        from ..flow.design import design
+        labels, names = _labels(args)
+        tree = design(scheme.name, labels, rows=args.nrow, strict=args.strict,
+                      reduced=args.reduced, seed=args.seed, names=names)
+    if args.options and scheme.name != "convert":
+        tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
+    if args.print_matrix:
+        from ..coding.matrix import format_matrix
+        from ..flow.design import matrix_of
+        rows, labels = matrix_of(tree)
+        sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    sys.stdout.write(format_tree(tree))
+
+
+def _labels(args):
+    """The class labels and names that the operand stands for."""
+    names = _names(args)
+    if args.source.isascii() and args.source.isdigit():
+        k = int(args.source) if len(args.source) < 8 else 10**7
+        if k > 100_000:
+            raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
+        return range(k), names
+    from ..flow.prepare import read_labels
+    labels, own = read_labels(args.source, input_kind(args), missing=args.missing,
+                              header=not args.no_header)
+    return labels, names or own
+
+
+def _from_data(args):
+    from ..flow.design import tree_from_data
+    from ..flow.prepare import load_training
+
+    if args.source.isascii() and args.source.isdigit():
+        raise UsageError("-Q 3 designs the tree from data: expected training data, "
+                         f"found the number {args.source}")
+    data, normalisation = load_training(args.source, input_kind(args), **reading(args))
+    if args.norm_file is not None and (args.normalise or args.svd is not None):
+        from ..formats.vectors import write_std
+        write_std(args.norm_file, normalisation)
+    names = _names(args) or dict(enumerate(data.names or ()))
+    return tree_from_data(data.x, data.y, names=names)
+
+
+def _names(args):
+    if args.names is None:
+        return {}
+    from ..formats.names import read_names
+    return dict(enumerate(read_names(args.names)))
+
+
+def _read_control(path):
+    from ..formats.controlfile import read_control
+    return read_control(path)
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

@@ -1,0 +1,1 @@
+"""Coding matrices: standard, orthogonal, random and designed from data."""

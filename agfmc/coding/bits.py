@@ -1,0 +1,66 @@
+"""Signed rows as bit masks: a whole row of +1, -1 and 0 in two Python integers.
+
+A signed row is (support, negative): bit j of `support` is set where entry j
+is not 0, bit j of `negative` where it is -1.  Integers of any length make
+products and comparisons of rows of a thousand entries cheap without numpy.
+"""
+
+from __future__ import annotations
+
+__all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "signed", "spread"]
+
+
+def mask(indices):
+    """Integer with the given bits set."""
+    total = 0
+    for index in indices:
+        total |= 1 << index
+    return total
+
+
+def positions(bits):
+    """Tuple of the bits that are set, ascending."""
+    return tuple(j for j, bit in enumerate(bin(bits)[:1:-1]) if bit == "1")
+
+
+def row(support, negative):
+    """The pair (left, right) of class positions of a signed row."""
+    return positions(negative), positions(support ^ negative)
+
+
+def signed(left, right):
+    """The signed row of a pair (left, right) of class positions."""
+    negative = mask(left)
+    return negative | mask(right), negative
+
+
+def spread(bits, step):
+    """Bit j moved to bit j * step."""
+    return int(("0" * (step - 1)).join(bin(bits)[2:]), 2)
+
+
+def repeated(size, step):
+    """`size` ones, `step` bits apart: multiplying by it repeats a mask of `step` bits."""
+    return spread((1 << size) - 1, step)
+
+
+def rotated(bits, size, shift):
+    """Bit j moved to bit (j + shift) mod size."""
+    return (bits << shift | bits >> (size - shift)) & ((1 << size) - 1)
+
+
+def joins_all(supports, everything):
+    """Whether the supports, as edges of many ends, connect all bits of `everything`."""
+    reached = 1
+    waiting = list(supports)
+    while reached != everything:
+        apart = []
+        for support in waiting:
+            if support & reached:
+                reached |= support
+            else:
+                apart.append(support)
+        if len(apart) == len(waiting):
+            return False
+        waiting = apart
+    return True

@@ -1,0 +1,127 @@
+"""Coding matrices as arrays and as text, and how good a code is."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from .bits import joins_all, signed
+
+__all__ = [
+    "code_rank",
+    "format_matrix",
+    "is_connected",
+    "matrix_to_rows",
+    "rows_to_matrix",
+    "smallest_distances",
+]
+
+PRIME = 2 ** 61 - 1
+LARGEST_EXACT = 64
+
+
+def rows_to_matrix(rows, k):
+    """Matrix (m, k) of int8 with -1 for the left, +1 for the right, 0 elsewhere."""
+    import numpy as np
+
+    matrix = np.zeros((len(rows), k), dtype=np.int8)
+    for i, (left, right) in enumerate(rows):
+        matrix[i, list(left)] = -1
+        matrix[i, list(right)] = 1
+    return matrix
+
+
+def matrix_to_rows(matrix):
+    """Rows (left, right) of a matrix (m, k) of -1, 0 and +1."""
+    return [
+        (
+            tuple(j for j, a in enumerate(entries) if a < 0),
+            tuple(j for j, a in enumerate(entries) if a > 0),
+        )
+        for entries in matrix
+    ]
+
+
+def format_matrix(rows, k):
+    """One line of text per row, entries `%2d` with a blank between."""
+    return [" ".join(f"{a:2d}" for a in entries) for entries in _entries(rows, k)]
+
+
+def _entries(rows, k):
+    table = []
+    for left, right in rows:
+        entries = [0] * k
+        for j in left:
+            entries[j] = -1
+        for j in right:
+            entries[j] = 1
+        table.append(entries)
+    return table
+
+
+def code_rank(rows, k):
+    """Rank of [A; 1^T]: k where the code determines all probabilities.
+
+    Up to 64 classes by elimination modulo the prime 2^61 - 1 (never above the
+    rank over the integers; below it only if 2^61 - 1 divides every minor of
+    that size), above by singular values in numpy.
+    """
+    table = [*_entries(rows, k), [1] * k]
+    if k > LARGEST_EXACT:
+        import numpy as np
+
+        return int(np.linalg.matrix_rank(np.array(table, dtype=np.float64)))
+    rank = 0
+    while table and table[0]:
+        pivot = next((entries for entries in table if entries[0]), None)
+        if pivot is None:
+            table = [entries[1:] for entries in table]
+            continue
+        table.remove(pivot)
+        scale = pow(pivot[0], -1, PRIME)
+        pivot = [a * scale % PRIME for a in pivot]
+        table = [
+            [(a - entries[0] * b) % PRIME for a, b in zip(entries[1:], pivot[1:], strict=True)]
+            if entries[0] else entries[1:]
+            for entries in table
+        ]
+        rank += 1
+    return rank
+
+
+def is_connected(rows, k):
+    """Whether every class is joined to every other through rows that hold both.
+
+    Where it is not, the rows say nothing on how probability is shared between
+    the parts.
+    """
+    supports = [signed(left, right)[0] for left, right in rows]
+    return joins_all(supports, (1 << k) - 1)
+
+
+def smallest_distances(rows, k):
+    """(row distance, column distance): the smallest of each between any two.
+
+    The distance of u and v is sum |u - v| / 2, for strict codes the number of
+    differing entries.  A row and its complement are the same classifier, so
+    between rows u and v it is the smaller of the distances to v and to -v.
+    With fewer than two rows the row distance is None.
+    """
+    masks = [signed(left, right) for left, right in rows]
+    columns = [[0, 0] for _ in range(k)]
+    for i, (left, right) in enumerate(rows):
+        for j in left:
+            columns[j][0] |= 1 << i
+            columns[j][1] |= 1 << i
+        for j in right:
+            columns[j][0] |= 1 << i
+    between_rows = min((min(_distances(u, v)) for u, v in combinations(masks, 2)), default=None)
+    between_columns = min((_distances(u, v)[0] for u, v in combinations(columns, 2)), default=None)
+    return between_rows, between_columns
+
+
+def _distances(u, v):
+    """Distance of u to v and to -v."""
+    both = u[0] & v[0]
+    alone = (u[0] ^ v[0]).bit_count() / 2
+    opposite = (both & (u[1] ^ v[1])).bit_count()
+    return alone + opposite, alone + both.bit_count() - opposite

@@ -1,0 +1,106 @@
+"""Random codes, drawn without replacement from all rows there are."""
+
+from __future__ import annotations
+
+import random
+
+from ..errors import UsageError
+from .bits import joins_all, mask, row
+from .matrix import code_rank
+
+__all__ = ["available_rows", "random_code"]
+
+MOST_DRAWS = 1000
+
+
+def available_rows(k, strict=False):
+    """How many rows with both signs exist for k classes, complements counted once.
+
+    2^(k-1) - 1 strict ones, (3^k - 2^(k+1) + 1)/2 with zeros allowed.
+    """
+    return 2 ** (k - 1) - 1 if strict else (3 ** k - 2 ** (k + 1) + 1) // 2
+
+
+def random_code(k, rows=None, strict=False, seed=1):
+    """Random rows for k classes: no duplicates, no complements, both signs in each.
+
+    `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  The
+    code is drawn uniformly from all codes of that size with rank([A; 1^T]) = k
+    in which every class is joined to every other; it follows from `seed` alone.
+
+    Raises UsageError for k < 2, for more rows than exist, and for fewer than
+    k-1, which cannot determine k probabilities.
+    """
+    if k < 2:
+        raise UsageError(f"a code needs at least two classes, not {k}")
+    available = available_rows(k, strict)
+    kind = "strict rows (without zeros)" if strict else "rows"
+    if rows is None:
+        rows = min(4 * -(-k // 4), available)
+    if rows > available:
+        number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
+        raise UsageError(f"{rows} different {kind} were asked for, but for {k} classes "
+                         f"only {number} exist")
+    if rows < k - 1:
+        raise UsageError(f"a code for {k} classes needs at least {k - 1} rows, not {rows}")
+    generator = random.Random(seed)
+    unranked = _strict_row if strict else _any_row
+    everything = (1 << k) - 1
+    for _ in range(MOST_DRAWS):
+        signed_rows = [unranked(k, rank) for rank in _sample(generator, available, rows)]
+        code = [
+            row(support, negative ^ support if generator.getrandbits(1) else negative)
+            for support, negative in signed_rows
+        ]
+        supports = [support for support, _ in signed_rows]
+        if joins_all(supports, everything) and code_rank(code, k) == k:
+            return code
+    raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
+                     "were all deficient: ask for more rows")
+
+
+def _sample(generator, size, number):
+    """`number` different integers below `size`, which may be far beyond memory.
+
+    A shuffle that stops early and remembers only the places it has touched.
+    """
+    moved = {}
+    drawn = []
+    for i in range(number):
+        j = generator.randrange(i, size)
+        drawn.append(moved.get(j, j))
+        moved[j] = moved.get(i, i)
+    return drawn
+
+
+def _strict_row(k, rank):
+    """Strict signed row number `rank`; class 0 is on the left."""
+    everything = (1 << k) - 1
+    return everything, everything ^ (rank + 1) << 1
+
+
+def _any_row(k, rank):
+    """Signed row number `rank` of those whose first class that is not 0 is on the left.
+
+    After that class come n = k-1, k-2, ... entries with at least one +1 among
+    them: 3^n - 2^n choices, counted off entry by entry.
+    """
+    n = k - 1
+    while rank >= 3 ** n - 2 ** n:
+        rank -= 3 ** n - 2 ** n
+        n -= 1
+    left, right = [k - 1 - n], []
+    while not right:
+        n -= 1
+        without = 3 ** n - 2 ** n  # choices left when this entry is not +1
+        if rank >= 2 * without:
+            rank -= 2 * without
+            right.append(k - 1 - n)
+        elif rank >= without:
+            rank -= without
+            left.append(k - 1 - n)
+    for place in range(k - n, k):  # nothing more is required of the rest
+        rank, digit = divmod(rank, 3)
+        if digit:
+            (left if digit == 1 else right).append(place)
+    return mask(left + right), mask(left)

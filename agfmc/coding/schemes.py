@@ -1,0 +1,56 @@
+"""The table of schemes: what print_control can write, by number and by name.
+
+The parser, the help, the manual page and the tests read this table; nothing
+heavy is imported here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UsageError
+
+__all__ = ["DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way to lay out binary classifiers: libAGF's number, names, one line of help."""
+
+    number: int
+    name: str
+    aliases: tuple
+    summary: str
+
+
+SCHEMES = (
+    Scheme(0, "one-vs-rest", ("1vr", "one-vs-the-rest"), "each class against all others"),
+    Scheme(1, "one-vs-one", ("1v1",), "each class against each other (default)"),
+    Scheme(2, "tree", ("hierarchical", "hier", "balanced"),
+           "balanced decision tree over the classes in ascending order"),
+    Scheme(3, "empirical", ("emp", "dendrogram", "tree-from-data"),
+           "decision tree from data: single linkage on Hausdorff distances"),
+    Scheme(4, "orthogonal", ("ortho",), "orthogonal code from a Hadamard matrix"),
+    Scheme(5, "adjacent", ("adj",), "classes up to i against those above, for ordered classes"),
+    Scheme(6, "tree-code", ("hier-code",), "the balanced tree as a coding matrix"),
+    Scheme(7, "random", ("rand",), "random code, seeded; nrow rows, strict with -G"),
+    Scheme(8, "exhaustive", ("exh",), "all 2^(n-1) - 1 partitions of the classes"),
+    Scheme(9, "convert", ("to-code",),
+           "a control file, trained or not, as one coding matrix over the same classifiers"),
+    Scheme(10, "orthogonal-special", ("special", "weighing"),
+           "orthogonal code with entries 0; nrow is the number of entries that are not"),
+    Scheme(16, "random-as-orthogonal", ("random-ortho",),
+           "strict random code with as many rows as the orthogonal one"),
+)
+
+DEFAULT = SCHEMES[1]
+
+
+def find_scheme(text):
+    """The `Scheme` with this number or name; `UsageError` lists what there is."""
+    word = text.strip().lower().replace("_", "-")
+    for scheme in SCHEMES:
+        if word in (str(scheme.number), scheme.name, *scheme.aliases):
+            return scheme
+    raise UsageError(f"there is no scheme '{text}': expected one of "
+                     + ", ".join(f"{s.number} {s.name}" for s in SCHEMES))

@@ -1,0 +1,72 @@
+"""Coding matrices with a pattern: one-vs-rest, one-vs-one, adjacent, exhaustive.
+
+A row is a pair (left, right) of two tuples of class positions 0..k-1: the
+classes of entry -1 and those of entry +1; classes in neither have entry 0.
+"""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+
+__all__ = ["adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
+
+MOST_EXHAUSTIVE = 20
+
+
+def one_vs_rest(k):
+    """k rows, a_ij = 2 delta_ij - 1; for two classes one row, as both would be the same.
+
+    Raises UsageError for k < 2.
+    """
+    _at_least_two(k)
+    if k == 2:
+        return [((0,), (1,))]
+    return [(tuple(range(i)) + tuple(range(i + 1, k)), (i,)) for i in range(k)]
+
+
+def one_vs_one(k):
+    """k(k-1)/2 rows (0, 1), (0, 2), ..., the lower position on the left.
+
+    Raises UsageError for k < 2.
+    """
+    _at_least_two(k)
+    return [((i,), (j,)) for i in range(k) for j in range(i + 1, k)]
+
+
+def adjacent(k):
+    """k-1 rows; row i has classes 0..i on the left and the others on the right.
+
+    Raises UsageError for k < 2.
+    """
+    _at_least_two(k)
+    return [(tuple(range(i + 1)), tuple(range(i + 1, k))) for i in range(k - 1)]
+
+
+def exhaustive(k):
+    """All 2^(k-1) - 1 partitions of k classes, by counting in binary.
+
+    Class 0 is always on the left, so no row is the complement of another;
+    the last class counts ones, the one before it twos.
+
+    Raises UsageError for k < 2, and for k > 20 because of the number of rows.
+    """
+    _at_least_two(k)
+    if k > MOST_EXHAUSTIVE:
+        raise UsageError(
+            f"an exhaustive code for {k} classes would have 2^{k - 1} - 1"
+            f"{f' = {2 ** (k - 1) - 1}' if k <= 64 else ''} rows; "
+            f"at most {MOST_EXHAUSTIVE} classes are possible"
+        )
+    rows = []
+    for count in range(1, 2 ** (k - 1)):
+        bits = [count >> (k - 1 - j) & 1 for j in range(k)]
+        rows.append((
+            tuple(j for j in range(k) if not bits[j]),
+            tuple(j for j in range(k) if bits[j]),
+        ))
+    return rows
+
+
+def _at_least_two(k):
+    if k < 2:
+        raise UsageError(f"a code needs at least two classes, not {k}")

@@ -1,0 +1,1 @@
+"""Merging binary models: every support vector once."""

@@ -1,0 +1,106 @@
+"""Many binary models into one: each support vector is stored once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+from ..models import CollatedModel
+
+__all__ = ["collate", "unique_rows"]
+
+
+def unique_rows(x):
+    """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
+
+    Rows are told apart by their bytes, in the order in which they first
+    appear; -0.0 counts as 0.0.
+    """
+    x = np.ascontiguousarray(x, dtype=np.float64) + 0.0
+    if x.shape[1] == 0:
+        return np.zeros(min(len(x), 1), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
+    keys = x.view(np.dtype((np.void, x.shape[1] * 8))).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse.ravel()]
+
+
+def collate(models, sides, classes, *, control, names=None, normalisation=None):
+    """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
+
+    sides: per model the labels (left, right) it tells apart; classes: all
+    labels in ascending order.  Support vectors that are equal bit for bit are
+    merged, also within one model, where their coefficients add up.  They are
+    ordered by class, as far as the partitions tell it.  Raises `ModelError`
+    where the models do not have the same number of features.
+    """
+    width = _width(models)
+    points = np.zeros((sum(len(model.sv) for model in models), width))
+    owner = np.repeat(np.arange(len(models)), [len(model.sv) for model in models])
+    at = 0
+    for model in models:
+        points[at:at + len(model.sv), :model.sv.shape[1]] = model.sv
+        at += len(model.sv)
+    first, inverse = unique_rows(points)
+    group = _groups(models, sides, classes, inverse, len(first))
+    order = np.lexsort((np.arange(len(first)), group))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    inverse = rank[inverse]
+
+    coef = np.concatenate([model.coef for model in models])
+    key = owner * max(len(first), 1) + inverse
+    keys, place = np.unique(key, return_inverse=True)
+    merged = np.bincount(place.ravel(), weights=coef, minlength=len(keys)).astype(np.float64)
+    indptr = np.searchsorted(keys, np.arange(len(models) + 1) * max(len(first), 1))
+    kernels = tuple(dict.fromkeys(model.kernel for model in models))
+    scales = np.array([model.scale for model in models], dtype=np.float64)
+    return CollatedModel(
+        control=control, names=dict(names or {}), kernels=kernels,
+        kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
+        sv=points[first[order]] + 0.0, group=group[order].astype(np.int32),
+        indptr=indptr.astype(np.int64), index=(keys % max(len(first), 1)).astype(np.int32),
+        coef=merged, rho=np.array([model.rho for model in models]),
+        a=scales[:, 0].copy(), b=scales[:, 1].copy(),
+        orientation=np.array([model.orientation for model in models], dtype=np.int8),
+        normalisation=normalisation, settings=tuple(model.settings for model in models),
+        any_width=not any(model.features for model in models))
+
+
+def _width(models):
+    """The number of features: as the models state it, else the largest index met."""
+    stated = {}
+    for model in models:
+        if model.features:
+            stated.setdefault(model.features, model.name)
+    if len(stated) > 1:
+        (one, name), (two, other) = list(stated.items())[:2]
+        raise ModelError(f"was trained on {two} features, and {name} on {one}", file=other)
+    largest = max(models, key=lambda model: model.sv.shape[1])
+    width = largest.sv.shape[1]
+    for one, name in stated.items():
+        if width > one:
+            raise ModelError(f"has {width} features, and {name} was trained on {one}",
+                             file=largest.name)
+        width = one
+    return width
+
+
+def _groups(models, sides, classes, inverse, count):
+    """Per distinct support vector the position of its class in `classes`.
+
+    A support vector belongs to every side on which it stands; where that
+    leaves several classes the first is taken, where none, len(classes).
+    """
+    column = {label: i for i, label in enumerate(classes)}
+    possible = np.ones((count, len(classes)), dtype=bool)
+    at = 0
+    for model, side in zip(models, sides):
+        for label, size in zip(model.labels, model.n_sv):
+            members = np.zeros(len(classes), dtype=bool)
+            members[[column[c] for c in side[label]]] = True
+            possible[inverse[at:at + size]] &= members
+            at += size
+    return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))

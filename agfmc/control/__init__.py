@@ -1,0 +1,1 @@
+"""The control language: text to tree and back."""

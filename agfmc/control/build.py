@@ -1,0 +1,125 @@
+"""Trees from coding matrices and from nested pairs, and one kind from the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import ControlError, UsageError
+from .tree import Leaf, Node, Row, Tree
+
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "resolve_options", "to_code"]
+
+
+def from_rows(rows, labels, names=None, text=""):
+    """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
+    node = Node(tuple(Row(text, True, tuple(left), tuple(right)) for left, right in rows),
+                tuple(Leaf(label) for label in labels), False, 0)
+    return Tree((node,), _named(names, labels))
+
+
+def from_pairs(pairs, labels, names=None, text=""):
+    """A decision tree from nested pairs of positions in `labels`, such as ((2, 0), 1)."""
+    nodes = []
+    stack = [(pairs, None, 0, 0)]
+    while stack:
+        pair, parent, branch, depth = stack.pop()
+        if isinstance(pair, tuple):
+            child = len(nodes)
+            nodes.append([None, None, depth])
+            stack.append((pair[1], child, 1, depth + 1))
+            stack.append((pair[0], child, 0, depth + 1))
+        else:
+            child = Leaf(labels[pair])
+        if parent is not None:
+            nodes[parent][branch] = child
+    if not nodes:
+        raise UsageError("a tree needs at least two classes")
+    return Tree(tuple(Node((Row(text, True, (0,), (1,)),), (left, right), True, depth)
+                      for left, right, depth in nodes), _named(names, labels))
+
+
+def code_rows(tree):
+    """The coding matrix of any tree, as rows of positions in its leaf order.
+
+    Rows in pre-order; a row of an inner node spreads over the leaves of its
+    children and leaves all other classes out (Mills, "Solving for
+    multi-class", section 3, equation 12).
+    """
+    rows = []
+    for node, spans in zip(tree.nodes, tree.spans()):
+        for row in node.rows:
+            rows.append(tuple(tuple(column for child in side for column in range(*spans[child]))
+                              for side in (row.left, row.right)))
+    return rows
+
+
+def to_code(tree):
+    """`tree` as one non-hierarchical coding matrix over the same binary classifiers."""
+    rows = tuple(replace(row, left=left, right=right)
+                 for row, (left, right) in zip(tree.rows, code_rows(tree)))
+    leaves = tuple(Leaf(label) for label in tree.labels)
+    return replace(tree, nodes=(Node(rows, leaves, False, 0),))
+
+
+def rename(tree, texts, quoted=False):
+    """`tree` with other names (or options, where `quoted`), in the order of the text."""
+    texts = iter(texts)
+    nodes = []
+    for node in tree.nodes:
+        rows = tuple(replace(row, text=next(texts), quoted=quoted) for row in node.rows)
+        nodes.append(replace(node, rows=rows))
+    return replace(tree, nodes=tuple(nodes))
+
+
+def resolve_options(tree, default=""):
+    """The options each binary classifier is trained with, in the order of the text.
+
+    `""` stands for `default`, `" "` for none, `"."` for the last options used
+    within the same braces, else in the braces around them, else `default`.
+    Options replace the default, they are not added to it.
+    """
+    tree.require_options()
+    last = [None] * len(tree.nodes)
+    parents = {child: number for number, node in enumerate(tree.nodes)
+               for child in node.children if not isinstance(child, Leaf)}
+    result = []
+    for number, node in enumerate(tree.nodes):
+        # Models that stand side by side share the memory of the braces around them.
+        scope = parents.get(number)
+        current = last[scope] if scope is not None else None
+        for row in node.rows:
+            if row.text == "":
+                current = default
+            elif row.text == ".":
+                current = default if current is None else current
+            else:
+                current = row.text.strip()
+            result.append(current)
+        if scope is not None:
+            last[scope] = current
+        last[number] = current
+    return result
+
+
+def check_classes(tree, present, source):
+    """Raise `ControlError` unless the classes of `tree` are those in the data.
+
+    A class that the tree does not name and one without samples are both
+    errors: either would be trained into a model that cannot be right.
+    """
+    present = set(present)
+    wanted = set(tree.labels)
+    for number, node in enumerate(tree.nodes):
+        for child in node.children:
+            if isinstance(child, Leaf) and child.label not in present:
+                raise ControlError(f"class {child.label} has no samples in {source}",
+                                   file=tree.source, line=child.line, column=child.column)
+    extra = sorted(present - wanted)
+    if extra:
+        shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
+        raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
+                           f"{shown}, which the control file does not name", file=tree.source)
+
+
+def _named(names, labels):
+    return {label: names[label] for label in labels if label in names} if names else {}

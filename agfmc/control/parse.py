@@ -1,0 +1,236 @@
+"""Control text to tree: one parser for training and classification files.
+
+    branch    := model "{" branch+ "}" | CLASS
+    model     := NAME | partition+
+    partition := NAME index+ "/" index+ ";"
+
+NAME is a word, or text in double quotes.  Each function takes (source,
+position) and returns (position, value); positions become lines and columns
+only where a token is kept or an error is raised.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from ..errors import ControlError
+from .tree import Leaf, Node, Row, Tree
+
+__all__ = ["MAX_DEPTH", "parse"]
+
+MAX_DEPTH = 10_000
+MAX_LABEL = 2**31 - 1
+
+_BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
+_WORD = re.compile(r"[^\s{};\"]+")
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
+_ESCAPE = re.compile(r'\\(["\\])')
+_INDEX = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[0-9]+\Z")
+_CLASS_NAME = re.compile(r"^#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*?)[ \t\r]*$", re.M)
+
+
+class _Source:
+    """The text with a way from positions to lines and columns."""
+
+    def __init__(self, text, name):
+        self.text = text
+        self.name = name
+        self._newlines = [match.start() for match in re.finditer("\n", text)]
+
+    def place(self, at):
+        line = bisect_right(self._newlines, at - 1)
+        start = self._newlines[line - 1] + 1 if line else 0
+        return line + 1, at - start + 1
+
+    def error(self, at, message):
+        line, column = self.place(at)
+        return ControlError(message, file=self.name, line=line, column=column)
+
+    def skip(self, at):
+        return _BLANK.match(self.text, at).end()
+
+    def found(self, at):
+        """What stands at a position, for messages."""
+        if at >= len(self.text):
+            return "the end of the file"
+        match = _QUOTED.match(self.text, at) or _WORD.match(self.text, at)
+        piece = match.group() if match else self.text[at]
+        return f"'{piece[:30]}{'...' if len(piece) > 30 else ''}'"
+
+
+def parse(text, source=None):
+    """Parse control `text` into a `Tree`.
+
+    `source` names the file in errors.  Raises `ControlError` with line and
+    column for anything outside the grammar, and for duplicate labels, a child
+    on both sides of a partition, on one side twice or on none of any
+    partition, an empty side, a wrong number of branches, unbalanced braces,
+    and nesting deeper than `MAX_DEPTH`.
+    """
+    src = _Source(text.removeprefix("\ufeff"), source)
+    nul = src.text.find("\0")
+    if nul >= 0:
+        raise src.error(nul, "expected a control file, found binary data")
+    at = src.skip(0)
+    if at == len(src.text):
+        raise src.error(at, "expected a model, found an empty control file")
+    nodes = []
+    labels = {}
+    open_nodes = []
+    while True:
+        if open_nodes and src.text.startswith("}", at):
+            at, number = _close(src, at, open_nodes, nodes)
+            if not open_nodes:
+                break
+            open_nodes[-1].children.append(number)
+        else:
+            at, leaf = _leaf(src, at, labels)
+            if leaf is None:
+                at, opened = _open(src, at, len(nodes), len(open_nodes))
+                nodes.append(None)
+                open_nodes.append(opened)
+            elif not open_nodes:
+                raise src.error(src.skip(0), "expected a model, found a lone class label")
+            else:
+                open_nodes[-1].children.append(leaf)
+        at = src.skip(at)
+        if at == len(src.text):
+            line, column = src.place(open_nodes[-1].brace)
+            raise src.error(at, "expected '}', found the end of the file: the '{' of "
+                                f"line {line}, column {column} is never closed")
+    at = src.skip(at)
+    if at < len(src.text):
+        raise src.error(at, f"expected the end of the file, found {src.found(at)}")
+    names = {int(label): name for label, name in _CLASS_NAME.findall(src.text)
+             if int(label) in labels}
+    return Tree(tuple(nodes), names, source)
+
+
+class _Open:
+    """A model whose braces are not closed yet."""
+
+    def __init__(self, number, rows, bare, at, brace, depth):
+        self.number = number
+        self.rows = rows
+        self.bare = bare
+        self.at = at
+        self.brace = brace
+        self.depth = depth
+        self.children = []
+
+
+def _leaf(src, at, labels):
+    match = _WORD.match(src.text, at)
+    if not match or not _NUMBER.match(match.group()):
+        return at, None
+    text = match.group()
+    if len(text) > 10 or int(text) > MAX_LABEL:
+        raise src.error(at, f"class label {text[:12]}... is larger than {MAX_LABEL}"
+                        if len(text) > 12 else f"class label {text} is larger than {MAX_LABEL}")
+    label = int(text)
+    if label in labels:
+        line, column = src.place(labels[label])
+        raise src.error(at, f"class {label} is listed twice, first at "
+                            f"line {line}, column {column}")
+    labels[label] = at
+    return match.end(), Leaf(label, *src.place(at))
+
+
+def _open(src, at, number, depth):
+    """A model up to and with its opening brace."""
+    if depth >= MAX_DEPTH:
+        raise src.error(at, f"nested deeper than {MAX_DEPTH} levels")
+    start = at
+    at, name, quoted = _name(src, at)
+    after = src.skip(at)
+    if src.text.startswith("{", after):
+        row = Row(name, quoted, (0,), (1,), *src.place(start))
+        return after + 1, _Open(number, [(row, start)], True, start, after, depth)
+    rows = []
+    while True:
+        at, left, right = _partition(src, after, name)
+        rows.append((Row(name, quoted, left, right, *src.place(start)), start))
+        start = src.skip(at)
+        if src.text.startswith("{", start):
+            return start + 1, _Open(number, rows, False, rows[0][1], start, depth)
+        at, name, quoted = _name(src, start)
+        after = src.skip(at)
+
+
+def _name(src, at):
+    """A word or quoted text; -> position, text, quoted."""
+    if src.text.startswith('"', at):
+        match = _QUOTED.match(src.text, at)
+        if not match:
+            raise src.error(at, "the opening quote has no closing quote on its line")
+        return match.end(), _ESCAPE.sub(r"\1", match.group(1)), True
+    match = _WORD.match(src.text, at)
+    if not match or _NUMBER.match(match.group()):
+        raise src.error(at, "expected a model name, options in double quotes or '{', "
+                            f"found {src.found(at)}")
+    return match.end(), match.group(), False
+
+
+def _partition(src, at, name):
+    """The two lists of a partition; -> position after ';', left, right."""
+    at, left = _indices(src, at)
+    if not src.text.startswith("/", at):
+        wanted = "'/' or a class position" if left else "'{' or a class position"
+        raise src.error(at, f"expected {wanted} after the name '{name[:40]}', "
+                            f"found {src.found(at)}")
+    if not left:
+        raise src.error(at, "the left side of the partition is empty")
+    at, right = _indices(src, src.skip(at + 1))
+    if not src.text.startswith(";", at):
+        raise src.error(at, "expected ';' after the second class list, "
+                            f"found {src.found(at)}")
+    if not right:
+        raise src.error(at, "the right side of the partition is empty")
+    seen = {}
+    for side, entries in (("left", left), ("right", right)):
+        for index, where in entries:
+            if index in seen:
+                again = ("on both sides" if seen[index] != side else f"twice on the {side} side")
+                raise src.error(where, f"position {index} stands {again} of the partition")
+            seen[index] = side
+    return at + 1, tuple(index for index, _ in left), tuple(index for index, _ in right)
+
+
+def _indices(src, at):
+    found = []
+    while match := _INDEX.match(src.text, at):
+        if len(match.group()) > 9:
+            raise src.error(at, f"position {match.group()[:12]} is too large")
+        end = match.end()
+        if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in "/;#"):
+            raise src.error(at, f"expected a class position, found {src.found(at)}")
+        found.append((int(match.group()), at))
+        at = src.skip(end)
+    return at, found
+
+
+def _close(src, at, open_nodes, nodes):
+    """A closing brace: the node is complete and can be checked."""
+    node = open_nodes.pop()
+    count = len(node.children)
+    if node.bare:
+        if count != 2:
+            raise src.error(at, f"expected 2 branches in these braces, found {count}: "
+                                "a single classifier has a left and a right branch")
+    else:
+        used = set()
+        for row, _ in node.rows:
+            used.update(row.left, row.right)
+        wanted = max(used) + 1
+        if wanted != count:
+            raise src.error(at, f"expected {wanted} branches in these braces, as the largest "
+                                f"position in the partitions is {wanted - 1}, found {count}")
+        missing = next((i for i in range(wanted) if i not in used), None)
+        if missing is not None:
+            raise src.error(node.at, f"position {missing} is missing: it stands in no partition "
+                                     "of this coding matrix")
+    nodes[node.number] = Node(tuple(row for row, _ in node.rows), tuple(node.children),
+                              node.bare, node.depth)
+    return at + 1, node.number

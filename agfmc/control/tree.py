@@ -1,0 +1,182 @@
+"""What a control file says, as frozen data.
+
+A `Tree` is flat: its nodes stand in the order of the text (pre-order), and a
+node names its children by number.  So no walk over it recurses, and a chain
+of thousands of levels is as good as any other tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import ControlError
+
+__all__ = ["Leaf", "Node", "Row", "Tree", "looks_like_options", "model_names"]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A class, by its absolute label."""
+
+    label: int
+    line: int = 1
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One binary classifier: the children on its two sides, as positions.
+
+    `text` is the name of a trained model, or training options where `quoted`.
+    Left is -1 (label 0), right is +1 (label 1).
+    """
+
+    text: str
+    quoted: bool
+    left: tuple
+    right: tuple
+    line: int = 1
+    column: int = 1
+
+    @property
+    def is_name(self):
+        """True for the name of a trained model, False for training options."""
+        return not (self.quoted and looks_like_options(self.text))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A model and its branches.
+
+    `children` holds a `Leaf` or the number of another node for each branch;
+    `bare` marks a single classifier written without a partition, whose two
+    children are its two sides.  `depth` is 0 at the root.
+    """
+
+    rows: tuple
+    children: tuple
+    bare: bool
+    depth: int
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A whole control file: nodes in pre-order, the first one the root."""
+
+    nodes: tuple
+    names: dict = field(default_factory=dict)
+    source: str | None = None
+
+    @property
+    def labels(self):
+        """Class labels in the order of the text."""
+        return tuple(label for _, label in self.leaves())
+
+    @property
+    def classes(self):
+        """Class labels in ascending order: the order of all output columns."""
+        return tuple(sorted(self.labels))
+
+    @property
+    def rows(self):
+        """All binary classifiers in the order of the text."""
+        return tuple(row for node in self.nodes for row in node.rows)
+
+    @property
+    def hierarchical(self):
+        """True unless the whole file is one coding matrix."""
+        return len(self.nodes) > 1 or self.nodes[0].bare
+
+    def leaves(self):
+        """Yield (node number, label) in the order of the text."""
+        stack = [(0, 0)]
+        while stack:
+            number, branch = stack.pop()
+            children = self.nodes[number].children
+            while branch < len(children):
+                child = children[branch]
+                branch += 1
+                if isinstance(child, Leaf):
+                    yield number, child.label
+                else:
+                    stack.append((number, branch))
+                    stack.append((child, 0))
+                    break
+
+    def spans(self):
+        """Per node, the (start, stop) of each child in the order of the leaves."""
+        counts = [None] * len(self.nodes)
+        for number in range(len(self.nodes) - 1, -1, -1):
+            counts[number] = sum(
+                1 if isinstance(child, Leaf) else counts[child]
+                for child in self.nodes[number].children
+            )
+        starts = [0] * len(self.nodes)
+        result = []
+        for number, node in enumerate(self.nodes):
+            start = starts[number]
+            spans = []
+            for child in node.children:
+                size = 1
+                if not isinstance(child, Leaf):
+                    starts[child] = start
+                    size = counts[child]
+                spans.append((start, start + size))
+                start += size
+            result.append(tuple(spans))
+        return tuple(result)
+
+    def sides(self):
+        """Per binary classifier, the absolute labels (left, right) it tells apart."""
+        labels = self.labels
+        result = []
+        for node, spans in zip(self.nodes, self.spans()):
+            for row in node.rows:
+                result.append(tuple(
+                    tuple(label for child in side for label in labels[slice(*spans[child])])
+                    for side in (row.left, row.right)
+                ))
+        return result
+
+    def require_names(self):
+        """Raise `ControlError` unless every classifier is the name of a trained model."""
+        for row in self.rows:
+            if not row.is_name:
+                raise ControlError(
+                    f'expected the name of a trained model, found the options "{row.text}": '
+                    "train this control file with multi_borders first",
+                    file=self.source, line=row.line, column=row.column)
+
+    def require_options(self):
+        """Raise `ControlError` unless every classifier is options in double quotes."""
+        for row in self.rows:
+            if not row.quoted:
+                raise ControlError(
+                    "expected training options in double quotes, "
+                    f"found the model name '{row.text}': is this file trained already?",
+                    file=self.source, line=row.line, column=row.column)
+
+
+def looks_like_options(text):
+    """True where quoted `text` can only be options: empty, ".", or beginning with "-"."""
+    text = text.strip()
+    return text in ("", ".") or text.startswith("-") or text.startswith("learner=")
+
+
+def model_names(tree, base):
+    """Names of the binary models of `tree` below `base`, in the order of the text.
+
+    The root is `base`, child i of a node adds `.%02d`, row i of a coding
+    matrix adds `-%02d`.
+    """
+    paths = [base] * len(tree.nodes)
+    names = []
+    for number, node in enumerate(tree.nodes):
+        for branch, child in enumerate(node.children):
+            if not isinstance(child, Leaf):
+                paths[child] = f"{paths[number]}.{branch:02d}"
+        if node.bare:
+            names.append(paths[number])
+        else:
+            names.extend(f"{paths[number]}-{i:02d}" for i in range(len(node.rows)))
+    return names

@@ -1,0 +1,86 @@
+"""Tree to control text, laid out as libAGF prints it."""
+
+from __future__ import annotations
+
+import re
+
+from .tree import Leaf, looks_like_options
+
+__all__ = ["format_tree", "quote_name", "quote_options"]
+
+_PLAIN = re.compile(r"[^\s{};\"#][^\s{};\"]*\Z")
+
+
+def quote_options(text):
+    """Options in double quotes, as a training file holds them."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def quote_name(name):
+    """A model's name as a classification file holds it: quoted only where it must be.
+
+    Raises `ValueError` for a name that the language cannot hold (a line break).
+    """
+    if "\n" in name or "\0" in name:
+        raise ValueError("the name of a model in a control file cannot hold a line break")
+    if _PLAIN.match(name) and not name.isdigit():
+        return name
+    if looks_like_options(name):
+        name = "./" + name
+    return quote_options(name)
+
+
+def format_tree(tree, comments=True):
+    """Control text of `tree`: training or classification file, any nesting.
+
+    Class names go into comments `# class LABEL: NAME` at the top, unless
+    `comments` is false.
+    """
+    lines = []
+    if comments:
+        lines += [f"# class {label}: {name}" for label, name in sorted(tree.names.items())]
+    stack = [(0, 0)]
+    while stack:
+        number, branch = stack.pop()
+        node = tree.nodes[number]
+        indent = "  " * node.depth
+        if branch == 0:
+            lines += _head(node, indent)
+            if not node.bare and all(isinstance(child, Leaf) for child in node.children):
+                if node.rows[0].is_name:
+                    lines += [f"{indent}{{", *(f"{indent}  {child.label}"
+                                               for child in node.children), f"{indent}}}"]
+                else:
+                    lines.append(indent + "{ " + " ".join(
+                        str(child.label) for child in node.children) + "}")
+                continue
+        while branch < len(node.children):
+            child = node.children[branch]
+            branch += 1
+            if isinstance(child, Leaf):
+                lines.append(f"{indent}  {child.label}")
+            else:
+                stack.append((number, branch))
+                stack.append((child, 0))
+                break
+        else:
+            lines.append(f"{indent}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _head(node, indent):
+    """The model and, unless all children are classes, its opening brace."""
+    if node.bare:
+        row = node.rows[0]
+        if row.is_name:
+            return [indent + _text(row), indent + "{"]
+        return [f"{indent}{_text(row)} {{"]
+    lines = [f"{indent}{_text(row)} {' '.join(map(str, row.left))} / "
+             f"{' '.join(map(str, row.right))};" for row in node.rows]
+    if not all(isinstance(child, Leaf) for child in node.children):
+        lines.append(indent + "{")
+    return lines
+
+
+def _text(row):
+    return quote_name(row.text) if row.is_name else quote_options(row.text)

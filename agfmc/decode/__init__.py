@@ -1,0 +1,1 @@
+"""Decision values to class probabilities."""

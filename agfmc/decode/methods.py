@@ -1,0 +1,90 @@
+"""The table of decoders: what there is, how it is called, who solves it.
+
+The argument parser, the help, the manual page and the tests all read this
+table, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UsageError
+
+__all__ = ["DEFAULT", "METHODS", "Method", "find_method"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way from decision values to the classes.
+
+    number      as in libAGF's -Q, or None for a method that has only a name
+    name        its name on the command line
+    aliases     other names that are understood
+    summary     one line for help and manual page
+    solver      "module:function" in this package; the function takes the coding
+                matrix a (m, k) and returns a solver r (n, m) -> (array, Stops)
+    gives       "probabilities" (non-negative, sum 1), "estimates" (of
+                probabilities, but signs and sums are free), "votes" or "values"
+    """
+
+    number: int | None
+    name: str
+    aliases: tuple[str, ...]
+    summary: str
+    solver: str
+    gives: str = "probabilities"
+
+
+METHODS = (
+    Method(-1, "binary", ("raw",),
+           "the decision values themselves, one column per binary classifier",
+           "plain:prepare_binary", "values"),
+    Method(0, "least-squares", ("lsq", "constrained"),
+           "least squares with p >= 0 and sum 1, exactly (default)",
+           "lsq:prepare"),
+    Method(1, "inverse", ("equality",),
+           "least squares with sum 1 only; meant for one-vs-one, elsewhere it may go negative",
+           "plain:prepare_inverse", "estimates"),
+    Method(2, "vote-values", ("vote-probabilities",),
+           "votes weighted with the decision values, A^T r",
+           "voting:prepare_values", "votes"),
+    Method(3, "vote", ("vote-classes",),
+           "votes, A^T sign(r)",
+           "voting:prepare_signs", "votes"),
+    Method(4, "orthogonal", ("projection",),
+           "A^T r / m projected onto the simplex; meant for orthogonal codes",
+           "plain:prepare_orthogonal"),
+    Method(5, "unconstrained", ("unc",),
+           "least squares in which the sum 1 is one more equation",
+           "plain:prepare_unconstrained", "estimates"),
+    Method(6, "renormalised", ("renormalized",),
+           "method 5, then projected onto the simplex",
+           "plain:prepare_renormalised"),
+    Method(7, "zadrozny", (),
+           "Zadrozny's iteration, to its fixed point",
+           "zadrozny:prepare"),
+    Method(None, "zadrozny-kl", ("kullback-leibler",),
+           "the smallest Kullback-Leibler divergence, Zadrozny's aim",
+           "zadrozny:prepare_kl"),
+)
+
+DEFAULT = METHODS[1]
+
+
+def find_method(text):
+    """The `Method` with this number, name or alias (an int, a string or a Method).
+
+    Raises UsageError, which lists what exists.
+    """
+    if isinstance(text, Method):
+        return text
+    wanted = str(text).strip().lower().replace("_", "-")
+    for method in METHODS:
+        if wanted == method.name or wanted in method.aliases:
+            return method
+        if method.number is not None and wanted in (str(method.number), f"+{method.number}"):
+            return method
+    known = ", ".join(
+        method.name if method.number is None else f"{method.number} {method.name}"
+        for method in METHODS)
+    raise UsageError(f"no decoder '{text}'; there are: {known}")

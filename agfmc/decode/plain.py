@@ -1,0 +1,138 @@
+"""Decoders without sign constraints, and projections of simple estimates.
+
+Methods -1, 1, 4, 5 and 6, each for any code.  M = A - |A| r and
+Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import leastnorm, pairwise, shortcuts, simplex
+from .lsq import solve_each
+from .stops import Stops
+
+__all__ = ["prepare_binary", "prepare_inverse", "prepare_orthogonal", "prepare_renormalised",
+           "prepare_unconstrained"]
+
+BUDGET = 4 << 20
+SINGULAR = 1e9
+
+
+def prepare_binary(a):
+    """Solver that returns r itself."""
+    return lambda r: (r, Stops(len(r)))
+
+
+def prepare_orthogonal(a):
+    """Solver of the projection of A^T r / m onto the simplex."""
+    code = a.astype(float) / a.shape[0]
+    return lambda r: (simplex.project(r @ code), Stops(len(r)))
+
+
+def prepare_inverse(a):
+    """Solver of min |M p|^2 with sum p = 1; p may go negative.
+
+    For one-vs-one it does not, and this is the constrained solution.
+    """
+    pairs = shortcuts.pair_classes(a)
+    if pairs is not None:
+        ends = pairwise.Pairs(*pairs, a.shape[1])
+        return lambda r: (pairwise.solve(ends, r), Stops(len(r)))
+    if a.all():
+        offset, slope = leastnorm.strict_map(a)
+        return _linear(offset, slope, _free_directions(a))
+    code, size = a.astype(float), np.abs(a).astype(float)
+    everyone = np.ones((1, a.shape[1]), dtype=bool)
+
+    def system(r):
+        matrix = code - size * r[:, :, None]
+        k = matrix.transpose(0, 2, 1) @ matrix
+        k += 1.0
+        return k, np.ones((len(r), a.shape[1]))
+
+    def careful(r):
+        p, _, _, _, flat = leastnorm.equality(code, r, np.repeat(everyone, len(r), axis=0))
+        return p, flat
+
+    def solve(r):
+        p, stops = _stacked(system, careful, r, a.shape)
+        p /= p.sum(axis=1, keepdims=True)
+        return p, stops
+
+    return solve
+
+
+def prepare_unconstrained(a):
+    """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
+    m, k = a.shape
+    code, outside = a.astype(float), 1.0 - np.abs(a)
+    if a.all():
+        inverse = np.linalg.pinv(np.vstack([code, np.ones(k)]))
+        return _linear(inverse[:, m], inverse[:, :m].T, _free_directions(a))
+
+    def matrix(r):
+        return np.concatenate([code + outside * r[:, :, None], np.ones((len(r), 1, k))], axis=1)
+
+    def right(r):
+        return np.concatenate([r, np.ones((len(r), 1))], axis=1)
+
+    def system(r):
+        q = matrix(r)
+        return q.transpose(0, 2, 1) @ q, (right(r)[:, None, :] @ q)[:, 0, :]
+
+    def careful(r):
+        q = matrix(r)
+        p = (np.linalg.pinv(q, rcond=leastnorm.RANK) @ right(r)[:, :, None])[:, :, 0]
+        return p, np.linalg.matrix_rank(q) < k
+
+    return lambda r: _stacked(system, careful, r, a.shape)
+
+
+def prepare_renormalised(a):
+    """Solver of `prepare_unconstrained`, projected onto the simplex."""
+    unconstrained = prepare_unconstrained(a)
+
+    def solve(r):
+        p, stops = unconstrained(r)
+        return simplex.project(p), stops
+
+    return solve
+
+
+def _free_directions(a):
+    """Whether many p with sum p = 1 fit the code a (m, k) equally well."""
+    return np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) < a.shape[1]
+
+
+def _linear(offset, slope, flat):
+    def solve(r):
+        return offset + r @ slope, Stops(len(r), undetermined=len(r) if flat else 0)
+    return solve
+
+
+def _stacked(system, careful, r, shape):
+    """Solve system(r) = (matrix (g, k, k), right (g, k)) in slices of bounded memory.
+
+    Points whose matrix is singular, or too near, go to careful(r) -> p, flat.
+    """
+    m, k = shape
+    p = np.empty((len(r), k))
+    probe = np.cos(1.0 + np.arange(k))
+    stops = Stops()
+    step = max(1, BUDGET // (8 * k * (m + k)))
+    for start in range(0, len(r), step):
+        part = r[start:start + step]
+        matrix, right = system(part)
+        right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
+        x, bad = solve_each(matrix, right)
+        # As in least squares with signs: a lower bound of the condition number.
+        trace = np.trace(matrix, axis1=1, axis2=2)
+        bad |= np.abs(x[:, :, 1]).max(axis=1) * trace > SINGULAR
+        x = x[:, :, 0]
+        flat = np.zeros(0, dtype=bool)
+        if bad.any():
+            x[bad], flat = careful(part[bad])
+        p[start:start + step] = x
+        stops += Stops(len(part), undetermined=int(np.count_nonzero(flat)))
+    return p, stops

@@ -1,0 +1,41 @@
+"""How solvers stopped, added up over chunks, so that a command can warn once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Stops"]
+
+
+@dataclass(frozen=True)
+class Stops:
+    """How the solver of a decoder ended; add two of them for two chunks.
+
+    points        number of points solved
+    rounds        most rounds of an iterative solver any point needed (0: closed form)
+    unfinished    points that were given up at the limit of rounds
+    undetermined  points whose least squares problem has many solutions; the one
+                  nearest to equal probabilities was returned
+    """
+
+    points: int = 0
+    rounds: int = 0
+    unfinished: int = 0
+    undetermined: int = 0
+
+    def __add__(self, other):
+        return Stops(self.points + other.points, max(self.rounds, other.rounds),
+                     self.unfinished + other.unfinished,
+                     self.undetermined + other.undetermined)
+
+    def warning(self):
+        """One sentence on what the user should know, or None."""
+        parts = []
+        if self.unfinished:
+            parts.append(f"the decoder did not converge within {self.rounds} rounds for "
+                         f"{self.unfinished} of {self.points} points")
+        if self.undetermined:
+            parts.append(f"the binary classifiers do not determine the probabilities of "
+                         f"{self.undetermined} of {self.points} points; the solution nearest "
+                         f"to equal probabilities was taken")
+        return "; ".join(parts) or None

@@ -1,0 +1,148 @@
+"""Zadrozny's coupling of probabilities, and the Kullback-Leibler minimum it aims at.
+
+With rb = (r + 1)/2 = P(+1), P+ and P- the sums of p over the two sides of a
+binary problem, T = P+ + P- and mu = P+/T, the iterations are (weights n_b = 1)
+
+    zadrozny     p_i <- p_i [sum_+ rb + sum_- (1 - rb)] / [sum_+ mu + sum_- (1 - mu)]
+    zadrozny-kl  p_i <- p_i [sum_+ rb/P+ + sum_- (1 - rb)/P-] / [sum 1/T]
+
+each followed by normalisation (Zadrozny 2002; Hastie and Tibshirani 1998 for
+one-vs-one).  For one-vs-one they have the same fixed point; elsewhere only the
+second minimises the divergence.
+
+The plain iterations slow down until stopping says nothing about being there:
+10000 steps can leave an error of 1e-3.  Here theta = log p follows the same
+flow, d theta/dt = log(numerator/denominator), by implicit steps that become
+Newton's as they grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .stops import Stops
+
+__all__ = ["prepare", "prepare_kl"]
+
+BUDGET = 1 << 20
+LIMIT = 300
+CLOSE = 1e-9
+LONGEST = 1e8
+REACH = 5.0
+LOWEST = -200.0
+
+
+def prepare(a):
+    """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
+
+    A point is done when a step of length > 1000 moved no p by more than 1e-9;
+    it is given up, and counted as unfinished, after 300 steps.
+    """
+    return _prepare(a, _flow)
+
+
+def prepare_kl(a):
+    """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
+
+    Minimises sum_b rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu)); stops as
+    `prepare` does.
+    """
+    return _prepare(a, _flow_kl)
+
+
+def _prepare(a, flow):
+    plus = (a > 0).astype(float)
+    minus = (a < 0).astype(float)
+    m, k = a.shape
+    step = max(1, BUDGET // (8 * k * (m + k)))
+
+    def solve(r):
+        p = np.empty((len(r), k))
+        stops = Stops()
+        for start in range(0, len(r), step):
+            part = slice(start, start + step)
+            p[part], stopped = _follow(flow, plus, minus, (1.0 + r[part]) / 2)
+            stops += stopped
+        return p, stops
+
+    return solve
+
+
+def _follow(flow, plus, minus, right):
+    """Follow the flow from equal probabilities to where it ends; right (n, m) is rb."""
+    n, k = len(right), plus.shape[1]
+    theta = np.zeros((n, k))
+    p = np.full((n, k), 1.0 / k)
+    length = np.ones(n)
+    todo = np.arange(n)
+    speed, slope = flow(plus, minus, right, p)
+    rounds = 0
+    while len(todo) and rounds < LIMIT:
+        rounds += 1
+        move = _implicit(p[todo], speed, slope, length[todo])
+        trial, q = _normalise(theta[todo] + move)
+        new_speed, new_slope = flow(plus, minus, right[todo], q)
+        size = np.abs(p[todo] * speed).max(axis=1)
+        good = np.abs(q * new_speed).max(axis=1) <= 2.0 * size + 1e-15
+        good |= length[todo] <= 1e-2
+        done = good & (length[todo] > 1e3) & (np.abs(q - p[todo]).max(axis=1) <= CLOSE)
+
+        taken = todo[good]
+        theta[taken], p[taken] = trial[good], q[good]
+        speed[good], slope[good] = new_speed[good], new_slope[good]
+        length[todo] = np.where(good, np.minimum(length[todo] * 4, LONGEST), length[todo] / 16)
+        todo, speed, slope = todo[~done], speed[~done], slope[~done]
+    return p, Stops(n, rounds, len(todo))
+
+
+def _implicit(p, speed, slope, length):
+    """The change of theta in one linearly implicit step: (I/h - slope) move = speed."""
+    n, k = p.shape
+    matrix = np.eye(k) / length[:, None, None] - slope
+    move = np.linalg.solve(matrix, speed[:, :, None])[:, :, 0]
+    # theta + constant is the same point.
+    move -= (p * move).sum(axis=1, keepdims=True)
+    return np.clip(move, -REACH, REACH)
+
+
+def _normalise(theta):
+    theta = np.maximum(theta - theta.max(axis=1, keepdims=True), LOWEST)
+    p = np.exp(theta)
+    total = p.sum(axis=1, keepdims=True)
+    return theta - np.log(total), p / total
+
+
+def _speed(numerator, denominator):
+    tiny = np.exp(-2 * REACH)
+    return np.log(np.maximum(numerator, tiny * denominator) / denominator)
+
+
+def _flow(plus, minus, right, p):
+    """log(numerator/denominator) (n, k) and its derivatives by theta (n, k, k)."""
+    above, below = p @ plus.T, p @ minus.T
+    total = above + below
+    mu = above / total
+    numerator = right @ plus + (1.0 - right) @ minus
+    denominator = mu @ plus + (below / total) @ minus
+    denominator = np.maximum(denominator, 1e-300)
+    # d mu/d theta_l = p_l (below [l in +] - above [l in -]) / total^2
+    change = (below / total**2)[:, :, None] * plus - (above / total**2)[:, :, None] * minus
+    change *= p[:, None, :]
+    slope = (minus - plus).T @ change
+    slope /= denominator[:, :, None]
+    return _speed(numerator, denominator), slope
+
+
+def _flow_kl(plus, minus, right, p):
+    above, below = p @ plus.T, p @ minus.T
+    total = above + below
+    both = plus + minus
+    up, down = right / above, (1.0 - right) / below
+    numerator = up @ plus + down @ minus
+    denominator = (1.0 / total) @ both
+    slope = plus.T @ ((up / above)[:, :, None] * plus)
+    slope += minus.T @ ((down / below)[:, :, None] * minus)
+    slope /= -np.maximum(numerator, 1e-300)[:, :, None]
+    slope += (both.T @ ((1.0 / total**2)[:, :, None] * both)) / denominator[:, :, None]
+    slope *= p[:, None, :]
+    return _speed(numerator, denominator), slope

@@ -1,0 +1,81 @@
+"""Every way a run can fail: one class for each exit status, and the wording.
+
+Package code raises these and never prints or exits; `agfmc.cli.run` turns
+them into one line on standard error and an exit status.  The table
+`EXIT_STATUSES` is what the manual pages print.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AgfmcError",
+    "AgfmcWarning",
+    "ControlError",
+    "DataError",
+    "EXIT_STATUSES",
+    "JobsFailed",
+    "ModelError",
+    "UsageError",
+]
+
+EXIT_STATUSES = (
+    (0, "Done."),
+    (1, "Bad data, a bad control or model file, or a failed read or write. "
+        "No output file was changed by the step that failed."),
+    (2, "The command line was wrong."),
+    (3, "Some binary classifiers could not be trained; the finished ones are kept."),
+    (130, "Interrupted from the keyboard (128 + the signal's number; 143 when terminated)."),
+    (141, "The reader of standard output went away."),
+)
+
+
+class AgfmcWarning(UserWarning):
+    """Something the user should know of, although the run goes on."""
+
+
+class AgfmcError(Exception):
+    """A failure with a place: `file`, `line` and `column` (from 1) where known."""
+
+    status = 1
+
+    def __init__(self, message, *, file=None, line=None, column=None):
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __str__(self):
+        place = [str(part) for part in (self.file, self.line, self.column) if part is not None]
+        return ": ".join([":".join(place), self.message]) if place else self.message
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.message, self.file, self.line, self.column)
+
+
+def _rebuild(kind, message, file, line, column):
+    return kind(message, file=file, line=line, column=column)
+
+
+class DataError(AgfmcError):
+    """A data file that cannot be what it should be."""
+
+
+class ControlError(AgfmcError):
+    """A control file that breaks the grammar or the rules of the language."""
+
+
+class ModelError(AgfmcError):
+    """A model file that is damaged, foreign or does not fit the data."""
+
+
+class UsageError(AgfmcError):
+    """A command line, or arguments of a call, that make no sense."""
+
+    status = 2
+
+
+class JobsFailed(AgfmcError):
+    """Some training jobs failed; what was finished is kept."""
+
+    status = 3

@@ -1,0 +1,1 @@
+"""The joints: training and classification from end to end."""

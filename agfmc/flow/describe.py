@@ -1,0 +1,86 @@
+"""What a trained configuration holds, as plain data and as text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+__all__ = ["describe", "format_description"]
+
+
+def describe(configuration):
+    """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
+    model, tree = configuration.model, configuration.tree
+    before = int(model.indptr[-1])
+    features = (model.sv.shape[1] if model.normalisation is None
+                else model.normalisation.matrix.shape[0])
+    return {
+        "classes": [{"label": label, **({"name": model.names[label]}
+                                        if label in model.names else {})}
+                    for label in tree.classes],
+        "configuration": _kind(tree),
+        "levels": 1 + max(node.depth for node in tree.nodes),
+        "binary_models": [
+            {"name": row.text, "left": list(left), "right": list(right),
+             "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
+             "kernel": int(model.kernel_of[i]),
+             "probabilities": bool(np.isfinite(model.a[i])), "made_by": model.settings[i]}
+            for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
+        "kernels": [asdict(kernel) for kernel in model.kernels],
+        "features": features,
+        "normalised": model.normalisation is not None,
+        "support_vectors": {"of_all_models": before, "stored": len(model.sv)},
+        "written_by": configuration.made_by,
+    }
+
+
+def _kind(tree):
+    if not tree.hierarchical:
+        return "coding matrix"
+    return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
+
+
+def format_description(info):
+    """The dictionary of `describe` as text for people."""
+    stored, total = info["support_vectors"]["stored"], info["support_vectors"]["of_all_models"]
+    lines = [
+        f"configuration     {info['configuration']}, {len(info['binary_models'])} binary models, "
+        f"{info['levels']} level{'s' if info['levels'] > 1 else ''}",
+        f"classes           {len(info['classes'])}: " + ", ".join(
+            f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
+            for c in info["classes"]),
+        f"features          {info['features']}"
+        + (", normalised by the model" if info["normalised"] else ""),
+        f"support vectors   {stored} stored, {total} coefficients in the binary models together",
+    ]
+    lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]
+    if info["written_by"]:
+        lines.append("written by        " + ", ".join(
+            f"{k} {v}" for k, v in sorted(info["written_by"].items())))
+    settings = {}
+    for binary in info["binary_models"]:
+        settings.setdefault(binary["made_by"] or "not told", []).append(binary["name"])
+    for text, names in settings.items():
+        which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"
+        lines.append(f"trained by        {which}: {text}")
+    lines.append("")
+    width = max(len(binary["name"]) for binary in info["binary_models"])
+    lines.append(f"{'binary model':{max(width, 12)}}  support vectors  classes left / right")
+    for binary in info["binary_models"]:
+        sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
+        note = "" if binary["probabilities"] else "  (no probabilities)"
+        lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
+                     f"{sides}{note}")
+    return "\n".join(lines) + "\n"
+
+
+def _short(labels):
+    text = " ".join(map(str, labels[:12]))
+    return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
+
+
+def _kernel(kernel):
+    used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0"),
+            "polynomial": ("gamma", "coef0", "degree")}[kernel["kind"]]
+    return " ".join([kernel["kind"], *(f"{name} {kernel[name]:g}" for name in used)])

@@ -1,0 +1,138 @@
+"""Scores, from files of truth, results and probabilities."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+from ..formats.probtable import read_probabilities
+from ..formats.vectors import read_cls, read_con
+from ..score import brier, calibration
+from ..score.contingency import accuracy, contingency, uncertainty_coefficient
+
+__all__ = ["Results", "evaluate", "load_results"]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a classification gave, beside the truth.
+
+    truth, result (n,) labels, -1 in result where rejected;  labels: all classes
+    in ascending order;  k: their number, or None where nothing tells it;
+    winner (n,): probability of the answer, or None;  p (n, k): all
+    probabilities, columns in the order of `labels`, or None.
+    """
+
+    truth: np.ndarray
+    result: np.ndarray
+    labels: np.ndarray
+    k: int | None
+    winner: np.ndarray | None
+    p: np.ndarray | None
+
+
+def load_results(truth_path, base, probabilities=None, k=None, labels=None):
+    """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
+
+    k: number of classes; labels: those of the columns.  Raises `DataError`
+    where the files do not fit together, `UsageError` where k or labels are
+    needed or contradict them.
+    """
+    truth = read_cls(truth_path)
+    result = read_cls(f"{base}.cls", n=len(truth), negative=True)
+    found = np.unique(np.concatenate([truth, result[result >= 0]]))
+    p = None
+    if probabilities is not None:
+        table = read_probabilities(probabilities)
+        if len(table.p) != len(truth):
+            raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
+                            f"{len(truth)} points", file=probabilities)
+        if not np.array_equal(table.classes, result):
+            row = int(np.argmax(table.classes != result))
+            raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
+                            f"{result[row]} in {base}.cls: they are not of one run",
+                            file=probabilities)
+        p = table.p
+        if k is not None and k != p.shape[1]:
+            raise UsageError(f"-k says {k} classes, and {probabilities} has {p.shape[1]}")
+        k = p.shape[1]
+        labels = table.labels if labels is None else labels
+    labels = _labels(labels, found, k, p is not None)
+    if labels is not None and k is None and len(labels) > len(found):
+        k = len(labels)
+    winner = None
+    if p is not None:
+        winner = np.max(p, axis=1)
+    elif k is not None and os.path.exists(f"{base}.con"):
+        winner = brier.probability(read_con(f"{base}.con", n=len(truth)), k)
+    if p is not None and not np.isin(truth, labels).all():
+        strange = truth[~np.isin(truth, labels)][0]
+        raise DataError(f"holds class {strange}, for which there are no probabilities",
+                        file=truth_path)
+    return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def _labels(labels, found, k, needed):
+    """The labels of all classes, ascending; None where only those in the files are known."""
+    if labels is not None:
+        labels = np.asarray(labels)
+        if k is not None and len(labels) != k:
+            raise UsageError(f"{len(labels)} labels were given for {k} classes")
+        if np.any(np.diff(labels) <= 0):
+            raise UsageError("the labels must ascend, as the columns do")
+        return labels
+    if k is None:
+        return None
+    if len(found) == k:
+        return found
+    if len(found) > k:
+        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files")
+    if found.max() < k:
+        return np.arange(k)
+    if needed:
+        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing tells the "
+                         "labels of the columns: give --labels, or let classify_m print them "
+                         "with --header")
+    return None
+
+
+def evaluate(results, bins=10):
+    """All scores that the files allow, as a dictionary of plain values; None where not.
+
+    Keys: points, classes, rejected, accuracy, uncertainty_coefficient (with
+    reverse and symmetric), brier_all, brier_winning, log_loss, contingency
+    (rows truth, columns result), calibration, expected_calibration_error.
+    """
+    labels = results.labels
+    table = contingency(results.truth, results.result, labels)
+    uncertainty = uncertainty_coefficient(table)
+    scores = {
+        "points": len(results.truth),
+        "classes": results.k,
+        "labels": [int(label) for label in labels],
+        "rejected": int(table.rejected),
+        "accuracy": accuracy(table),
+        "uncertainty_coefficient": uncertainty.forward,
+        "uncertainty_coefficient_reverse": uncertainty.reverse,
+        "uncertainty_coefficient_symmetric": uncertainty.symmetric,
+        "contingency": table.table.tolist(),
+        "brier_all": None, "brier_winning": None, "log_loss": None,
+        "calibration": None, "expected_calibration_error": None,
+    }
+    if results.p is not None:
+        y = np.searchsorted(labels, results.truth)
+        scores["brier_all"] = brier.brier_all(results.p, y)
+        scores["log_loss"] = brier.log_loss(results.p, y)
+    if results.winner is not None:
+        # A rejected point still has a most probable class, but the answer tells it no more.
+        answered = results.result >= 0
+        correct = results.result[answered] == results.truth[answered]
+        winner = results.winner[answered]
+        scores["brier_winning"] = brier.brier_winning(winner, correct)
+        rows = calibration.calibration(winner, correct, bins)
+        scores["calibration"] = [row._asdict() for row in rows]
+        scores["expected_calibration_error"] = calibration.expected_calibration_error(rows)
+    return scores

@@ -1,0 +1,1 @@
+"""Files: one reader and one writer for each format."""

@@ -1,0 +1,38 @@
+"""Control files on disk: bytes to tree, tree to bytes."""
+
+from __future__ import annotations
+
+from ..control.parse import parse
+from ..control.write import format_tree
+from ..errors import ControlError
+from .files import read_bytes, replacing
+
+__all__ = ["read_control", "write_control"]
+
+_LARGEST = 256 * 2**20
+
+
+def read_control(path):
+    """The `Tree` in a control file, or in standard input for `-`.
+
+    Raises `ControlError` with file, line and column.
+    """
+    raw = read_bytes(path)
+    source = "standard input" if path == "-" else path
+    if len(raw) > _LARGEST:
+        raise ControlError("larger than any control file can be (256 MiB)", file=source)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = raw[:error.start]
+        raise ControlError("expected a control file, found bytes that are not UTF-8 text",
+                           file=source, line=before.count(b"\n") + 1,
+                           column=error.start - before.rfind(b"\n")) from None
+    return parse(text, source)
+
+
+def write_control(path, tree):
+    """Write the control file of `tree`, whole or not at all."""
+    text = format_tree(tree)
+    with replacing(path) as file:
+        file.write(text)

@@ -1,0 +1,112 @@
+"""Points with labels, or points alone, whatever the format they are in.
+
+Kinds: "binary" (`base.vec`, `base.cls` and, if it is there, `base.names`), "svm"
+(LIBSVM text) and "lvq" (LVQ text).
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+
+from ..errors import DataError, UsageError
+from ..models import Dataset
+from .lvq import iter_lvq, read_lvq
+from .names import read_names
+from .svmtext import iter_svm, read_svm, read_svm_labels
+from .vectors import VecReader, read_cls, read_vec, refuse_negative
+
+__all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
+
+KINDS = ("binary", "svm", "lvq")
+
+
+def read_training(base, kind="binary", missing=0.0, header=True, labels=True, names=None,
+                  negative=False, stdin=None):
+    """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
+
+    `base` is a base name for "binary", else the file itself or `-`.  `missing`
+    stands for features absent from LIBSVM text; `header` says that LVQ text begins
+    with its number of features.  Without `labels` there are none to be read (binary,
+    LVQ) and y is None.  `names` (entry i names label i) numbers words and replaces
+    `base.names`.  Labels below 0 are refused unless `negative`.
+
+    Raises DataError, with the file and where it can the line, for bad data.
+    """
+    base = os.fsdecode(base)
+    if kind == "binary":
+        _refuse_pipe(base)
+        x = read_vec(base + ".vec")
+        y = read_cls(base + ".cls", len(x), negative) if labels else None
+        data = Dataset(x, y, _names_beside(base, names) if labels else names)
+    elif kind == "svm":
+        data = read_svm(base, missing, names, stdin=stdin)
+    elif kind == "lvq":
+        data = read_lvq(base, header, labels, names, stdin=stdin)
+    else:
+        raise UsageError(f"there is no kind of data {kind!r}")
+    if data.y is not None:
+        _check_labels(data.y, data.names, base, negative)
+    return data
+
+
+def read_labels(base, kind="binary", header=True, names=None, stdin=None):
+    """(labels, {label: name}): the different labels of training data, ascending.
+
+    Of binary data only the `.cls` file is read, and `base.names` if it is there.
+    Arguments and errors are those of `read_training`.
+    """
+    base = os.fsdecode(base)
+    if kind == "binary":
+        _refuse_pipe(base)
+        y, names = read_cls(base + ".cls"), _names_beside(base, names)
+    elif kind == "svm":
+        y, names = read_svm_labels(base, names, stdin)
+    else:
+        data = read_training(base, kind, header=header, names=names, stdin=stdin)
+        y, names = data.y, data.names
+    _check_labels(y, names, base)
+    return np.unique(y).tolist(), dict(enumerate(names or ()))
+
+
+def _refuse_pipe(base):
+    if base == "-":
+        raise UsageError("binary training data are several files and cannot come from a pipe")
+
+
+def _names_beside(base, names):
+    if names is None and os.path.exists(base + ".names"):
+        names = read_names(base + ".names")
+    return None if names is None else tuple(names)
+
+
+def _check_labels(y, names, base, negative=False):
+    if not negative:
+        refuse_negative(y, base)
+    if names is not None and y.max() >= len(names):
+        raise DataError(f"label {y.max()} has no name: there are {len(names)} names", file=base)
+
+
+def iter_points(path, kind="binary", rows=4096, d=None, missing=0.0, header=True, labels=True,
+                stdin=None):
+    """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
+
+    `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
+    width is an error; LIBSVM text may leave the last features out.  `header` and
+    `labels` (there is a class column) are for LVQ text.  Raises DataError.
+    """
+    if kind == "binary":
+        with VecReader(path, rows, stdin) as reader:
+            if d is not None and reader.d != d:
+                raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
+            yield from reader
+    elif kind == "svm":
+        for x, _ in iter_svm(path, rows, d, missing, truth=False, stdin=stdin):
+            yield x
+    elif kind == "lvq":
+        for x, _ in iter_lvq(path, rows, d, header, labels, truth=False, stdin=stdin):
+            yield x
+    else:
+        raise UsageError(f"there is no kind of data {kind!r}")

@@ -1,0 +1,164 @@
+"""LVQ text: the number of features d in the first line, then d values and the label per line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DataError
+from ..models import Dataset
+from .files import open_input, replacing
+from .svmwriter import check_words
+from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
+from .textlabels import TextLabels, show
+
+__all__ = ["iter_lvq", "read_lvq", "write_lvq"]
+
+
+def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK):
+    """A Dataset of float64 from LVQ text.
+
+    Without `header` the first line is a point; without `labels` there is no class
+    column and y is None.  Labels are whole numbers or words, as in LIBSVM text.
+    Raises DataError with the line of whatever cannot be.
+    """
+    with open_input(path, stdin) as file:
+        column = TextLabels(file.name, names)
+        parts = list(_parts(file, column, header, labels, None, block))
+    x = np.concatenate([part for part, _ in parts])
+    if not labels:
+        return Dataset(x, None)
+    y, names = column.finish(np.concatenate([part for _, part in parts]))
+    return Dataset(x, y, names)
+
+
+def iter_lvq(path, rows=4096, d=None, header=True, labels=True, names=None, truth=True,
+             stdin=None, block=BLOCK):
+    """Chunks (x (<= rows, d) float64, y int32) of LVQ text, in bounded memory.
+
+    A file that has not `d` features is an error.  Words as labels need `names`;
+    without `truth`, or without `labels` in the file, y is None.
+    """
+    rows = max(1, int(rows))
+    with open_input(path, stdin) as file:
+        column = TextLabels(file.name, names, ignore=not truth)
+        for x, y in _parts(file, column, header, labels, d, block):
+            if column.words and truth and names is None:
+                raise DataError("has words as labels, and no names to number them",
+                                file=file.name)
+            for start in range(0, len(x), rows):
+                stop = start + rows
+                yield x[start:stop], None if y is None else y[start:stop]
+
+
+def write_lvq(path, x, y=None, header=True, names=None):
+    """Write x (n, d) and, unless None, y (n,) as LVQ text, values without loss.
+
+    Raises DataError for NaN, infinity, and names that would not be read back as words.
+    """
+    if y is not None and len(x) != len(y):
+        raise DataError(f"{len(y)} labels for {len(x)} points", file=path)
+    if names is not None and y is not None:
+        check_words(np.asarray(y), names, path)
+    finite = np.isfinite(x).all(axis=1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
+    ends = [""] * len(x) if y is None else np.asarray(y).tolist()
+    with replacing(path) as file:
+        if header:
+            file.write(f"{x.shape[1]}\n")
+        for row, end in zip(x, ends):
+            values = " ".join(map(repr, np.asarray(row, np.float64).tolist()))
+            if y is not None:
+                values += f" {end if names is None else names[end]}"
+            file.write(f"{values}\n")
+
+
+def _parts(file, column, header, labels, d, size):
+    """Yield (x, y) of each block; the first line with anything in it settles the width."""
+    width = header_line = None
+    seen = False
+    for data, first_line in blocks(file, size):
+        tokens = tokenise(data, first_line)
+        if len(tokens.first) and width is None:
+            width = _width(tokens, file.name, header, labels)
+            if d is not None and width != d:
+                raise DataError(f"has {width} features, the model needs {d}", file=file.name)
+            if header:
+                header_line = int(tokens.line[0])
+                tokens = _without_first_line(tokens)
+        if not len(tokens.first):
+            continue
+        seen = True
+        try:
+            part = _fast(tokens, width, column, labels)
+        except DataError:
+            # a label that cannot be; whatever is wrong in an earlier line comes first
+            _explain(data, first_line, header_line, width, column, labels)
+            raise
+        if part is None:
+            _explain(data, first_line, header_line, width, column, labels)
+            raise DataError("cannot be read", file=file.name, line=first_line)
+        yield part
+    if not seen:
+        raise DataError("has no points", file=file.name)
+
+
+def _width(tokens, file, header, labels):
+    """The number of features, from the first line."""
+    line, count = int(tokens.line[0]), int(tokens.count[0])
+    if not header:
+        if count - bool(labels) < 1:
+            raise DataError("the line has no values", file=file, line=line)
+        return count - bool(labels)
+    word = tokens.text[tokens.start[0]:tokens.end[0]].tobytes()
+    if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
+        raise DataError("the first line must be the number of features alone",
+                        file=file, line=line)
+    return int(word)
+
+
+def _without_first_line(tokens):
+    tokens.text[tokens.start[0]:tokens.end[0]] = 32
+    return tokens._replace(
+        start=tokens.start[1:], end=tokens.end[1:], first=tokens.first[1:] - 1,
+        count=tokens.count[1:], line=tokens.line[1:],
+    )
+
+
+def _fast(tokens, width, column, labels):
+    """(x, y) of a block, or None where anything is not as it should be."""
+    if not np.all(tokens.count == width + bool(labels)):
+        return None
+    n = len(tokens.first)
+    y = column.take(tokens, tokens.first + width) if labels else None
+    if not labels or column.words:
+        x = numbers(tokens.text, n * width)
+        return None if x is None else (x.reshape(n, width), y)
+    table = numbers(tokens.text, n * (width + 1))
+    if table is None:
+        return None
+    table = table.reshape(n, width + 1)
+    return np.ascontiguousarray(table[:, :-1]), column.whole(table[:, -1], tokens.line)
+
+
+def _explain(data, first_line, header_line, width, column, labels):
+    """Raise DataError for the first line of the block that cannot be read."""
+    for line, text in enumerate(data.split(b"\n"), first_line):
+        words = text.split()
+        if not words or line == header_line:
+            continue
+        if CONTROL.search(text):
+            raise DataError("there is a control character in the line",
+                            file=column.file, line=line)
+        if len(words) != width + bool(labels):
+            raise DataError(
+                f"{len(words)} columns, where {width} values"
+                f"{' and a label' if labels else ''} were expected",
+                file=column.file, line=line,
+            )
+        for word in words[:width]:
+            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+                raise DataError(f"the value {show(word)} is not a finite number",
+                                file=column.file, line=line)
+        if labels:
+            column.check(words[-1], line)

@@ -1,0 +1,46 @@
+"""`base.names`: the names of the classes, line i for label i (from 0), in UTF-8."""
+
+from __future__ import annotations
+
+from ..errors import DataError
+from .files import read_bytes, replacing
+
+__all__ = ["check_names", "read_names", "write_names"]
+
+
+def read_names(path, stdin=None):
+    """The names as a tuple of str, entry i for label i.
+
+    Raises DataError with the line for an empty or repeated name, and for no names.
+    """
+    text = read_bytes(path, stdin).decode("utf-8", errors="surrogateescape")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    names = tuple(line.strip() for line in lines)
+    check_names(names, path)
+    return names
+
+
+def write_names(path, names):
+    """Write names, entry i for label i; DataError for one that could not be read back."""
+    check_names(names, path)
+    with replacing(path) as file:
+        file.writelines(f"{name}\n" for name in names)
+
+
+def check_names(names, path=None):
+    """DataError unless all names are different, not empty, and of one line each."""
+    if not names:
+        raise DataError("has no names", file=path)
+    seen = {}
+    for line, name in enumerate(names, 1):
+        if not name:
+            raise DataError("the name is empty", file=path, line=line)
+        if name != name.strip() or "\n" in name or "\0" in name:
+            raise DataError(f"{name!r} cannot be a name: its blanks would be lost",
+                            file=path, line=line)
+        if name in seen:
+            raise DataError(f"the name {name!r} is that of line {seen[name]} too",
+                            file=path, line=line)
+        seen[name] = line

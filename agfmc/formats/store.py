@@ -1,0 +1,194 @@
+"""The suite's own model file, `.mbm`: everything needed to classify, in one file.
+
+    bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
+                  conversions damage)
+    8-11, 12-15   format version: major, minor (uint32, little-endian throughout)
+    16-23, 24-31  length of the header, length of the whole file (uint64)
+    32-63         SHA-256 of all bytes but these 32
+    64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
+
+Nothing in the file is executed or unpickled; every length is checked against
+the size of the file before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+
+import numpy as np
+
+from ..errors import ModelError
+from ..models import CollatedModel, Kernel, Normalisation
+from .files import read_bytes, replacing
+
+__all__ = ["MAGIC", "read_store", "write_store"]
+
+MAGIC = b"\x89MBM\r\n\x1a\n"
+_MAJOR, _MINOR = 1, 0
+_START = struct.Struct("<8sIIQQ32s")
+_ARRAYS = {  # name: (dtype, number of dimensions)
+    "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
+    "coef": ("<f8", 1), "rho": ("<f8", 1), "a": ("<f8", 1), "b": ("<f8", 1),
+    "orientation": ("|i1", 1), "kernel_of": ("<i4", 1),
+}
+_NORMALISATION = {"matrix": ("<f4", 2), "mean": ("<f4", 1)}
+_KEYS = {"arrays", "any_width", "control", "kernels", "made_by", "names", "settings"}
+
+
+def write_store(path, model, made_by):
+    """Write a `CollatedModel` to `path`, whole or not at all.
+
+    made_by: {program: version}; equal models written by equal versions are
+    equal files.
+    """
+    arrays = {name: getattr(model, name) for name in _ARRAYS}
+    wanted = dict(_ARRAYS)
+    if model.normalisation is not None:
+        wanted.update(_NORMALISATION)
+        arrays.update(matrix=model.normalisation.matrix, mean=model.normalisation.mean)
+    listing = {}
+    blobs = []
+    offset = 0
+    for name, (dtype, _) in wanted.items():
+        blob = np.ascontiguousarray(arrays[name], dtype=dtype).tobytes()
+        listing[name] = {"shape": list(np.shape(arrays[name])), "offset": offset}
+        blobs.append(blob + bytes(-len(blob) % 64))
+        offset += len(blobs[-1])
+    header = json.dumps({
+        "control": model.control, "names": {str(k): v for k, v in sorted(model.names.items())},
+        "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
+        "settings": list(model.settings), "any_width": bool(model.any_width),
+        "made_by": made_by, "arrays": listing,
+    }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    header += b" " * (-len(header) % 64)
+    size = _START.size + len(header) + offset
+    start = _START.pack(MAGIC, _MAJOR, _MINOR, len(header), size, bytes(32))
+    body = b"".join([header, *blobs])
+    digest = hashlib.sha256(start[:32] + body).digest()
+    with replacing(path, binary=True) as file:
+        file.write(start[:32] + digest)
+        file.write(body)
+
+
+def read_store(path):
+    """Read a `.mbm` file; -> (`CollatedModel`, made_by).
+
+    Raises `ModelError` where the file is not one, is damaged, or is of a
+    version that this program does not know.  The arrays share the memory that
+    the file was read into.
+    """
+    raw = read_bytes(path)
+    header, start = _checked_header(raw, path)
+
+    def fail(message):
+        return ModelError(f"damaged or not made by this suite: {message}", file=path)
+
+    if not isinstance(header, dict) or set(header) != _KEYS:
+        raise fail("the header does not have the keys it should have")
+    listing = header["arrays"]
+    wanted = dict(_ARRAYS)
+    if isinstance(listing, dict) and "matrix" in listing:
+        wanted.update(_NORMALISATION)
+    if not isinstance(listing, dict) or set(listing) != set(wanted):
+        raise fail("the list of arrays is not as it should be")
+    arrays = {name: _array(raw, start, listing[name], *wanted[name], name, fail)
+              for name in wanted}
+    names, kernels, settings = header["names"], header["kernels"], header["settings"]
+    if not (isinstance(header["control"], str) and isinstance(names, dict)
+            and all(key.isdigit() and len(key) <= 10 and isinstance(value, str)
+                    for key, value in names.items())
+            and isinstance(settings, list) and all(isinstance(s, str) for s in settings)
+            and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)):
+        raise fail("a value of the header has the wrong type")
+    normalisation = None
+    if "matrix" in arrays:
+        matrix, mean = arrays.pop("matrix"), arrays.pop("mean")
+        if matrix.shape != (len(mean), arrays["sv"].shape[1]):
+            raise fail("the normalisation does not fit the support vectors")
+        normalisation = Normalisation(matrix, mean)
+    model = CollatedModel(
+        control=header["control"], names={int(key): value for key, value in names.items()},
+        kernels=_kernels(kernels, fail), normalisation=normalisation, settings=tuple(settings),
+        any_width=header["any_width"], **arrays)
+    _check(model, fail)
+    return model, header["made_by"]
+
+
+def _checked_header(raw, path):
+    """The header of the bytes of a model file, checksum and lengths verified."""
+    if not raw.startswith(MAGIC):
+        what = "an empty file" if not raw else "another kind of file"
+        raise ModelError(f"expected a model file (.mbm), found {what}", file=path)
+    if len(raw) < _START.size:
+        raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
+    _, major, minor, length, size, digest = _START.unpack_from(raw)
+    if major != _MAJOR:
+        raise ModelError(f"has format version {major}.{minor}, this program reads "
+                         f"{_MAJOR}.x: use a newer version of the suite", file=path)
+    if size != len(raw):
+        word = "truncated" if size > len(raw) else "damaged"
+        raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
+    check = hashlib.sha256(raw[:32])
+    check.update(memoryview(raw)[_START.size:])
+    if check.digest() != digest or _START.size + length > size:
+        raise ModelError("damaged: the checksum does not agree with the contents", file=path)
+    try:
+        return json.loads(raw[_START.size:_START.size + length]), _START.size + length
+    except (ValueError, RecursionError):
+        raise ModelError("damaged: the header cannot be read", file=path) from None
+
+
+def _array(raw, start, entry, dtype, ndim, name, fail):
+    if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
+        raise fail(f"the entry of '{name}' is not as it should be")
+    shape, offset = entry["shape"], entry["offset"]
+    numbers = [*shape, offset] if isinstance(shape, list) else [None]
+    if len(numbers) != ndim + 1 or not all(type(n) is int and 0 <= n < 2**48 for n in numbers):
+        raise fail(f"the shape of '{name}' is not as it should be")
+    count = 1
+    for n in shape:
+        count *= n
+    if offset % 64 or start + offset + count * np.dtype(dtype).itemsize > len(raw):
+        raise fail(f"'{name}' does not lie inside the file")
+    return np.frombuffer(raw, dtype=dtype, count=count, offset=start + offset).reshape(shape)
+
+
+def _kernels(entries, fail):
+    kernels = []
+    for entry in entries if isinstance(entries, list) else [None]:
+        if not (isinstance(entry, list) and len(entry) == 4
+                and entry[0] in ("linear", "polynomial", "rbf", "sigmoid")
+                and all(type(v) in (int, float) and abs(v) < 1e300 for v in entry[1:3])
+                and type(entry[3]) is int and 0 <= entry[3] <= 1000):
+            raise fail("a kernel is not as it should be")
+        kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))
+    return tuple(kernels)
+
+
+def _check(model, fail):
+    """Everything that later steps take on trust."""
+    m, s = len(model.rho), len(model.sv)
+    per_model = (model.a, model.b, model.orientation, model.kernel_of, model.settings)
+    if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or m == 0:
+        raise fail("the arrays do not have the same number of classifiers")
+    if len(model.group) != s or len(model.index) != len(model.coef):
+        raise fail("the arrays do not have the same number of support vectors")
+    if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
+            or np.any(np.diff(model.indptr) < 0)):
+        raise fail("the classifiers' coefficients do not follow each other")
+    for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
+        if len(values) and not (values.min() >= 0 and values.max() < limit):
+            raise fail("a number points outside its array")
+    if not np.isin(model.orientation, (-1, 1)).all() or np.any(np.diff(model.group) < 0):
+        raise fail("an orientation or group is not as it should be")
+    for values in (model.sv, model.coef, model.rho):
+        if not np.isfinite(values).all():
+            raise fail("a number is not finite")
+    for values in (model.a, model.b):
+        if np.isinf(values).any():
+            raise fail("a number is not finite")
+    norm = model.normalisation
+    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
+        raise fail("the normalisation is not finite")

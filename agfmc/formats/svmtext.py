@@ -1,0 +1,274 @@
+"""LIBSVM's text of points, `label i:v i:v ...` with indices from 1 ascending.
+
+A block of text is split, checked and turned into numbers with numpy; only when
+something is wrong is it read again line by line, to say what and where.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+from ..models import Dataset
+from .files import open_input
+from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
+from .textlabels import TextLabels, show
+
+__all__ = ["iter_svm", "memory_limit", "read_svm", "read_svm_labels"]
+
+_DIGITS = 9  # of an index
+
+
+def memory_limit():
+    """Bytes that a table read from text may take: half of the machine's memory."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (ValueError, OSError):
+        return 1 << 32
+
+
+def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK):
+    """A Dataset of float64 from LIBSVM text; absent features are `missing`.
+
+    d is the largest index.  Labels are whole numbers or words; words are numbered
+    in sorted order, or by `names` (entry i names label i).  The table takes
+    n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused before
+    it is made.  Raises DataError with the line of whatever cannot be.
+    """
+    limit = memory_limit() if limit_bytes is None else limit_bytes
+    with open_input(path, stdin) as file:
+        labels = TextLabels(file.name, names)
+        table, codes = _Table(missing), []
+        for rows in _parsed(file, labels, None, block):
+            table.make_room(rows, limit, file.name)
+            table.append(rows)
+            codes.append(rows.y)
+    if not codes:
+        raise DataError("has no points", file=path)
+    x = table.finish()
+    if not x.shape[1]:
+        raise DataError("has no features", file=path)
+    y, names = labels.finish(np.concatenate(codes))
+    return Dataset(x, y, names)
+
+
+class _Table:
+    """The points so far, growing in place: one copy of them at any time."""
+
+    def __init__(self, missing):
+        self._missing = missing
+        self._x = np.empty((0, 0))
+        self._n = 0
+
+    def make_room(self, rows, limit, file):
+        """Space for `rows`; DataError where that is more than `limit` bytes."""
+        n, d = self._n + len(rows.line), max(self._x.shape[1], rows.width)
+        _refuse_huge(n, d, limit, rows, file)
+        if d > self._x.shape[1]:
+            wider = np.full((n, d), self._missing, np.float64)
+            wider[:self._n, :self._x.shape[1]] = self._x[:self._n]
+            self._x = wider
+        elif n > len(self._x):
+            self._x.resize((max(n, len(self._x) * 9 // 8), d), refcheck=False)
+
+    def append(self, rows):
+        n, d = len(rows.line), self._x.shape[1]
+        self._x[self._n:self._n + n] = rows.dense(0, n, d, self._missing)
+        self._n += n
+
+    def finish(self):
+        self._x.resize((self._n, self._x.shape[1]), refcheck=False)
+        return self._x
+
+
+def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
+    """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
+    with open_input(path, stdin) as file:
+        labels = TextLabels(file.name, names)
+        codes = [rows.y for rows in _parsed(file, labels, None, block)]
+    if not codes:
+        raise DataError("has no points", file=path)
+    return labels.finish(np.concatenate(codes))
+
+
+def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin=None,
+             block=BLOCK):
+    """Chunks (x (<= rows, d) float64, y int32) of LIBSVM text, in bounded memory.
+
+    A feature above d is an error; with d None a chunk is as wide as its largest
+    index.  Words as labels need `names`; without `truth` labels may be anything and
+    y is None.  Raises DataError with the line of whatever cannot be.
+    """
+    rows = max(1, int(rows))
+    seen = False
+    with open_input(path, stdin) as file:
+        labels = TextLabels(file.name, names, ignore=not truth)
+        for part in _parsed(file, labels, d, block):
+            if labels.words and truth and names is None:
+                raise DataError("has words as labels, and no names to number them",
+                                file=file.name)
+            width = part.width if d is None else d
+            for start in range(0, len(part.line), rows):
+                stop = min(start + rows, len(part.line))
+                _refuse_huge(stop - start, width, memory_limit(), part, file.name)
+                seen = True
+                x = part.dense(start, stop, width, missing)
+                yield x, part.y[start:stop] if truth else None
+    if not seen:
+        raise DataError("has no points", file=path)
+
+
+class _Rows(NamedTuple):
+    """The points of one block in compressed rows.
+
+    y (n,) labels;  line (n,) of the file;  indptr (n + 1,): entries of row i are
+    indptr[i] to indptr[i + 1];  index, value of each entry, indices from 1.
+    """
+
+    y: np.ndarray | None
+    line: np.ndarray
+    indptr: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+
+    @property
+    def width(self):
+        return int(self.index.max()) if len(self.index) else 0
+
+    def dense(self, start, stop, d, missing):
+        """The points start to stop as a table of d columns."""
+        n = stop - start
+        count = np.diff(self.indptr[start:stop + 1])
+        entries = slice(self.indptr[start], self.indptr[stop])
+        index, value = self.index[entries], self.value[entries]
+        if len(index) == n * d and np.all(count == d):
+            return value.reshape(n, d)  # ascending, so every row is 1..d
+        out = np.full((n, d), missing, np.float64)
+        place = np.repeat(np.arange(n) * d - 1, count) + index
+        out.reshape(-1)[place] = value
+        return out
+
+
+def _parsed(file, labels, d, size):
+    """Yield the _Rows of each block that has any."""
+    for data, first_line in blocks(file, size):
+        tokens = tokenise(data, first_line)
+        if not len(tokens.first):
+            continue
+        try:
+            rows = _fast(tokens, labels, d)
+        except DataError:
+            # a label that cannot be; whatever is wrong in an earlier line comes first
+            _explain(data, first_line, labels, d)
+            raise
+        if rows is None:
+            _explain(data, first_line, labels, d)
+            raise DataError("cannot be read", file=labels.file, line=first_line)
+        yield rows
+
+
+def _fast(tokens, labels, d):
+    """_Rows, or None where anything is not as it should be."""
+    text = tokens.text
+    entry = np.ones(len(tokens.start), bool)
+    entry[tokens.first] = False
+    start, end = tokens.start[entry], tokens.end[entry]
+    colon = np.flatnonzero(text == 58)
+    # one colon in each entry, with something on both sides, and none in a label
+    if len(colon) != len(start) or not np.all((start < colon) & (colon < end - 1)):
+        return None
+    index = _indices(text, start, colon)
+    if index is None:
+        return None
+    indptr = np.append(0, np.cumsum(tokens.count - 1))
+    ascends = np.diff(index, prepend=0) > 0
+    ascends[indptr[:-1][tokens.count > 1]] = True  # nothing comes before the first of a row
+    if not ascends.all():
+        return None
+    if len(index) and (index.min() < 1 or (d is not None and index.max() > d)):
+        return None
+    y = labels.take(tokens, tokens.first)
+    if labels.words:
+        value = numbers(text, len(index))
+        return None if value is None else _Rows(y, tokens.line, indptr, index, value)
+    value = numbers(text, len(entry))
+    if value is None:
+        return None
+    y = labels.whole(value[tokens.first], tokens.line)
+    return _Rows(y, tokens.line, indptr, index, value[entry])
+
+
+def _indices(text, start, colon):
+    """The numbers between start and colon, blanked out with their colons; None if not digits."""
+    length = colon - start
+    index = np.zeros(len(start), np.int64)
+    text[colon] = 32
+    if not len(start):
+        return index
+    if length.max() > _DIGITS:
+        return None
+    shortest = length.min()
+    for k in range(length.max()):  # from the last digit
+        longer = slice(None) if k < shortest else np.flatnonzero(length > k)
+        place = colon[longer] - (k + 1)
+        digit = text[place] - np.uint8(48)
+        if digit.max() > 9:
+            return None
+        index[longer] += digit * np.int64(10**k)
+        text[place] = 32
+    return index
+
+
+def _explain(data, first_line, labels, d):
+    """Raise DataError for the first line of the block that cannot be read."""
+    for number, line in enumerate(data.split(b"\n"), first_line):
+        words = line.split()
+        if not words:
+            continue
+        if CONTROL.search(line):
+            problem = "there is a control character in the line"
+        elif b":" in words[0]:
+            problem = f"the line has no label before {show(words[0])}"
+        else:
+            problem = _entries_problem(words[1:], d)
+        if problem:
+            raise DataError(problem, file=labels.file, line=number)
+        labels.check(words[0], number)
+
+
+def _entries_problem(words, d):
+    last = 0
+    for word in words:
+        index, colon, value = word.partition(b":")
+        if not colon:
+            return f"{show(word)} is not index:value"
+        if not re.fullmatch(rb"\d+", index):
+            return f"{show(index)} is not the index of a feature"
+        if int(index[:20]) == 0:
+            return "index 0: indices count from 1"
+        if len(index) > _DIGITS:
+            return f"the index {show(index)} is too large"
+        if not NUMBER.fullmatch(value) or not np.isfinite(float(value)):
+            return f"the value {show(value)} of feature {int(index)} is not a finite number"
+        if int(index) == last:
+            return f"index {last} comes twice"
+        if int(index) < last:
+            return f"index {int(index)} comes after {last}: indices must ascend"
+        if d is not None and int(index) > d:
+            return f"there is a feature {int(index)}, but the model has {d} features"
+        last = int(index)
+    return None
+
+
+def _refuse_huge(n, d, limit, rows, file):
+    if n * d * 8 > limit:
+        point = int(np.searchsorted(rows.indptr, np.argmax(rows.index), side="right")) - 1
+        raise DataError(
+            f"{n} points up to here with features up to {d} make a table of "
+            f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB",
+            file=file, line=int(rows.line[point]),
+        )

@@ -1,0 +1,103 @@
+"""Text of numbers, read in blocks of whole lines and split into tokens with numpy.
+
+The text formats share this: blank lines and comments from `#` to the end of the
+line are allowed everywhere, and so are CRLF and a last line without newline.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+
+__all__ = ["BLOCK", "CONTROL", "NUMBER", "Tokens", "blocks", "numbers", "tokenise"]
+
+BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
+LONGEST_LINE = 1 << 30
+
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+def blocks(file, size=BLOCK):
+    """Yield (text of whole lines without comments, number of its first line from 1).
+
+    `file` comes from `files.open_input`.  Raises DataError for what is not text.
+    """
+    first_line = 1
+    pieces = []
+    held = 0
+    while True:
+        piece = file.read(size)
+        if b"\0" in piece:
+            raise DataError("is not text", file=file.name)
+        cut = piece.rfind(b"\n") + 1
+        if piece and not cut:
+            pieces.append(piece)
+            held += len(piece)
+            if held > LONGEST_LINE:
+                raise DataError("the line is too long", file=file.name, line=first_line)
+            continue
+        text = b"".join(pieces) + piece[:cut]
+        pieces, held = [piece[cut:]], len(piece) - cut
+        if not piece and text:
+            text += b"\n"
+        if text:
+            yield _COMMENT.sub(b"", text) if b"#" in text else text, first_line
+            first_line += text.count(b"\n")
+        if not piece:
+            return
+
+
+class Tokens(NamedTuple):
+    """What is between the blanks of a block.
+
+    text: bytes as a writable uint8 array;  start, end (t,): where each token is;
+    first (n,): the first token of each line that has any;  count (n,): its tokens;
+    line (n,): its number in the file.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    line: np.ndarray
+
+
+def tokenise(data, first_line):
+    """The Tokens of a block that ends with a newline."""
+    text = np.frombuffer(bytearray(b"\n" + data), np.uint8)
+    blank = text <= 32
+    edge = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    start, end = edge[0::2], edge[1::2]
+    begin = np.flatnonzero(text == 10)[:-1]
+    first = np.append(np.searchsorted(start, begin), len(start))
+    count = np.diff(first)
+    used = np.flatnonzero(count)
+    return Tokens(text, start, end, first[used], count[used], first_line + used)
+
+
+def numbers(text, count):
+    """The `count` numbers that `text` (uint8) consists of, float64; None if it does not.
+
+    None too for NaN, infinity and numbers beyond the range.
+    """
+    if count == 0:
+        return None if np.any(text > 32) else np.empty(0)
+    with warnings.catch_warnings():
+        # what cannot be read is a warning in some versions of numpy, an error in others
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values = np.fromstring(text.tobytes(), sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    # a token of two numbers, as 1-2, makes one too many
+    if len(values) != count or not np.isfinite(values).all():
+        return None
+    return values

@@ -1,0 +1,121 @@
+"""Class labels in text: whole numbers (1, +1, 1.0) throughout, or words throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DataError
+from .textblocks import NUMBER
+
+__all__ = ["TextLabels", "numeric", "show"]
+
+_LONGEST = 255
+_NOT_NUMBERS = {b"nan", b"inf", b"infinity"}
+
+
+class TextLabels:
+    """The labels of one file, taken block by block; the first decides on words or numbers.
+
+    `names` (entry i names label i) is a numbering of words from elsewhere, in which
+    a word that is missing is an error.  With `ignore` labels may be anything.
+    """
+
+    def __init__(self, file, names=None, ignore=False):
+        self.file = file
+        self.ignore = ignore
+        self.words = None  # True or False once the first label is seen
+        self._given = None if names is None else tuple(names)
+        listed = enumerate(self._given or ())
+        self._codes = {name.encode("utf-8", "surrogateescape"): i for i, name in listed}
+
+    def take(self, tokens, which):
+        """Codes (n,) of the words among the tokens `which` (n,), blanked out in the text.
+
+        None where labels are numbers: they are left in the text for `whole`.
+        """
+        start, length = tokens.start[which], tokens.end[which] - tokens.start[which]
+        if self.words is None and len(which):
+            word = tokens.text[start[0]:start[0] + length[0]].tobytes()
+            self._settle(word)
+        if not self.words:
+            return None
+        spelt = self._lift(tokens, start, length)
+        return None if self.ignore else self._number(spelt, tokens.line)
+
+    def _settle(self, word):
+        if self.words is None:
+            self.words = self.ignore or not numeric(word)
+
+    def _lift(self, tokens, start, length):
+        """The words as an array of bytes; blanks stand in their place afterwards."""
+        width = int(length.max())
+        if width > _LONGEST and not self.ignore:
+            row = int(np.argmax(length))
+            word = tokens.text[start[row]:start[row] + width].tobytes()
+            self.check(word, int(tokens.line[row]))
+        letters = np.zeros((len(start), width), np.uint8)
+        for k in range(width):
+            longer = np.flatnonzero(length > k)
+            letters[longer, k] = tokens.text[start[longer] + k]
+            tokens.text[start[longer] + k] = 32
+        return letters.view(f"S{width}").ravel()
+
+    def _number(self, spelt, line):
+        words, inverse = np.unique(spelt, return_inverse=True)
+        codes = np.empty(len(words), np.int32)
+        for i, word in enumerate(words.tolist()):
+            self.check(word, int(line[np.argmax(inverse == i)]))
+            codes[i] = self._codes.setdefault(word, len(self._codes))
+        return codes[inverse]
+
+    def whole(self, values, line):
+        """Labels given as numbers (n,) to int32; DataError with the line of one that is not."""
+        good = (values == np.rint(values)) & (np.abs(values) < 2**31)
+        if not good.all():
+            row = int(np.argmin(good))
+            self.check(b"%.17g" % values[row], int(line[row]))
+        return values.astype(np.int32)
+
+    def check(self, word, line):
+        """DataError if the bytes `word`, in that line of the file, cannot be a label here."""
+        self._settle(word)
+        problem = None
+        if self.ignore:
+            pass
+        elif not self.words:
+            if not (NUMBER.fullmatch(word) and _whole(float(word))):
+                problem = f"the label {show(word)} is not a whole number of 32 bits"
+        elif numeric(word):
+            problem = f"the label {show(word)} is a number, but the first one is a word"
+        elif len(word) > _LONGEST:
+            problem = f"the label has {len(word)} letters"
+        elif self._given is not None and word not in self._codes:
+            problem = f"the label {show(word)} is not among the names of the classes"
+        if problem:
+            raise DataError(problem, file=self.file, line=line)
+
+    def finish(self, y):
+        """(labels, names): words without a given numbering are numbered in sorted order."""
+        if not self.words or self._given is not None:
+            return y, self._given
+        ordered = sorted(self._codes)
+        rank = np.empty(len(ordered), np.int32)
+        for label, word in enumerate(ordered):
+            rank[self._codes[word]] = label
+        return rank[y], tuple(word.decode("utf-8", "surrogateescape") for word in ordered)
+
+
+def _whole(value):
+    return value == np.rint(value) and abs(value) < 2**31
+
+
+def numeric(word):
+    """Whether the bytes `word` are to be read as a number, be it NaN or infinite."""
+    bare = word[1:] if word[:1] in (b"+", b"-") else word
+    return bool(NUMBER.fullmatch(word)) or bare.lower() in _NOT_NUMBERS
+
+
+def show(word):
+    """Bytes of the file as they go into a message."""
+    text = word.decode("utf-8", "backslashreplace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")

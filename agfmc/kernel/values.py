@@ -1,0 +1,54 @@
+"""Kernel values of points against support vectors, one matrix product a block.
+
+For the radial kernel both squared norms ride along in the product: rows
+[2 g s, 1, -g|s|^2] times columns [x, -g|x|^2, 1] give -g|x - s|^2, and exp is
+taken in place.  Points and support vectors are centred first, so that data
+far from the origin lose no digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["PreparedKernel"]
+
+
+class PreparedKernel:
+    """A kernel with its support vectors sv (s, d) laid out for repeated use."""
+
+    def __init__(self, kernel, sv):
+        sv = np.asarray(sv, dtype=np.float64)
+        self.kernel = kernel
+        self.size, self.features = sv.shape
+        self._centre = None
+        if kernel.kind == "rbf":
+            self._centre = sv.mean(axis=0) if len(sv) else np.zeros(sv.shape[1])
+            sv = sv - self._centre
+            norms = np.einsum("ij,ij->i", sv, sv)
+            self._left = np.concatenate([
+                2.0 * kernel.gamma * sv, np.ones((len(sv), 1)), -kernel.gamma * norms[:, None]],
+                axis=1)
+        else:
+            self._left = np.ascontiguousarray((1.0 if kernel.kind == "linear" else kernel.gamma)
+                                              * sv)
+
+    def values(self, x, out=None):
+        """K (s, n) of points x (n, d); `out`, if given, is a float64 buffer of that shape."""
+        kernel = self.kernel
+        if kernel.kind == "rbf":
+            right = np.empty((len(x), self.features + 2))
+            centred = right[:, :-2]
+            np.subtract(x, self._centre, out=centred)
+            right[:, -2] = np.einsum("ij,ij->i", centred, centred)
+            right[:, -2] *= -kernel.gamma
+            right[:, -1] = 1.0
+            values = np.matmul(self._left, right.T, out=out)
+            return np.exp(values, out=values)
+        values = np.matmul(self._left, np.asarray(x, dtype=np.float64).T, out=out)
+        if kernel.kind == "polynomial":
+            values += kernel.coef0
+            np.power(values, kernel.degree, out=values)
+        elif kernel.kind == "sigmoid":
+            values += kernel.coef0
+            np.tanh(values, out=values)
+        return values

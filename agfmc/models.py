@@ -1,0 +1,159 @@
+"""The frozen types that the rooms hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["BinaryModel", "CollatedModel", "Dataset", "Kernel", "Normalisation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.
+
+    y is None for points without labels; `names` is None or a tuple in which entry i
+    names label i.
+    """
+
+    x: np.ndarray
+    y: np.ndarray | None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Normalisation:
+    """The map x' = (x - mean) matrix, with its numbers as a `.std` file stores them.
+
+    matrix  (D1, D2) float32;  mean  (D1,) float32;
+    dropped: the constant features that were left out, counted from 0.
+    """
+
+    matrix: np.ndarray
+    mean: np.ndarray
+    dropped: tuple[int, ...] = ()
+
+    def apply(self, x):
+        """Map x (n, D1) to (n, D2) float64; DataError where the widths differ."""
+        import numpy as np
+
+        x = np.asarray(x)
+        if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
+            width = x.shape[-1] if x.ndim else 0
+            raise DataError(
+                f"the data have {width} features, "
+                f"the normalisation needs {self.matrix.shape[0]}"
+            )
+        centred = x.astype(np.float64)
+        centred -= self.mean
+        column, scale = self._diagonal()
+        if column is not None:
+            return centred[:, column] * scale
+        # the sum over the features in their order, not BLAS: a point then has the same
+        # bits whatever block it comes in
+        matrix = self.matrix.astype(np.float64)
+        out = np.zeros((len(x), matrix.shape[1]))
+        for start in range(0, len(x), 1024):
+            block, rows = out[start:start + 1024], centred[start:start + 1024]
+            for j, row in enumerate(matrix):
+                block += rows[:, j, None] * row
+        return out
+
+    def _diagonal(self):
+        """Row and value of the single entry of each column, or (None, None)."""
+        import numpy as np
+
+        if np.any(np.count_nonzero(self.matrix, axis=0) != 1):
+            return None, None
+        column = np.argmax(self.matrix != 0, axis=0)
+        scale = self.matrix[column, np.arange(self.matrix.shape[1])]
+        return column, scale.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function, with the parameters that its `kind` uses.
+
+    linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
+    sigmoid tanh(gamma x.y + coef0).
+    """
+
+    kind: str
+    gamma: float = 0.0
+    coef0: float = 0.0
+    degree: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryModel:
+    """One trained binary classifier, f(x) = sum coef K(x, sv) - rho.
+
+    sv (l, d) float64;  coef (l,);  labels: (0, 1) or (1, 0), where 0 is the
+    left side of the partition and f > 0 speaks for labels[0];  n_sv: support
+    vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
+    B)), or None;  settings: what made it, in one line, or "";  features: number of
+    features it was trained on, 0 where the file does not tell.
+    """
+
+    name: str
+    svm_type: str
+    kernel: Kernel
+    sv: np.ndarray
+    coef: np.ndarray
+    rho: float
+    labels: tuple
+    n_sv: tuple
+    platt: tuple | None
+    settings: str = ""
+    features: int = 0
+
+    @property
+    def orientation(self):
+        """+1 where a positive decision value speaks for the right side, else -1."""
+        return 1 if self.labels[0] == 1 else -1
+
+    @property
+    def scale(self):
+        """(a, b) of r = P(right) - P(left) = tanh(a f + b); NaN without probabilities."""
+        if self.platt is None:
+            return float("nan"), float("nan")
+        factor = -0.5 * self.orientation
+        return factor * self.platt[0], factor * self.platt[1]
+
+
+@dataclass(frozen=True, eq=False)
+class CollatedModel:
+    """A whole configuration, every support vector once.
+
+    control: its control text;  names: {label: name};
+    kernels: the different kernels, kernel_of (m,) the one of each classifier;
+    sv (s, d) float64, group (s,) int32: support vectors of one class stand together;
+    indptr (m + 1,), index, coef: support vectors and coefficients per classifier;
+    rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
+    orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
+    normalisation: applied to raw points, or None;
+    settings: what made each classifier, in one line each;
+    any_width: True where d is only the largest index met, so that points may be wider.
+    """
+
+    control: str
+    names: dict
+    kernels: tuple
+    kernel_of: np.ndarray
+    sv: np.ndarray
+    group: np.ndarray
+    indptr: np.ndarray
+    index: np.ndarray
+    coef: np.ndarray
+    rho: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    orientation: np.ndarray
+    normalisation: Normalisation | None
+    settings: tuple
+    any_width: bool = False

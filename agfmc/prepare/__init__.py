@@ -1,0 +1,1 @@
+"""Arrays made ready for training: normalised, split, relabelled."""

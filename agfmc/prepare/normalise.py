@@ -1,0 +1,98 @@
+"""The linear map that makes features comparable: standard deviations, singular vectors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import AgfmcWarning, DataError, UsageError
+from ..models import Normalisation
+
+__all__ = ["fit_normalisation"]
+
+_BLOCK = 1 << 20  # values at a time
+
+
+def fit_normalisation(x, scale=True, nsv=None):
+    """The Normalisation x' = (x - mean) M of the points x (n, d).
+
+    With `scale` M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
+    scaled), are projected on their first `nsv` right singular vectors, each with its
+    largest component positive; they are the eigenvectors of the d x d matrix of
+    products, so that memory does not grow with n.  Constant features are left out,
+    with an AgfmcWarning that counts them from 0.  Everything is computed in float64
+    and rounded to float32, as a `.std` file stores it.
+
+    Raises UsageError where the arguments make no sense, DataError where the points
+    do not allow it.
+    """
+    x = np.asarray(x)
+    if not scale and nsv is None:
+        raise UsageError("a normalisation needs standard deviations or singular values")
+    if nsv is not None and nsv < 1:
+        raise UsageError(f"the number of singular values must be 1 or more, not {nsv}")
+    if x.ndim != 2 or len(x) < 2:
+        raise DataError("a normalisation needs two points or more")
+    mean, std = _moments(x)
+    with np.errstate(divide="ignore", over="ignore"):
+        factor = 1 / std.astype(np.float32).astype(np.float64) if scale else np.ones(len(std))
+        # what is constant, or so nearly that 1/std cannot be stored
+        varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(factor.astype(np.float32))
+        stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std)
+    if not stored.all():
+        raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
+    kept = np.flatnonzero(varies)
+    dropped = tuple(np.flatnonzero(~varies).tolist())
+    if not len(kept):
+        raise DataError("every feature is constant")
+    if dropped:
+        warnings.warn(_left_out(dropped), AgfmcWarning, stacklevel=2)
+    factor = 1 / std[kept] if scale else np.ones(len(kept))
+    columns = np.diag(factor)
+    if nsv is not None:
+        columns = factor[:, None] * _directions(x, mean, kept, factor, nsv)
+    matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
+    matrix[kept] = columns
+    return Normalisation(matrix, mean.astype(np.float32), dropped)
+
+
+def _left_out(dropped):
+    listed = ", ".join(map(str, dropped))
+    if len(dropped) == 1:
+        return f"feature {listed} (from 0) is constant and was left out"
+    return f"features {listed} (from 0) are constant and were left out"
+
+
+def _blocks(x):
+    step = max(1, _BLOCK // x.shape[1])
+    for start in range(0, len(x), step):
+        yield x[start:start + step].astype(np.float64)
+
+
+def _moments(x):
+    """Mean and standard deviation (d,) of x (n, d), in two passes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sum(block.sum(axis=0) for block in _blocks(x)) / len(x)
+        square = sum(((block - mean) ** 2).sum(axis=0) for block in _blocks(x))
+    return mean, np.sqrt(square / (len(x) - 1))
+
+
+def _directions(x, mean, kept, factor, nsv):
+    """The first `nsv` right singular vectors (kept features, nsv)."""
+    if nsv > len(kept):
+        raise DataError(f"{nsv} singular values were asked for, but {len(kept)} features vary")
+    gram = np.zeros((len(kept), len(kept)))
+    for block in _blocks(x):
+        block = (block[:, kept] - mean[kept]) * factor
+        gram += block.T @ block
+    value, vector = np.linalg.eigh(gram)
+    value, vector = value[::-1], vector[:, ::-1]
+    rank = int(np.count_nonzero(value > len(kept) * np.finfo(float).eps * value[0]))
+    if nsv > rank:
+        raise DataError(
+            f"{nsv} singular values were asked for, but the points span {rank} dimensions"
+        )
+    vector = vector[:, :nsv]
+    largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]
+    return vector * np.where(largest < 0, -1.0, 1.0)

@@ -1,0 +1,70 @@
+"""New labels: 0..k-1 for old labels, classes for a continuous quantity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["bin_edges", "check_edges", "classes_of", "relabel"]
+
+
+def relabel(y, names=None):
+    """(labels 0..k-1 in ascending order of the old, old labels (k,), names of the new).
+
+    y (n,);  `names` (entry i names old label i) may be None, and the result is then too.
+    """
+    old, new = np.unique(y, return_inverse=True)
+    if names is not None:
+        names = tuple(names[label] for label in old.tolist())
+    return new.astype(np.int32), old, names
+
+
+def bin_edges(values, q, low=None, high=None, geometric=False):
+    """The q - 1 thresholds that part low..high into q bins.
+
+    The bins are equal in width or, if `geometric`, in the ratio of their ends.
+    `low` and `high` default to the least and greatest of `values` (n,).
+    Raises UsageError where the arguments make no sense, DataError where it is the
+    values that do not allow it.
+    """
+    if q < 2:
+        raise UsageError(f"the number of classes must be 2 or more, not {q}")
+    values = np.asarray(values)
+    given = low is not None and high is not None
+    kind = UsageError if given else DataError
+    if not given and not len(values):
+        raise DataError("there are no values")
+    low = float(values.min() if low is None else low)
+    high = float(values.max() if high is None else high)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise kind(f"the least value, {low:g}, must be below the greatest, {high:g}")
+    if geometric and low <= 0:
+        raise kind(f"a geometric progression needs positive values, not {low:g}")
+    edges = np.geomspace if geometric else np.linspace
+    edges = edges(low, high, q + 1)[1:-1]
+    check_edges(np.concatenate([[low], edges, [high]]), kind)
+    return edges
+
+
+def check_edges(edges, kind=UsageError):
+    """Thresholds as a float64 array; an error unless they are finite and strictly ascending."""
+    edges = np.asarray(edges, np.float64)
+    if edges.ndim != 1 or not len(edges) or not np.isfinite(edges).all():
+        raise kind("thresholds must be finite numbers")
+    if np.any(np.diff(edges) <= 0):
+        i = int(np.argmax(np.diff(edges) <= 0))
+        raise kind(f"thresholds must ascend, but {edges[i + 1]:g} comes after {edges[i]:g}")
+    return edges
+
+
+def classes_of(values, edges):
+    """Class (n,) int32 of each of `values` (n,): the number of thresholds not above it.
+
+    Below the first threshold it is 0; a value on a threshold is in the class above it.
+    """
+    edges = check_edges(edges)
+    values = np.asarray(values, np.float64)
+    if not np.isfinite(values).all():
+        raise DataError(f"value {int(np.argmin(np.isfinite(values)))} (from 0) is not finite")
+    return np.searchsorted(edges, values, side="right").astype(np.int32)

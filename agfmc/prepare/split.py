@@ -1,0 +1,62 @@
+"""Which rows go where: training and test part, equal parts, random order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["shuffled", "split_fraction", "split_parts", "split_stratified"]
+
+
+def split_fraction(n, fraction):
+    """(training rows, test rows) of n rows: the last `fraction` of them is the test part.
+
+    The size of the test part is rounded to the nearest whole number, halves up.
+    Raises UsageError unless 0 < fraction < 1, DataError where a part would be empty.
+    """
+    _check_fraction(fraction)
+    test = int(fraction * n + 0.5)
+    if test == 0 or test >= n:
+        raise DataError(f"the fraction {fraction:g} of {n} points leaves a part without points")
+    return np.arange(n - test), np.arange(n - test, n)
+
+
+def split_stratified(y, fraction, seed):
+    """(training rows, test rows), with the `fraction` of every class of y (n,) for testing.
+
+    The rows are drawn at random from `seed` and listed in their original order.
+    A class of one row stays in the training part.
+    Raises UsageError unless 0 < fraction < 1, DataError where no row is left for testing.
+    """
+    _check_fraction(fraction)
+    y = np.asarray(y)
+    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    take = np.minimum((fraction * size + 0.5).astype(np.intp), size - 1)
+    if not take.any():
+        raise DataError(f"the fraction {fraction:g} of every class leaves no points for testing")
+    order = shuffled(len(y), seed)
+    order = order[np.argsort(code[order], kind="stable")]
+    place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
+    test = np.zeros(len(y), bool)
+    test[order[place < np.repeat(take, size)]] = True
+    return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def split_parts(n, parts):
+    """A list of `parts` runs of rows, in order, whose sizes differ by one at most."""
+    if parts < 1:
+        raise UsageError(f"the number of parts must be 1 or more, not {parts}")
+    if parts > n:
+        raise DataError(f"{n} points cannot be divided into {parts} parts")
+    return np.array_split(np.arange(n), parts)
+
+
+def shuffled(n, seed):
+    """The rows 0..n-1 in the random order of `seed`."""
+    return np.random.default_rng(seed).permutation(n)
+
+
+def _check_fraction(fraction):
+    if not 0 < fraction < 1:
+        raise UsageError(f"a fraction must be between 0 and 1, not {fraction:g}")

@@ -1,0 +1,1 @@
+"""Scores of classes and probabilities."""

@@ -1,0 +1,95 @@
+"""Tree to training jobs: which classes stand on which side, with which options and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..control.build import resolve_options
+from ..control.tree import model_names
+from ..errors import DataError
+from .options import SvmOptions, parse_options
+
+__all__ = ["Side", "TrainingJob", "check_jobs", "plan_jobs", "problem"]
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """One binary classifier to be trained.
+
+    name: of the model, and of its file;  left, right: the labels on its sides;
+    options: `SvmOptions`, and `text`, as the user wrote them;  seed: the user's;
+    place: (file, line, column) of its row in the control file.
+    """
+
+    name: str
+    left: tuple
+    right: tuple
+    options: SvmOptions
+    text: str
+    seed: int
+    place: tuple
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The samples of one job: rows (l,) of the data, side (l,) 0 left and 1 right.
+
+    Samples of the class that comes first in the data come first, as LIBSVM
+    orders them, each side in the order of the data.
+    """
+
+    rows: np.ndarray
+    side: np.ndarray
+
+
+def plan_jobs(tree, base, default, seed):
+    """The `TrainingJob`s of a training control file, in the order of its text.
+
+    base: name of the model; default: options where the file has `""`.  All
+    options are parsed here, before anything is trained.  Raises `UsageError`
+    or `ControlError` with the place of a row that is wrong.
+    """
+    default_options = parse_options(default)
+    jobs = []
+    for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
+                                      resolve_options(tree, default)):
+        place = (tree.source, row.line, row.column)
+        options = default_options if text == default else parse_options(
+            text, file=tree.source, line=row.line, column=row.column)
+        jobs.append(TrainingJob(name, *sides, options, text, seed, place))
+    return jobs
+
+
+def problem(job, rows_of):
+    """The `Side` arrays of one job; rows_of: {label: ascending rows of the data}."""
+    left = np.sort(np.concatenate([rows_of[label] for label in job.left]))
+    right = np.sort(np.concatenate([rows_of[label] for label in job.right]))
+    parts = ((left, 0), (right, 1)) if left[0] < right[0] else ((right, 1), (left, 0))
+    return Side(np.concatenate([rows for rows, _ in parts]),
+                np.concatenate([np.full(len(rows), value, dtype=np.int8)
+                                for rows, value in parts]))
+
+
+def check_jobs(jobs, counts):
+    """Raise `DataError` for a side with fewer than two samples; -> jobs with few, as text.
+
+    counts: {label: number of samples}.  With one sample on a side there is
+    nothing left to train on where it is held out.
+    """
+    few = []
+    for job in jobs:
+        for word, labels in (("left", job.left), ("right", job.right)):
+            size = sum(counts[label] for label in labels)
+            if size < 5:
+                shown = ("class " if len(labels) == 1 else "classes ") + \
+                    " ".join(map(str, labels[:8]))
+                what = f"the {word} side ({shown}) of '{job.name}' has {size} " \
+                       f"sample{'' if size == 1 else 's'}"
+                if size < 2:
+                    file, line, column = job.place
+                    raise DataError(f"{what}: expected at least 2", file=file, line=line,
+                                    column=column)
+                few.append(what)
+    return few

@@ -1,0 +1,184 @@
+"""The only importer of LIBSVM: one binary problem in, support vectors and coefficients out.
+
+The shared object of libsvm-official is called through ctypes, which releases
+the interpreter's lock, so threads train side by side over one packed copy of
+the data.  The Python module of libsvm-official is not imported: it loads SciPy.
+`-b 1` is never used: LIBSVM's own cross-validation draws from one random
+number generator for the whole process, so its results depend on the order of
+training.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["Nodes", "Solution", "library_version", "solve"]
+
+# Before the library is loaded: its OpenMP loops would fight with our threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+_TYPES = {"c_svc": 0, "nu_svc": 1}
+_KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
+_NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
+                  "offsets": [0, 8], "itemsize": 16})
+_OLDEST = 331
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [(name, kind) for names, kind in (
+        (("svm_type", "kernel_type", "degree"), ctypes.c_int),
+        (("gamma", "coef0", "cache_size", "eps", "C"), ctypes.c_double),
+        (("nr_weight",), ctypes.c_int),
+        (("weight_label",), ctypes.POINTER(ctypes.c_int)),
+        (("weight",), ctypes.POINTER(ctypes.c_double)),
+        (("nu", "p"), ctypes.c_double),
+        (("shrinking", "probability"), ctypes.c_int),
+    ) for name in names]
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [("l", ctypes.c_int), ("y", ctypes.c_void_p), ("x", ctypes.c_void_p)]
+
+
+class _Model(ctypes.Structure):
+    _fields_ = [("param", _Parameter), ("nr_class", ctypes.c_int), ("l", ctypes.c_int),
+                ("SV", ctypes.c_void_p),
+                ("sv_coef", ctypes.POINTER(ctypes.POINTER(ctypes.c_double))),
+                ("rho", ctypes.POINTER(ctypes.c_double)),
+                ("probA", ctypes.c_void_p), ("probB", ctypes.c_void_p),
+                ("prob_density_marks", ctypes.c_void_p),
+                ("sv_indices", ctypes.POINTER(ctypes.c_int)),
+                ("label", ctypes.POINTER(ctypes.c_int)),
+                ("nSV", ctypes.POINTER(ctypes.c_int)), ("free_sv", ctypes.c_int)]
+
+
+@functools.lru_cache(maxsize=1)
+def _library():
+    spec = importlib.util.find_spec("libsvm")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("clib*"))
+             if path.suffix in (".so", ".pyd", ".dll", ".dylib")]
+    if not found:
+        raise UsageError("LIBSVM is not installed: pip install libsvm-official "
+                         "(its source needs a C++ compiler)")
+    library = ctypes.CDLL(str(found[0]))
+    if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
+        raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
+    library.svm_train.restype = ctypes.POINTER(_Model)
+    library.svm_train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    library.svm_check_parameter.restype = ctypes.c_char_p
+    library.svm_check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    library.svm_free_and_destroy_model.restype = None
+    library.svm_free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
+    library.svm_set_print_string_function.restype = None
+    library.svm_set_print_string_function.argtypes = [ctypes.c_void_p]
+    library.svm_set_print_string_function(_silence())
+    return library
+
+
+def _silence():
+    """A C function that takes a string and does nothing with it."""
+    global _keep
+    try:
+        _keep = ctypes.CDLL(None).strlen
+    except (AttributeError, OSError, TypeError):
+        _keep = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda text: None)
+    return ctypes.cast(_keep, ctypes.c_void_p)
+
+
+_keep = None
+
+
+def library_version():
+    """LIBSVM's version as a number, such as 337."""
+    return ctypes.c_int.in_dll(_library(), "libsvm_version").value
+
+
+class Nodes:
+    """Training points x (n, d) packed once in LIBSVM's own layout, zeros left out.
+
+    Every binary problem points at its rows; nothing is copied again.
+    """
+
+    def __init__(self, x):
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        filled = x != 0
+        counts = filled.sum(axis=1)
+        starts = np.zeros(len(x), dtype=np.int64)
+        np.cumsum(counts[:-1] + 1, out=starts[1:])
+        self._nodes = np.zeros(int(counts.sum()) + len(x), dtype=_NODE)
+        self._nodes["index"] = -1
+        rows, columns = np.nonzero(filled)
+        at = np.arange(len(rows)) + rows
+        self._nodes["index"][at] = columns + 1
+        self._nodes["value"][at] = x[rows, columns]
+        self._pointers = (self._nodes.ctypes.data + 16 * starts).astype(np.uintp)
+        self.features = x.shape[1]
+
+    def pointers(self, rows):
+        """Addresses of those rows, as LIBSVM takes them."""
+        return np.ascontiguousarray(self._pointers[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A trained classifier f(x) = sum coef K(x, x[sv]) - rho.
+
+    `sv` (l,) numbers of the support vectors among the problem's rows, those of
+    the first label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv`
+    counts the support vectors of both labels.
+    """
+
+    sv: np.ndarray
+    coef: np.ndarray
+    rho: float
+    labels: tuple
+    n_sv: tuple
+
+
+def solve(nodes, rows, side, options):
+    """Train one binary support vector machine.
+
+    nodes: `Nodes` of all points; rows (l,) the points of this problem; side
+    (l,) 0 for left and 1 for right; options: `SvmOptions`.  As in LIBSVM, the
+    label of the first row comes first.  Raises `DataError` where LIBSVM finds
+    the problem infeasible (a nu too large for the sizes of the sides).
+    """
+    library = _library()
+    pointers = nodes.pointers(rows)
+    y = np.ascontiguousarray(side, dtype=np.float64)
+    problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
+    kernel = options.kernel_for(nodes.features)
+    parameter = _Parameter(
+        svm_type=_TYPES[options.svm_type], kernel_type=_KERNELS[options.kernel],
+        degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
+        cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
+        shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))
+    if options.weights:
+        count = len(options.weights)
+        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
+        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+    complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
+    if complaint:
+        raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}")
+    model = library.svm_train(ctypes.byref(problem), ctypes.byref(parameter))
+    try:
+        content = model.contents
+        count = content.l
+        sv = np.ctypeslib.as_array(content.sv_indices, (count,)) - 1 if count else \
+            np.empty(0, dtype=np.int32)
+        coef = np.ctypeslib.as_array(content.sv_coef[0], (count,)).copy() if count else \
+            np.empty(0)
+        return Solution(sv, coef, content.rho[0], (content.label[0], content.label[1]),
+                        (content.nSV[0], content.nSV[1]))
+    finally:
+        library.svm_free_and_destroy_model(ctypes.byref(model))

@@ -1,0 +1,106 @@
+"""LVQ text: lossless, in any blocks and chunks, every bad line refused with its number."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from agfmc.errors import DataError
+from agfmc.formats.lvq import iter_lvq, read_lvq, write_lvq
+
+TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6),
+                elements=st.floats(allow_nan=False, allow_infinity=False))
+
+
+def read(text, **options):
+    return read_lvq("-", stdin=io.BytesIO(text), **options)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("lvq")
+
+
+@given(TABLES, st.booleans(), st.booleans(), st.integers(1, 50), st.integers(1, 4))
+@settings(deadline=None, max_examples=100)
+def test_what_is_written_is_read_bit_for_bit(folder, x, header, labels, block, rows):
+    path = folder / "x.lvq"
+    y = np.arange(len(x)) % 3 if labels else None
+    write_lvq(path, x, y, header)
+    how = {"header": header, "labels": labels, "block": block}
+    got = read_lvq(path, **how)
+    assert got.x.tobytes() == x.tobytes()
+    assert np.array_equal(got.y, y) if labels else got.y is None
+    parts = list(iter_lvq(path, rows, x.shape[1], **how))
+    assert all(0 < len(part) <= rows for part, _ in parts)
+    assert np.concatenate([part for part, _ in parts]).tobytes() == x.tobytes()
+    if labels:
+        assert np.array_equal(np.concatenate([part for _, part in parts]), y)
+
+
+def test_comments_blank_lines_and_words():
+    for block in (1, 1000):
+        got = read(b"# c\n 2 \n\n1 2 b\r\n3\t4.5 a # x\n1 1 b", block=block)
+        assert got.x.tolist() == [[1, 2], [3, 4.5], [1, 1]]
+        assert got.y.tolist() == [1, 0, 1] and got.names == ("a", "b")
+
+
+def test_words_by_names_from_elsewhere(folder):
+    write_lvq(folder / "w.lvq", np.eye(2), [1, 0], names=("x", "y"))
+    assert (folder / "w.lvq").read_text() == "2\n1.0 0.0 y\n0.0 1.0 x\n"
+    assert read_lvq(folder / "w.lvq", names=("z", "y", "x")).y.tolist() == [1, 2]
+    [(_, y)] = iter_lvq(folder / "w.lvq", truth=False)
+    assert y is None
+    with pytest.raises(DataError, match="no names"):
+        list(iter_lvq(folder / "w.lvq"))
+
+
+@pytest.mark.parametrize("text, how, line, message", [
+    (b"", {}, None, "no points"),
+    (b"2\n", {}, None, "no points"),
+    (b"2 3\n1 2 3\n", {}, 1, "first line must be the number of features alone"),
+    (b"0\n1\n", {}, 1, "first line"),
+    (b"-2\n1 2 3\n", {}, 1, "first line"),
+    (b"\n2.0\n1 2 3\n", {}, 2, "first line"),
+    (b"99999999999\n1 2 3\n", {}, 1, "first line"),
+    (b"999999999\n1 2 3\n", {}, 2, "3 columns, where 999999999 values"),
+    (b"2\n1 2 3\n1 2\n", {}, 3, "2 columns, where 2 values and a label"),
+    (b"2\n1 2 3 4\n", {}, 2, "4 columns"),
+    (b"2\n1 2 3\n", {"labels": False}, 2, "3 columns, where 2 values were"),
+    (b"1 2 3\n1 2\n", {"header": False}, 2, "2 columns"),
+    (b"1\n", {"header": False}, 1, "no values"),
+    (b"2\n1 nan 3\n", {}, 2, "'nan' is not a finite number"),
+    (b"2\n1 1e999 3\n", {}, 2, "'1e999' is not a finite number"),
+    (b"2\n1 2,5 3\n", {}, 2, "'2,5' is not a finite number"),
+    (b"2\n1 2 3\n1 2 a\n", {}, 3, "the label 'a' is not a whole number"),
+    (b"2\n1 2 a\n1 2 3\n", {}, 3, "is a number, but the first one is a word"),
+    (b"2\n1 2 1.5\n", {}, 2, "1.5 is not a whole number"),
+    (b"2\n1 2 1.5\n1 2\n", {}, 2, "1.5 is not a whole number"),
+    (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"),
+    (b"2\n1 2 a\x01\n", {}, 2, "control character|columns"),
+    (b"2\n1 2 \0\n", {}, None, "not text"),
+])
+def test_a_file_that_cannot_be(text, how, line, message):
+    for block in (1, 1 << 20):
+        with pytest.raises(DataError, match=message) as caught:
+            read(text, block=block, **how)
+        assert caught.value.line == line
+
+
+def test_a_width_that_the_model_has_not():
+    with pytest.raises(DataError, match="has 2 features, the model needs 3"):
+        list(iter_lvq("-", d=3, stdin=io.BytesIO(b"2\n1 2 0\n")))
+
+
+def test_points_that_cannot_be_written(folder):
+    path = folder / "never.lvq"
+    for args, message in [
+        ((np.ones((2, 1)), [0]), "1 labels for 2 points"),
+        ((np.array([[1], [np.nan]]), [0, 1]), "row 1"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            write_lvq(path, *args)
+    assert not path.exists()

@@ -1,0 +1,230 @@
+"""The binary data files: lossless, little-endian, every bad input refused."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from agfmc.errors import DataError
+from agfmc.formats import vectors
+from agfmc.formats.vectors import (
+    VecReader,
+    VecWriter,
+    cls_bytes,
+    con_bytes,
+    iter_vec,
+    read_cls,
+    read_con,
+    read_dat,
+    read_std,
+    read_vec,
+    write_cls,
+    write_con,
+    write_dat,
+    write_std,
+    write_vec,
+)
+
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
+TABLES = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=FLOATS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("vectors")
+
+
+def vec(d, values):
+    return struct.pack(f"<i{len(values)}f", d, *values)
+
+
+@given(TABLES)
+@settings(deadline=None, max_examples=50)
+def test_what_is_written_is_read_bit_for_bit(folder, x):
+    path = folder / "x.vec"
+    write_vec(path, x)
+    assert path.read_bytes() == vec(x.shape[1], x.ravel().tolist())
+    for mmap in (False, True):
+        got = read_vec(path, mmap=mmap)
+        assert got.dtype == np.float32 and got.shape == x.shape
+        assert got.tobytes() == x.tobytes()
+
+
+@given(TABLES, st.integers(1, 12))
+@settings(deadline=None, max_examples=50)
+def test_chunks_joined_are_the_whole(folder, x, rows):
+    path = folder / "x.vec"
+    write_vec(path, x)
+    for source in ({"path": path}, {"path": "-", "stdin": io.BytesIO(path.read_bytes())}):
+        chunks = list(iter_vec(rows=rows, **source))
+        assert all(len(chunk) == rows for chunk in chunks[:-1])
+        assert 0 < len(chunks[-1]) <= rows
+        assert np.concatenate(chunks).tobytes() == x.tobytes()
+
+
+def test_a_pipe_gives_its_width_before_its_points(pipe_of):
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    with VecReader("-", 3, stdin=pipe_of(vec(3, x.ravel()))) as reader:
+        assert (reader.d, reader.n) == (3, None)
+        assert [len(chunk) for chunk in reader] == [3, 1]
+    assert np.array_equal(read_vec("-", stdin=pipe_of(vec(3, x.ravel()))), x)
+
+
+def test_big_pieces_of_a_pipe_are_put_together(monkeypatch, pipe_of):
+    monkeypatch.setattr(vectors, "_PIECE", 5)
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    assert np.array_equal(read_vec("-", stdin=pipe_of(vec(3, x.ravel()))), x)
+
+
+def test_the_chunks_may_be_changed(folder):
+    write_vec(folder / "x.vec", np.ones((3, 2)))
+    for x in (*iter_vec(folder / "x.vec", 2), read_vec(folder / "x.vec")):
+        x += 1
+
+
+@pytest.mark.parametrize("data, message", [
+    (b"", "no header"),
+    (b"\1\0\0", "no header"),
+    (vec(2, []), "has no rows"),
+    (vec(0, [1]), "says 0 features"),
+    (vec(-2, [1, 2]), "says -2 features"),
+    (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
+    (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
+    (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
+    (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
+    (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite"),
+])
+def test_a_vec_file_that_cannot_be(folder, data, message):
+    path = folder / "bad.vec"
+    path.write_bytes(data)
+    for read in (read_vec, lambda p: read_vec(p, mmap=True), lambda p: list(iter_vec(p, 1))):
+        with pytest.raises(DataError, match=message) as caught:
+            read(path)
+        assert caught.value.file == str(path) or caught.value.file == path
+
+
+@pytest.mark.parametrize("data, message", [
+    (b"", "no header"),
+    (vec(2, []), "has no rows"),
+    (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
+    (vec(2**31 - 1, [1, 2]), "ends in the middle of row 0"),
+    (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1"),
+])
+def test_a_vec_pipe_that_cannot_be(data, message):
+    with pytest.raises(DataError, match=message):
+        list(iter_vec("-", 2, stdin=io.BytesIO(data)))
+
+
+def test_points_that_cannot_be_written(folder):
+    path = folder / "never.vec"
+    for x, message in [
+        (np.empty((0, 3)), "no points"),
+        (np.empty((3, 0)), "no points"),
+        (np.array([[1.0], [np.nan]]), r"row 1 \(from 0\) is NaN"),
+        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            write_vec(path, x)
+    assert not path.exists()
+
+
+def test_the_writer_counts_rows_over_its_chunks():
+    out = io.BytesIO()
+    out.name = "out"
+    writer = VecWriter(out, 2)
+    writer.write(np.ones((3, 2)))
+    with pytest.raises(DataError, match="row 4, feature 0"):
+        writer.write(np.array([[1, 1], [np.inf, 1]]))
+    with pytest.raises(DataError, match="not rows of 2"):
+        writer.write(np.ones((3, 1)))
+    writer.write(np.zeros((1, 2)))
+    assert out.getvalue() == vec(2, [1, 1, 1, 1, 1, 1, 0, 0])
+
+
+@given(arrays(np.int32, st.integers(1, 20)))
+@settings(deadline=None, max_examples=30)
+def test_labels_are_read_as_written(folder, y):
+    path = folder / "y.cls"
+    write_cls(path, y)
+    assert path.read_bytes() == struct.pack(f"<{len(y)}i", *y.tolist())
+    got = read_cls(path, len(y), negative=True)
+    assert got.dtype == np.int32 and np.array_equal(got, y)
+
+
+@given(arrays(np.float32, st.integers(1, 20), elements=FLOATS))
+@settings(deadline=None, max_examples=30)
+def test_numbers_are_read_as_written(folder, values):
+    path = folder / "v.con"
+    for write, read in ((write_con, read_con), (write_dat, read_dat)):
+        write(path, values)
+        assert path.read_bytes() == struct.pack(f"<{len(values)}f", *values.tolist())
+        assert read(path, len(values)).tobytes() == values.tobytes()
+
+
+def test_columns_that_cannot_be(folder):
+    path = folder / "bad.cls"
+    for data, n, message in [
+        (b"", None, "has no labels"),
+        (b"\1\0\0", None, "3 bytes are not whole labels"),
+        (struct.pack("<2i", 1, 2), 3, "has 2 labels, but there are 3 points"),
+        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(DataError, match=message):
+            read_cls(path, n)
+    path.write_bytes(struct.pack("<2f", 1, np.nan))
+    with pytest.raises(DataError, match=r"row 1 \(from 0\) is NaN"):
+        read_con(path)
+
+
+@pytest.mark.parametrize("y, message", [
+    ([0, 2**31], "row 6"), ([-(2**31) - 1], "row 5"), ([0.5], "whole numbers"),
+    ([np.nan], "whole numbers"),
+])
+def test_labels_that_cannot_be_written(y, message):
+    with pytest.raises(DataError, match=message):
+        cls_bytes(np.array(y), start=5)
+
+
+def test_confidences_that_cannot_be_written():
+    with pytest.raises(DataError, match=r"out.con: row 6 \(from 0\) is NaN"):
+        con_bytes(np.array([0, np.nan]), "out.con", 5)
+
+
+def test_reference_files_are_written_as_they_were(shared, folder):
+    segment = shared / "reference/golden/segment"
+    x = read_vec(segment / "trn.vec")
+    write_vec(folder / "x.vec", x)
+    assert (folder / "x.vec").read_bytes() == (segment / "trn.vec").read_bytes()
+    assert len(read_cls(segment / "trn.cls", len(x))) == len(x)
+    std = read_std(segment / "trn.std")
+    assert std.matrix.shape == (18, 18) and std.mean.shape == (18,) and std.dropped == ()
+    write_std(folder / "s.std", std)
+    assert (folder / "s.std").read_bytes() == (segment / "trn.std").read_bytes()
+
+
+def test_a_std_file_knows_what_was_dropped(folder):
+    path = folder / "a.std"
+    path.write_bytes(vec(3, [2, 0, 5, 0, 0, 7, 0, 4, 1]))
+    std = read_std(path)
+    assert std.dropped == (1,)
+    assert np.array_equal(std.mean, [5, 7, 1])
+    assert np.array_equal(std.apply(np.array([[6, 0, 3]])), [[2, 8]])
+
+
+def test_a_std_file_without_features(folder):
+    path = folder / "a.std"
+    path.write_bytes(vec(1, [2, 0, 5]))
+    with pytest.raises(DataError, match="leaves no features"):
+        read_std(path)
+
+
+def test_the_same_std_is_refused_for_points_of_another_width(folder):
+    path = folder / "a.std"
+    path.write_bytes(vec(2, [2, 5]))
+    with pytest.raises(DataError, match="the data have 3 features, the normalisation needs 1"):
+        read_std(path).apply(np.ones((2, 3)))
