@@ -36,7 +36,7 @@ def nnls(b, y, tiny=1e-14):
             falling = passive & (z <= 0)
             step = (u[falling] / (u[falling] - z[falling])).min()
             u += step * (z - u)
-            passive &= u > 1e-15
+            passive &= u > -1
             u[~passive] = 0.0
             if not passive.any():
                 break

@@ -11,7 +11,7 @@ from .svmwriter import check_words
 from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
 from .textlabels import TextLabels, show
 
-__all__ = ["iter_lvq", "read_lvq", "write_lvq"]
+__all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 
 
 def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK):
@@ -62,15 +62,20 @@ def write_lvq(path, x, y=None, header=True, names=None):
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
-    ends = [""] * len(x) if y is None else np.asarray(y).tolist()
     with replacing(path) as file:
-        if header:
-            file.write(f"{x.shape[1]}\n")
-        for row, end in zip(x, ends):
-            values = " ".join(map(repr, np.asarray(row, np.float64).tolist()))
-            if y is not None:
-                values += f" {end if names is None else names[end]}"
-            file.write(f"{values}\n")
+        file.writelines(lvq_lines(x, y, header, names))
+
+
+def lvq_lines(x, y=None, header=True, names=None):
+    """Lines of LVQ text for x (n, d) and, unless None, y (n,), values without loss."""
+    if header:
+        yield f"{x.shape[1]}\n"
+    ends = [None] * len(x) if y is None else np.asarray(y).tolist()
+    for row, end in zip(x, ends):
+        values = " ".join(map(repr, np.asarray(row, np.float64).tolist()))
+        if y is not None:
+            values += f" {end if names is None else names[end]}"
+        yield f"{values}\n"
 
 
 def _parts(file, column, header, labels, d, size):

@@ -36,8 +36,8 @@ def fit_normalisation(x, scale=True, nsv=None):
         raise DataError("a normalisation needs two points or more")
     mean, std = _moments(x)
     with np.errstate(divide="ignore", over="ignore"):
-        factor = 1 / std.astype(np.float32).astype(np.float64) if scale else np.ones(len(std))
-        # what is constant, or so nearly that 1/std cannot be stored
+        factor = 1 / std if scale else np.ones_like(std)
+        # what is constant, or so nearly that 1/std cannot be stored, is left out
         varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(factor.astype(np.float32))
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std)
     if not stored.all():
@@ -48,7 +48,7 @@ def fit_normalisation(x, scale=True, nsv=None):
         raise DataError("every feature is constant")
     if dropped:
         warnings.warn(_left_out(dropped), AgfmcWarning, stacklevel=2)
-    factor = 1 / std[kept] if scale else np.ones(len(kept))
+    factor = factor[kept]
     columns = np.diag(factor)
     if nsv is not None:
         columns = factor[:, None] * _directions(x, mean, kept, factor, nsv)

@@ -51,6 +51,12 @@ def test_translates_add_digit_by_digit(p, e):
         assert set(bits.positions(moved)) == expected
 
 
+def test_differences_that_are_no_squares():
+    rows = fields.squares_differ(7, 1)
+    assert bits.positions(rows[0]) == (3, 5, 6)
+    assert bits.positions(rows[2]) == (0, 1, 5)
+
+
 @pytest.mark.parametrize("q", [3, 5, 7, 9, 13, 25, 27, 49, 81])
 def test_conference_matrices(q):
     rows = [bits.row(*signed) for signed in hadamard.conference(q)]

@@ -67,6 +67,13 @@ def test_properties(k, strict, seed, data):
     assert randomcode.random_code(k, m, strict, seed) == rows
 
 
+def test_a_code_of_full_rank_may_not_leave_a_class_apart():
+    # Rows 0/12, 1/02, 2/01 have full rank with the sum of all, yet say nothing on class 3.
+    assert matrix.code_rank([((0,), (1, 2)), ((1,), (0, 2)), ((2,), (0, 1))], 4) == 4
+    for seed in range(400):
+        assert matrix.is_connected(randomcode.random_code(4, 3, seed=seed), 4)
+
+
 def test_the_seed_decides():
     assert randomcode.random_code(10, seed=1) != randomcode.random_code(10, seed=2)
     assert randomcode.random_code(10) == randomcode.random_code(10, seed=1)

@@ -101,7 +101,7 @@ FORMS = [("tree", random_tree(np.random.default_rng(5), k)) for k in (2, 4, 9, 2
 FORMS += [("pairs", pairs(k)) for k in (3, 5, 10)]
 FORMS += [("balanced", 2 * np.eye(k, dtype=int) - 1) for k in (3, 6, 26)]
 FORMS += [("balanced", exhaustive(k)) for k in (3, 5)]
-FORMS += [("balanced", hadamard(16)[:, 1:12] * 1), ("balanced", hadamard(8)[1:, :6])]
+FORMS += [("balanced", hadamard(16)[:, 1:12]), ("balanced", hadamard(8)[1:, :6])]
 FORMS += [("adjacent", adjacent(k)) for k in (4, 7, 26)]
 
 
@@ -151,7 +151,7 @@ def test_underdetermined_codes_give_the_same_even_answer(m, k, strict):
         u, ended = nnls(matrix, np.append(np.zeros(m), 1.0))
         assert ended and np.sum(p[i]**2) <= np.sum((u / u.sum())**2) + 1e-9
     # and is the limit of a small penalty |p|^2.
-    ridge = np.hstack([1e-4 * np.eye(k)])
+    ridge = 1e-4 * np.eye(k)
     for i in range(10):
         matrix = np.vstack([a - np.abs(a) * r[i][:, None], ridge, np.ones(k)])
         u, _ = nnls(matrix, np.append(np.zeros(m + k), 1.0))

@@ -129,7 +129,7 @@ def test_words_without_names_cannot_be_numbered_chunk_by_chunk():
 
 
 def test_without_truth_labels_may_be_anything():
-    [(x, y)] = chunks(b"b 1:1\n1.5 1:2\n? 1:3", d=2, truth=False)
+    [(x, y)] = chunks(b"b 1:1\n1.5 1:2\n? 1:3\n", d=2, truth=False)
     assert x.tolist() == [[1, 0], [2, 0], [3, 0]] and y is None
 
 
@@ -180,7 +180,7 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     (b"1 1:1\n2 99999999:2", 2, "99999999 make a table of 1.49 GiB, above the limit of"),
     (b"1:2 2:3", 1, "no label"),
     (b"1 1:2\nx:1 1:2", 2, "no label"),
-    (b"1.5 1:2", 1, "1.5 is not a whole number"),
+    (b"1.5 1:2", 1, "'1.5' is not a whole number"),
     (b"1 1:2\n4294967296 1:2", 2, "not a whole number of 32 bits"),
     (b"1e400 1:1", 1, "not a whole number"),
     (b"nan 1:1", 1, "not a whole number"),
@@ -189,7 +189,7 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     (b"a 1:2\nnan 1:2", 2, "is a number"),
     (b"a" * 300 + b" 1:2", 1, "300 letters"),
     (b"a\x01 1:2", 1, "control character"),
-    (b"1 1:2\n0.5 1:1\n1 1:1 1:1\n", 2, "0.5 is not a whole"),
+    (b"1 1:2\n0.5 1:1\n1 1:1 1:1\n", 2, "'0.5' is not a whole"),
     (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"),
     (b"1 1:2\n\0", None, "not text"),
     (b"", None, "no points"),

@@ -1,0 +1,51 @@
+"""svm2agf: LIBSVM text to libAGF's binary files."""
+
+from __future__ import annotations
+
+from .messages import report
+from .options import Parser
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "svm2agf"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
+        "base.cls. Labels that are words are numbered in sorted order, and base.names holds "
+        "them.",
+        usage="%(prog)s [-U] [-E VALUE] [--names FILE] [infile] base")
+    parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
+    parser.add_argument("base", help="base name of the files to be written")
+    group = parser.add_argument_group("conversion")
+    group.add_argument("-U", "--relabel", action="store_true",
+                       help="number the classes 0 to k-1, in ascending order of their labels; "
+                            "what became of each label is reported")
+    group.add_argument("-E", "--missing", type=float, metavar="VALUE", default=0.0,
+                       help="the value of features that a line leaves out (default 0)")
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, for labels that are words: test "
+                            "data then get the numbers of the training data")
+    return parser.finish()
+
+
+def execute(args):
+    """Convert, and report new labels."""
+    from ..flow.convert import convert_text
+    from ..formats.names import read_names
+
+    names = None if args.names is None else read_names(args.names)
+    old = convert_text(args.infile or "-", "svm", args.base, compact=args.relabel,
+                       missing=args.missing, names=names)
+    if old is not None and list(old) != list(range(len(old))):
+        report(args, PROG, "labels " + ", ".join(
+            f"{label} -> {i}" for i, label in enumerate(old)))
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

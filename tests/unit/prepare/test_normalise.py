@@ -1,0 +1,141 @@
+"""Normalisation: by hand, against numpy's own decomposition, and the same bits from a file."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agfmc.errors import AgfmcWarning, DataError, UsageError
+from agfmc.formats.vectors import read_std, write_std
+from agfmc.prepare import normalise
+from agfmc.prepare.normalise import fit_normalisation
+
+
+def points(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * rng.uniform(0.01, 100, d) + 3
+
+
+def test_by_hand():
+    std = fit_normalisation(np.array([[1.0, 10], [2, 10], [3, 40]]))
+    assert np.array_equal(std.mean, np.float32([2, 20]))
+    assert np.array_equal(std.matrix, np.diag(np.float32([1, 1 / np.sqrt(300)])))
+    assert std.matrix.dtype == std.mean.dtype == np.float32
+    assert std.dropped == ()
+
+
+@given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))
+@settings(deadline=None, max_examples=30)
+def test_the_points_end_with_mean_0_and_deviation_1(n, d, seed):
+    x = points(n, d, seed)
+    out = fit_normalisation(x).apply(x)
+    assert out.dtype == np.float64
+    assert np.allclose(out.mean(axis=0), 0, atol=1e-3)
+    assert np.allclose(out.std(axis=0, ddof=1), 1, atol=1e-5)
+
+
+def test_constant_features_are_dropped_and_named():
+    x = points(20, 4)
+    x[:, 1] = 0.1
+    x[:, 3] = 1e9
+    with pytest.warns(AgfmcWarning, match=r"^features 1, 3 \(from 0\) are constant"):
+        std = fit_normalisation(x)
+    assert std.dropped == (1, 3)
+    assert std.matrix.shape == (4, 2) and not std.matrix[[1, 3]].any()
+    with pytest.warns(AgfmcWarning, match=r"^feature 1 \(from 0\) is constant and was"):
+        alone = fit_normalisation(x[:, :3])
+    assert np.array_equal(alone.apply(x[:, :3]), std.apply(x))
+
+
+def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
+    x = points(5, 2)
+    x[:, 0] = [0, 0, 0, 0, 1e-42]
+    with pytest.warns(AgfmcWarning):
+        assert fit_normalisation(x).dropped == (0,)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("nsv", [1, 3, 5])
+def test_singular_vectors_against_the_decomposition_of_the_whole(scale, nsv):
+    x = points(60, 5)
+    z = x - x.mean(axis=0)
+    factor = 1 / x.std(axis=0, ddof=1) if scale else np.ones(5)
+    _, _, right = np.linalg.svd(z * factor, full_matrices=False)
+    matrix = fit_normalisation(x, scale=scale, nsv=nsv).matrix / factor[:, None]
+    assert matrix.shape == (5, nsv)
+    for got, expected in zip(matrix.T, right):
+        assert got[np.argmax(np.abs(got))] > 0
+        expected = expected * np.sign(expected[np.argmax(np.abs(expected))])
+        assert np.allclose(got, expected, atol=1e-5)
+
+
+def test_a_constant_feature_has_no_part_in_singular_vectors():
+    x = points(30, 4)
+    wide = np.insert(x, 2, 7.0, axis=1)
+    with pytest.warns(AgfmcWarning):
+        std = fit_normalisation(wide, nsv=2)
+    assert np.array_equal(np.delete(std.matrix, 2, axis=0), fit_normalisation(x, nsv=2).matrix)
+    assert std.dropped == (2,) and not std.matrix[2].any()
+
+
+@pytest.mark.parametrize("nsv", [None, 3])
+def test_a_file_gives_the_same_bits(tmp_path, nsv):
+    x = np.insert(points(50, 5), 2, 1.0, axis=1)
+    with pytest.warns(AgfmcWarning):
+        std = fit_normalisation(x, nsv=nsv)
+    write_std(tmp_path / "a.std", std)
+    again = read_std(tmp_path / "a.std")
+    assert again.dropped == std.dropped == (2,)
+    assert again.apply(x).tobytes() == std.apply(x).tobytes()
+
+
+@pytest.mark.parametrize("nsv", [None, 7])
+def test_a_point_has_the_same_bits_in_any_block(nsv):
+    x = points(3000, 13)
+    std = fit_normalisation(x, nsv=nsv)
+    whole = std.apply(x)
+    assert np.allclose(whole, (x - std.mean) @ std.matrix.astype(float), rtol=1e-12, atol=1e-12)
+    for rows in (1, 7, 1500):
+        parts = [std.apply(x[i:i + rows]) for i in range(0, 3000, rows)]
+        assert np.concatenate(parts).tobytes() == whole.tobytes()
+
+
+def test_the_points_themselves_are_left_alone():
+    x = points(10, 3)
+    before = x.copy()
+    fit_normalisation(x, nsv=2).apply(x)
+    assert np.array_equal(x, before)
+
+
+def test_single_precision_points_are_summed_in_double():
+    x = np.float32(1e6) + np.arange(2000, dtype=np.float32)[:, None] % 3
+    std = fit_normalisation(x)
+    assert std.matrix[0, 0] == np.float32(1 / x.astype(float).std(ddof=1))
+
+
+@pytest.mark.parametrize("block", [1, 10, 1000])
+def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
+    x = points(100, 4)
+    whole = fit_normalisation(x, nsv=2)
+    monkeypatch.setattr(normalise, "_BLOCK", block)
+    assert np.allclose(fit_normalisation(x, nsv=2).matrix, whole.matrix, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x, options, error, message", [
+    (points(1, 3), {}, DataError, "two points"),
+    (np.empty((0, 3)), {}, DataError, "two points"),
+    (np.ones((4, 3)), {}, DataError, "every feature is constant"),
+    (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
+    (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
+    (points(9, 3), {"nsv": 4}, DataError, "4 singular values .* but 3 features vary"),
+    (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
+    (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
+    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)"),
+])
+def test_points_that_cannot_be_normalised(x, options, error, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error, match=message):
+            fit_normalisation(x, **options)
