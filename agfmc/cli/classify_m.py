@@ -53,7 +53,8 @@ def get_parser():
                             "model file that holds its own")
     add_workers(group)
     group.add_argument("--header", action="store_true",
-                       help="first print a line `labels 0 1 ...` with the classes of the columns")
+                       help="before probabilities of all classes, print a line `labels 0 1 ...` with "
+                            "the classes of the columns")
     kinds = add_input_kind(parser, "test")
     kinds.add_argument("-C", "--no-labels", action="store_true",
                        help="with -A: the lines hold no labels")
@@ -95,9 +96,12 @@ def execute(args):
     stops = Stops()
     rejected = points = 0
     show_classes = not args.decision_values and classifier.method.name != "binary"
+    all_columns = show_classes and classifier.mode in ("flat", "full")
+    header = f"labels {' '.join(map(str, classifier.classes))}\n".encode() \
+        if args.header and all_columns else b""
     names = [f"{args.output}.cls", f"{args.output}.con"]
     with replacing_all(names, binary=True) as (classes_file, confidence_file):
-        out = _Output(args, classifier)
+        out = _Output(header)
         for answers in classify(classifier, chunks, args.jobs or available_cores()):
             classes_file.write(cls_bytes(answers.classes))
             confidence_file.write(con_bytes(answers.confidence))
@@ -116,23 +120,20 @@ def execute(args):
 
 
 class _Output:
-    """Standard output in bytes, with its header."""
+    """Standard output in bytes, with its header before the first line."""
 
-    def __init__(self, args, classifier):
-        self._stream = sys.stdout.buffer if sys.stdout is not None else None
-        if self._stream is not None:
-            sys.stdout.flush()
-        if args.header:
-            self.write(f"labels {' '.join(map(str, classifier.classes))}\n".encode())
+    def __init__(self, header):
+        self._header = header
 
     def write(self, data):
-        if self._stream is None:
+        if sys.stdout is None:
             raise OSError("it is closed")
-        self._stream.write(data)
+        sys.stdout.buffer.write(self._header + data)
+        self._header = b""
 
     def flush(self):
-        if self._stream is not None:
-            self._stream.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 def main(argv=None):

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
-__all__ = ["Progress", "report"]
+__all__ = ["Progress", "discard", "report", "say"]
 
 
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
-    if not args.quiet and sys.stderr is not None:
-        print(f"{prog}: {message}", file=sys.stderr, flush=True)
+    if not args.quiet:
+        say(prog, message)
+
+
+def say(prog, message):
+    """One line on standard error, whatever it holds; lost where nobody can read it."""
+    text = f"{prog}: {message}".encode("utf-8", "backslashreplace").decode()
+    try:
+        print(text.replace("\n", "\\n"), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        discard(sys.stderr)
+
+
+def discard(stream):
+    """Point a broken stream at nothing, so that closing it says nothing."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+    except (OSError, ValueError, AttributeError):
+        pass
 
 
 class Progress:
@@ -21,7 +41,7 @@ class Progress:
         self._what = what
         self._shown = 0.0
         self._start = time.monotonic()
-        self._active = (not args.quiet and sys.stderr is not None and sys.stderr.isatty())
+        self._active = not args.quiet and sys.stderr.isatty()
 
     def __call__(self, done, total):
         now = time.monotonic()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 
-from ..errors import JobsFailed, UsageError
+from ..errors import DataError, JobsFailed, UsageError
 from .messages import Progress, report
 from .options import (
     Parser, add_input_kind, add_normalisation, add_seed, add_workers, input_kind, reading,
@@ -67,6 +68,8 @@ def execute(args):
         raise UsageError("control and train cannot both be standard input")
     work = plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, **reading(args))
+    if args.only is None:
+        _check_outputs([args.control_out, *(job.name for job in work.jobs)])
     if args.dry_run:
         if args.control_out == "-" or args.train == "-":
             raise UsageError("with -0, train and control-out must be files: the commands read them")
@@ -83,6 +86,18 @@ def execute(args):
                          "trained; the finished ones are kept, and control-out is not written")
     if args.only is None:
         _save(work.tree, args.control_out)
+
+
+def _check_outputs(paths):
+    """Refuse, before the training, what could not be written after it."""
+    seen = set()
+    for path in paths:
+        folder = os.path.dirname(path) or os.curdir
+        if path != "-" and not os.path.isdir(folder):
+            raise DataError("cannot write: there is no such folder", file=path)
+        if os.path.realpath(path) in seen:
+            raise UsageError(f"control-out and a binary model would both be '{path}'")
+        seen.add(os.path.realpath(path))
 
 
 def _save(tree, path):

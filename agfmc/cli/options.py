@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
            "input_kind", "reading", "whole_number"]
+
+
+# Marks words behind `--`, which argparse forgets on its second round over mixed operands;
+# no word of a command line can hold it.
+_OPERAND = "\0"
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,12 +44,11 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):
         if args is None:
-            import sys
             args = sys.argv[1:]
         return self.parse_intermixed_args(self._joined(args), namespace)
 
     def _joined(self, args):
-        """`args` with each option and its value as one word, `--long=value`."""
+        """`args` with each option and its value as one word, `--long=value`, and no `--`."""
         takes = {}
         for action in self._actions:
             longs = [name for name in action.option_strings if name.startswith("--")]
@@ -54,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         words = iter(args)
         for word in words:
             if word == "--":
-                return [*result, word, *words]
+                return [*result, *(_OPERAND + word for word in words)]
             if word in takes:
                 value = next(words, None)
                 if value is None:
@@ -66,8 +71,17 @@ class Parser(argparse.ArgumentParser):
                 result.append(word)
         return result
 
+    def _get_value(self, action, arg_string):
+        return super()._get_value(action, arg_string.removeprefix(_OPERAND))
+
     def error(self, message):
-        self.exit(2, f"{self.prog}: {message} (try {self.prog} --help)\n")
+        message = message.replace(_OPERAND, "")
+        raise UsageError(f"{message} (try {self.prog} --help)")
+
+    def _print_message(self, message, file=None):
+        # argparse would hide that the help cannot be written
+        if message:
+            (file or sys.stderr).write(message)
 
 
 class _Formatter(argparse.HelpFormatter):

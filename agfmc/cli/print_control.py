@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 from ..coding.schemes import DEFAULT, SCHEMES, find_scheme
-from ..errors import UsageError
-from .options import Parser, add_input_kind, add_normalisation, add_seed, input_kind, reading, whole_number
+from ..errors import DataError, UsageError
+from .options import (
+    Parser, add_input_kind, add_normalisation, add_seed, input_kind, reading, whole_number,
+)
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -61,6 +63,8 @@ def execute(args):
     if args.nrow is not None and scheme.name not in ("random", "orthogonal-special"):
         raise UsageError(f"nrow is for -Q 7 (random) and -Q 10 (orthogonal-special), "
                          f"not for {scheme.name}")
+    if scheme.name == "convert" and args.options:
+        raise UsageError("--options is for a new control file; one that is converted keeps its own")
     if scheme.name == "convert":
         tree = to_code(_read_control(args.source))
     elif scheme.name == "empirical":
@@ -70,7 +74,7 @@ def execute(args):
         labels, names = _labels(args)
         tree = design(scheme.name, labels, rows=args.nrow, strict=args.strict,
                       reduced=args.reduced, seed=args.seed, names=names)
-    if args.options and scheme.name != "convert":
+    if args.options:
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
     if args.print_matrix:
         from ..coding.matrix import format_matrix
@@ -88,9 +92,9 @@ def _labels(args):
         if k > 100_000:
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), names
-    from ..flow.prepare import read_labels
-    labels, own = read_labels(args.source, input_kind(args), missing=args.missing,
-                              header=not args.no_header)
+    from ..formats.dataset import read_labels
+    labels, own = read_labels(args.source, input_kind(args), header=not args.no_header)
+    _require_two(labels, args.source)
     return labels, names or own
 
 
@@ -102,11 +106,17 @@ def _from_data(args):
         raise UsageError("-Q 3 designs the tree from data: expected training data, "
                          f"found the number {args.source}")
     data, normalisation = load_training(args.source, input_kind(args), **reading(args))
+    _require_two(set(data.y.tolist()), args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
     names = _names(args) or dict(enumerate(data.names or ()))
     return tree_from_data(data.x, data.y, names=names)
+
+
+def _require_two(labels, source):
+    if len(labels) < 2:
+        raise DataError("holds one class: there is nothing to tell apart", file=source)
 
 
 def _names(args):

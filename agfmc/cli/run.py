@@ -8,12 +8,13 @@ import sys
 import warnings
 
 from ..errors import AgfmcError, AgfmcWarning
+from .messages import discard, say
 
 __all__ = ["run_command"]
 
 
 class _Terminated(BaseException):
-    """SIGTERM, raised so that temporary files are removed on the way out."""
+    """A signal's number, raised so that temporary files are removed on the way out."""
 
 
 def run_command(parser, execute, argv=None):
@@ -23,23 +24,23 @@ def run_command(parser, execute, argv=None):
     what was expected`; `--debug` shows the traceback instead.
     """
     _one_thread_each()
+    _open_streams()
     args = None
     try:
         args = parser.parse_args(argv)
         _prepare(parser.prog, args)
         execute(args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return 0
     except SystemExit as stop:
         return _flushed(parser.prog, stop.code if isinstance(stop.code, int) else 2)
     except BrokenPipeError:
-        _discard(sys.stdout)
+        discard(sys.stdout)
         return 141
     except KeyboardInterrupt:
         return _leave(130)
-    except _Terminated:
-        return _leave(143)
+    except _Terminated as stop:
+        return _leave(128 + stop.args[0])
     except AgfmcError as error:
         _trace(args)
         return _flushed(parser.prog, error.status, str(error))
@@ -58,36 +59,41 @@ def _one_thread_each():
         os.environ[name] = "1"
 
 
+def _open_streams():
+    """Give a stream that the caller closed a file of its own.
+
+    Else the next file to be opened would take its number.  Writing to
+    standard output fails then, as it does for any program; messages are lost.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+
+
 def _prepare(prog, args):
     """Signals, and warnings of the package as lines on standard error."""
 
     def terminate(number, frame):
-        raise _Terminated
+        raise _Terminated(number)
 
     try:
-        signal.signal(signal.SIGTERM, terminate)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup has it ignored
+                signal.signal(number, terminate)
     except ValueError:
         pass  # not in the main thread: the command runs inside another program
     quiet = getattr(args, "quiet", False)
 
     def show(message, category, filename, lineno, file=None, line=None):
         if not quiet:
-            _say(prog, f"warning: {message}")
+            say(prog, f"warning: {message}")
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="surrogateescape")
     warnings.showwarning = show
     warnings.simplefilter("always", AgfmcWarning)
-
-
-def _say(prog, message):
-    if sys.stderr is not None:
-        try:
-            text = f"{prog}: {message}".encode("utf-8", "backslashreplace").decode()
-            print(text.replace("\n", "\\n"), file=sys.stderr, flush=True)
-        except (OSError, ValueError):
-            pass
 
 
 def _trace(args):
@@ -98,13 +104,12 @@ def _trace(args):
 def _flushed(prog, status, message=None):
     """Report, empty standard output, and pass the status on."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
-        _discard(sys.stdout)
+        discard(sys.stdout)
         return 141 if status == 0 else _reported(prog, status, message)
     except OSError as error:
-        _discard(sys.stdout)
+        discard(sys.stdout)
         if message is None:
             status, message = 1, f"standard output: {error.strerror or error}"
     return _reported(prog, status, message)
@@ -112,22 +117,11 @@ def _flushed(prog, status, message=None):
 
 def _reported(prog, status, message):
     if message is not None:
-        _say(prog, message)
+        say(prog, message)
     return status
-
-
-def _discard(stream):
-    """Point a broken stream at nothing, so that closing it says nothing."""
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
-    except (OSError, ValueError, AttributeError):
-        pass
 
 
 def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
-    if sys.stdout is not None:
-        _discard(sys.stdout)
+    discard(sys.stdout)
     os._exit(status)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from ..errors import ControlError, UsageError
 from .tree import Leaf, Node, Row, Tree
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "resolve_options", "to_code"]
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "resolve_options",
+           "to_code"]
 
 
 def from_rows(rows, labels, names=None, text=""):
@@ -46,19 +48,33 @@ def code_rows(tree):
     multi-class", section 3, equation 12).
     """
     rows = []
+    columns = tuple(range(len(tree.labels)))
     for node, spans in zip(tree.nodes, tree.spans()):
         for row in node.rows:
-            rows.append(tuple(tuple(column for child in side for column in range(*spans[child]))
+            rows.append(tuple(tuple(chain.from_iterable(columns[slice(*spans[child])]
+                                                        for child in side))
                               for side in (row.left, row.right)))
     return rows
 
 
 def to_code(tree):
-    """`tree` as one non-hierarchical coding matrix over the same binary classifiers."""
-    rows = tuple(replace(row, left=left, right=right)
-                 for row, (left, right) in zip(tree.rows, code_rows(tree)))
+    """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
+
+    The options "." are written out, as the braces that they refer to go away.
+    """
+    rows = tuple(replace(row, text=text, left=left, right=right)
+                 for row, text, (left, right) in zip(tree.rows, _texts(tree), code_rows(tree)))
     leaves = tuple(Leaf(label) for label in tree.labels)
     return replace(tree, nodes=(Node(rows, leaves, False, 0),))
+
+
+def _texts(tree):
+    """Names or options of every row, with "." replaced by the options it stands for."""
+    if not all(row.quoted for row in tree.rows):
+        return [row.text for row in tree.rows]
+    default = object()
+    return ["" if resolved is default else row.text if row.text != "." else resolved or " "
+            for row, resolved in zip(tree.rows, resolve_options(tree, default))]
 
 
 def rename(tree, texts, quoted=False):

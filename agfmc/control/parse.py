@@ -28,7 +28,7 @@ _QUOTED = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\])')
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
-_CLASS_NAME = re.compile(r"^#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*?)[ \t\r]*$", re.M)
+_CLASS_NAME = re.compile(r"^#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
 class _Source:
@@ -103,7 +103,7 @@ def parse(text, source=None):
     at = src.skip(at)
     if at < len(src.text):
         raise src.error(at, f"expected the end of the file, found {src.found(at)}")
-    names = {int(label): name for label, name in _CLASS_NAME.findall(src.text)
+    names = {int(label): name.rstrip() for label, name in _CLASS_NAME.findall(src.text)
              if int(label) in labels}
     return Tree(tuple(nodes), names, source)
 
@@ -143,7 +143,7 @@ def _open(src, at, number, depth):
     if depth >= MAX_DEPTH:
         raise src.error(at, f"nested deeper than {MAX_DEPTH} levels")
     start = at
-    at, name, quoted = _name(src, at)
+    at, name, quoted = _name(src, at, "a class, a model name" if depth else "a model name")
     after = src.skip(at)
     if src.text.startswith("{", after):
         row = Row(name, quoted, (0,), (1,), *src.place(start))
@@ -155,12 +155,12 @@ def _open(src, at, number, depth):
         start = src.skip(at)
         if src.text.startswith("{", start):
             return start + 1, _Open(number, rows, False, rows[0][1], start, depth)
-        at, name, quoted = _name(src, start)
+        at, name, quoted = _name(src, start, "'{', a model name")
         after = src.skip(at)
 
 
-def _name(src, at):
-    """A word or quoted text; -> position, text, quoted."""
+def _name(src, at, wanted):
+    """A word or quoted text; -> position, text, quoted.  wanted: for the error."""
     if src.text.startswith('"', at):
         match = _QUOTED.match(src.text, at)
         if not match:
@@ -168,7 +168,7 @@ def _name(src, at):
         return match.end(), _ESCAPE.sub(r"\1", match.group(1)), True
     match = _WORD.match(src.text, at)
     if not match or _NUMBER.match(match.group()):
-        raise src.error(at, "expected a model name, options in double quotes or '{', "
+        raise src.error(at, f"expected {wanted} or options in double quotes, "
                             f"found {src.found(at)}")
     return match.end(), match.group(), False
 
@@ -204,7 +204,7 @@ def _indices(src, at):
         if len(match.group()) > 9:
             raise src.error(at, f"position {match.group()[:12]} is too large")
         end = match.end()
-        if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in "/;#"):
+        if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in '/;#{}"'):
             raise src.error(at, f"expected a class position, found {src.found(at)}")
         found.append((int(match.group()), at))
         at = src.skip(end)

@@ -8,6 +8,7 @@ of thousands of levels is as good as any other tree.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..errors import ControlError
 
@@ -133,7 +134,7 @@ class Tree:
         for node, spans in zip(self.nodes, self.spans()):
             for row in node.rows:
                 result.append(tuple(
-                    tuple(label for child in side for label in labels[slice(*spans[child])])
+                    tuple(chain.from_iterable(labels[slice(*spans[child])] for child in side))
                     for side in (row.left, row.right)
                 ))
         return result

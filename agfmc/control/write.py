@@ -8,7 +8,8 @@ from .tree import Leaf, looks_like_options
 
 __all__ = ["format_tree", "quote_name", "quote_options"]
 
-_PLAIN = re.compile(r"[^\s{};\"#][^\s{};\"]*\Z")
+_PLAIN = re.compile(r"[^\s{};\"#\ufeff][^\s{};\"]*\Z")
+_DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
 
 
 def quote_options(text):
@@ -43,7 +44,7 @@ def format_tree(tree, comments=True):
     while stack:
         number, branch = stack.pop()
         node = tree.nodes[number]
-        indent = "  " * node.depth
+        indent = "  " * min(node.depth, _DEEPEST)
         if branch == 0:
             lines += _head(node, indent)
             if not node.bare and all(isinstance(child, Leaf) for child in node.children):

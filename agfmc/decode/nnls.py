@@ -33,10 +33,13 @@ def nnls(b, y, tiny=1e-14):
             barred[entering] = True
             continue
         while z[passive].min() <= 0:
-            falling = passive & (z <= 0)
-            step = (u[falling] / (u[falling] - z[falling])).min()
-            u += step * (z - u)
-            passive &= u > -1
+            falling = np.flatnonzero(passive & (z <= 0))
+            steps = u[falling] / np.maximum(u[falling] - z[falling], 1e-300)
+            first = int(np.argmin(steps))
+            u += steps[first] * (z - u)
+            # The one that stops the step leaves, whatever rounding made of it.
+            u[falling[first]] = 0.0
+            passive &= u > 1e-15
             u[~passive] = 0.0
             if not passive.any():
                 break

@@ -13,7 +13,7 @@ from ..control.parse import parse
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError
 from ..formats.controlfile import read_control
-from ..formats.files import open_input
+from ..formats.files import read_bytes
 from ..formats.store import MAGIC, read_store, write_store
 from ..formats.svmmodel import read_svm_model
 
@@ -41,8 +41,9 @@ def load(path, normalisation=None):
     The first bytes tell which it is.  normalisation: to be applied to raw
     points; an error beside a `.mbm` that holds its own.
     """
-    if path != "-" and _start(path) == MAGIC:
-        model, made_by = read_store(path)
+    raw = read_bytes(path)  # once: it may be a pipe
+    if raw.startswith(MAGIC):
+        model, made_by = read_store(path, raw)
         if normalisation is not None:
             if model.normalisation is not None:
                 raise ModelError("holds its own normalisation: leave -a out", file=path)
@@ -56,14 +57,8 @@ def load(path, normalisation=None):
                              file=path) from error
         except ModelError as error:
             raise ModelError(error.message, file=path) from error
-    configuration, _ = merge(read_control(path), normalisation)
+    configuration, _ = merge(read_control(path, raw), normalisation)
     return configuration
-
-
-def _start(path):
-    """The first eight bytes of a file."""
-    with open_input(path) as file:
-        return file.read(len(MAGIC))
 
 
 def merge(tree, normalisation=None, names=None):

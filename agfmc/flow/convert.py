@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import warnings
+import os
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.dataset import read_training
 from ..formats.files import replacing_all
 from ..formats.vectors import VecWriter, cls_bytes, read_cls, read_dat, read_std
@@ -135,6 +138,9 @@ def _write(outputs, extra=None):
     """Datasets {base: Dataset} and {path: bytes or table}, all complete before any is renamed."""
     files = {}
     for base, data in outputs.items():
+        if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
+            warnings.warn(f"{base}.names was there before: its names now stand for these labels",
+                          AgfmcWarning, stacklevel=3)
         files[f"{base}.vec"] = data.x
         if data.y is not None:
             files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
@@ -152,6 +158,10 @@ def _write(outputs, extra=None):
             step = max(1, 2**22 // content.shape[1])
             for start in range(0, len(content), step):
                 writer.write(content[start:start + step])
+    for base, data in outputs.items():
+        if data.names is None:  # names of what stood there before would name the wrong classes
+            with suppress(FileNotFoundError):
+                os.unlink(f"{base}.names")
 
 
 def classes_from_floats(source, bins=None, geometric=False, numbers=()):

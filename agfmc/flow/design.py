@@ -31,7 +31,7 @@ def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, na
 
 def _rows(scheme, k, rows, strict, reduced, seed):
     if scheme in ("orthogonal", "random-as-orthogonal") and k < 4:
-        what = "one row, the only partition there is" if k == 2 else "one-vs-rest"
+        what = "the only partition there is" if k == 2 else "one-vs-rest"
         warnings.warn(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
                       f"cannot all be orthogonal): printing {what} instead",
                       AgfmcWarning, stacklevel=3)
@@ -74,7 +74,8 @@ def tree_from_data(x, y, metric="hausdorff", names=None):
 
 def matrix_of(tree):
     """(rows, labels): the coding matrix of any tree, its columns in ascending label order."""
-    order = sorted(range(len(tree.labels)), key=lambda i: tree.labels[i])
+    labels = tree.labels
+    order = sorted(range(len(labels)), key=labels.__getitem__)
     place = {column: i for i, column in enumerate(order)}
     rows = [tuple(tuple(sorted(place[i] for i in side)) for side in row)
             for row in code_rows(tree)]

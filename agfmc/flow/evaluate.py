@@ -61,7 +61,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None):
         k = p.shape[1]
         labels = table.labels if labels is None else labels
     labels = _labels(labels, found, k, p is not None)
-    if labels is not None and k is None and len(labels) > len(found):
+    if labels is not None:
         k = len(labels)
     winner = None
     if p is not None:

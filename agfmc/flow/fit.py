@@ -44,14 +44,15 @@ def fit(jobs, x, y, workers=1, progress=None):
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
     support vectors, as jobs finish; the order depends on `workers`, the
-    models do not.  A job that LIBSVM refuses comes as (job, error, None).  Each job is six tasks, the classifier itself and five
-    folds whose decision values fit the probabilities (Platt 1999), and the
-    tasks of all jobs share the workers.  progress: called with (tasks done,
-    all tasks).  Raises `DataError` before any training where a side has fewer
-    than two samples.
+    models do not.  A job that LIBSVM refuses comes as (job, error, None).
+    Each job is six tasks, the classifier itself and five folds whose decision
+    values fit the probabilities (Platt 1999), and the tasks of all jobs share
+    the workers.  progress: called with (tasks done, all tasks).  Raises
+    `DataError` before any training where a side has fewer than two samples.
     """
     rows_of = rows_by_class(y)
-    few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
+    counts = {label: len(rows) for label, rows in rows_of.items()}
+    few = check_jobs(jobs, counts)
     if few:
         more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
         warnings.warn(f"{few[0]}{more}: its probabilities rest on very little",
@@ -75,7 +76,9 @@ def fit(jobs, x, y, workers=1, progress=None):
             return type(error)(f"'{work.job.name}': {error.message}", file=file, line=line,
                                column=column)
 
-    done, total = 0, len(jobs) * (platt.FOLDS + 1)
+    done = 0
+    total = sum(1 + min(platt.FOLDS, *(sum(counts[label] for label in side)
+                                       for side in (job.left, job.right))) for job in jobs)
     for (work, fold), result in run_tasks(task, _tasks(jobs, rows_of), workers, ordered=False,
                                           inline=False):
         if isinstance(result, AgfmcError):

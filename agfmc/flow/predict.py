@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..control.tree import Leaf
+from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import DataError, ModelError, UsageError
@@ -42,32 +43,35 @@ class Classifier:
     coding matrices; tree: for trees and nested configurations, "recursive"
     (descend to one class), "path" (the same, and its probability is printed)
     or "full" (all probabilities, products along the branches); raw: print f
-    itself; reject: classes whose probability is below it become -1.  Raises
-    `ModelError` where the method needs probabilities that the models lack.
+    itself; reject: classes whose probability is below it become -1; absent:
+    value of features that a chunk leaves out at its end (LIBSVM text, where
+    the model does not tell their number), None where that is an error.
+    Raises `ModelError` where the method needs probabilities that the models
+    lack.
     """
 
-    def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None):
+    def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
+                 absent=None):
         self.model, self.tree = configuration.model, configuration.tree
         self.method = find_method(method)
         self.mode = tree if self.tree.hierarchical else "flat"
         self.raw = raw
         self.reject = reject
+        self.absent = absent
         self.classes = np.array(self.tree.classes, dtype=np.int32)
-        k = len(self.classes)
         self._has_probabilities = bool(np.isfinite(self.model.a).all())
         decoder = self._decoder()
-        order = np.array([self.tree.classes.index(label) for label in self.tree.labels])
-        self._columns = np.empty(k, dtype=np.int64)
-        self._columns[order] = np.arange(k)
-        self._first, self._plans = [], []
+        self._labels = np.array(self.tree.labels, dtype=np.int32)
+        self._columns = np.argsort(self._labels)  # of p in the order of the text
+        self._ranges, self._plans = [], []
         at = 0
         for node in self.tree.nodes:
-            self._first.append(at)
+            self._ranges.append(range(at, at + len(node.rows)))
             at += len(node.rows)
             self._plans.append(None if node.bare else plan(_matrix(node), decoder))
+        self._branches = _branches(self.tree)
         self._lock = threading.Lock()
         self._machines = {}
-        self._spans = self.tree.spans()
 
     def _decoder(self):
         """The method that finds the class, checked against what the models can give."""
@@ -102,28 +106,38 @@ class Classifier:
         return BLOCK * max(1, min(32, 4_000_000 // (BLOCK * widest)))
 
     def __call__(self, x):
-        """`Answers` for points x (n, d).  Raises `DataError` for another width."""
+        """`Answers` for points x (n, d).
+
+        Raises `DataError` for another width, and for points that give a
+        classifier no decision value: NaN, or too large for its kernel.
+        """
         x = self._prepared(x)
         printed = self.raw or self.method.name == "binary"
+        everyone = range(len(self.model.rho))
         if self.mode == "flat":
-            f, r = self._values(range(len(self.model.rho)), x)
+            f, r = self._values(everyone, x)
             decoded = self._plans[0](r)
             columns = f if self.raw else r if printed else decoded.p[:, self._columns]
-            p = decoded.p[:, self._columns]
-            return self._answers(self.classes[p.argmax(axis=1)], p.max(axis=1), columns,
-                                 (decoded.stops,))
+            return self._answers(*_best(decoded.p), columns, [decoded.stops])
+        stops = []
         if self.mode == "full" and not printed:
-            p, stops = self._full(x)
-            return self._answers(self.classes[p.argmax(axis=1)], p.max(axis=1), p, stops)
-        classes, winner, stops = self._descend(x)
+            _, r = self._values(everyone, x)
+            p = descent.products(self._branches, [
+                self._local(number, r[:, columns.start:columns.stop], stops)
+                for number, columns in enumerate(self._ranges)])
+            return self._answers(*_best(p), p[:, self._columns], stops)
+        leaf, winner = descent.descend_asking(
+            self._branches, len(x), lambda number, rows: self._local(
+                number, self._values(self._ranges[number], x[rows])[1], stops))
         columns = winner[:, None] if self.mode == "path" else None
         if printed:
-            f, r = self._values(range(len(self.model.rho)), x)
+            f, r = self._values(everyone, x)
             columns = f if self.raw else r
-        return self._answers(classes, winner, columns, stops)
+        return self._answers(leaf, winner, columns, stops)
 
-    def _answers(self, classes, winner, columns, stops):
+    def _answers(self, leaf, winner, columns, stops):
         k = len(self.classes)
+        classes = self._labels[leaf]
         if self.reject is not None:
             classes = np.where(winner < self.reject, REJECTED, classes)
         return Answers(classes.astype(np.int32), (k * winner - 1.0) / (k - 1.0), columns,
@@ -141,6 +155,8 @@ class Classifier:
                 sv[:, :width] = self.model.sv
                 self.model = replace(self.model, sv=sv)
                 self._machines.clear()
+        elif x.shape[1] < width and self.model.any_width and self.absent is not None:
+            return _widened(x, width, self.absent)
         elif x.shape[1] != width:
             raise DataError(f"the points have {x.shape[1]} features, the model needs {width}")
         return x
@@ -151,57 +167,40 @@ class Classifier:
             machine = self._machines.get(columns)
             if machine is None:
                 machine = self._machines[columns] = Machine(self.model, columns)
+        if x.shape[1] < machine.features:
+            # Another thread has met a wider chunk in the meantime.
+            x = _widened(x, machine.features, self.absent or 0.0)
         f = machine.decision_values(x)
+        wrong = np.isnan(f).any(axis=1)
+        if wrong.any():
+            raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
+                            "they hold NaN, or numbers too large for the kernel")
         if not self._has_probabilities:
             return f, np.sign(f * self.model.orientation[machine.columns])
         r = f * self.model.a[machine.columns]
         r += self.model.b[machine.columns]
         return f, np.tanh(r, out=r)
 
-    def _local(self, number, r):
-        """Probabilities of the children of a node (n, c), and how the decoder stopped."""
+    def _local(self, number, r, stops):
+        """r (n,) of a bare node, or probabilities (n, c) of the children of a matrix."""
         if self._plans[number] is None:
-            return np.concatenate([(1.0 - r) / 2.0, (1.0 + r) / 2.0], axis=1), ()
+            return r[:, 0]
         decoded = self._plans[number](r)
-        return decoded.p, (decoded.stops,)
+        stops.append(decoded.stops)
+        return decoded.p
 
-    def _full(self, x):
-        """All class probabilities (n, k): products along the branches."""
-        _, r = self._values(range(len(self.model.rho)), x)
-        p = np.ones((len(x), len(self.classes)))
-        stops = []
-        for number, node in enumerate(self.tree.nodes):
-            first = self._first[number]
-            local, how = self._local(number, r[:, first:first + len(node.rows)])
-            stops.extend(how)
-            for branch, (start, stop) in enumerate(self._spans[number]):
-                p[:, start:stop] *= local[:, branch:branch + 1]
-        return p[:, self._columns], stops
 
-    def _descend(self, x):
-        """Class and probability of the path of each point; only nodes on its way are asked."""
-        classes = np.empty(len(x), dtype=np.int32)
-        winner = np.ones(len(x))
-        stops = []
-        waiting = {0: np.arange(len(x))}
-        for number, node in enumerate(self.tree.nodes):
-            points = waiting.pop(number, None)
-            if points is None or not len(points):
-                continue
-            first = self._first[number]
-            _, r = self._values(range(first, first + len(node.rows)), x[points])
-            local, how = self._local(number, r)
-            stops.extend(how)
-            # r >= 0 goes right, also where both sides are equally probable
-            branch = (r[:, 0] >= 0).astype(np.int64) if node.bare else local.argmax(axis=1)
-            winner[points] *= local[np.arange(len(points)), branch]
-            for position, child in enumerate(node.children):
-                chosen = points[branch == position]
-                if isinstance(child, Leaf):
-                    classes[chosen] = child.label
-                else:
-                    waiting[child] = chosen
-        return classes, winner, stops
+def _best(p):
+    """Leaf (n,), the first on ties, and value (n,) of the largest entry of each row."""
+    leaf = p.argmax(axis=1)
+    return leaf, p[np.arange(len(p)), leaf]
+
+
+def _branches(tree):
+    """The children of each node as `decode.tree` takes them, leaves in the order of the text."""
+    return [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
+             for child, span in zip(node.children, spans)]
+            for node, spans in zip(tree.nodes, tree.spans())]
 
 
 def _matrix(node):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from ..errors import DataError
 from ..formats.dataset import read_training
 from ..formats.names import read_names
 from ..formats.vectors import read_cls, read_std
 from ..prepare.normalise import fit_normalisation
 
-__all__ = ["load_training", "read_labels"]
+__all__ = ["load_training"]
 
 
 def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
@@ -26,7 +27,7 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     data = read_training(base, kind, missing=missing, header=header)
     normalisation = None
     if scale or nsv is not None:
-        normalisation = fit_normalisation(data.x, scale=scale, nsv=nsv)
+        normalisation = _fitted(data.x, base, scale=scale, nsv=nsv)
     elif norm_file is not None:
         normalisation = read_std(norm_file)
     if normalisation is not None:
@@ -34,15 +35,8 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     return data, normalisation
 
 
-def read_labels(base, kind, *, missing=0.0, header=True):
-    """The classes in training data; -> (ascending labels, {label: name}).
-
-    Of binary data only the labels are read.
-    """
-    if kind == "binary":
-        y = read_cls(f"{base}.cls")
-        names = read_names(f"{base}.names") if os.path.exists(f"{base}.names") else ()
-    else:
-        data = read_training(base, kind, missing=missing, header=header)
-        y, names = data.y, data.names or ()
-    return sorted(set(y.tolist())), dict(enumerate(names))
+def _fitted(x, source, **how):
+    try:
+        return fit_normalisation(x, **how)
+    except DataError as error:
+        raise DataError(error.message, file=source) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename
 from ..control.write import quote_name
-from ..errors import AgfmcError, UsageError
+from ..errors import AgfmcError, ControlError, UsageError
 from ..formats.files import replacing
 from ..formats.svmmodel import RowText, format_svm_model
 from ..formats.vectors import write_std
@@ -49,7 +49,7 @@ def plan(tree, train, kind, model, *, default="", seed=1, only=None, norm_file=N
     if only is not None and all(row.is_name for row in tree.rows):
         jobs = _named_jobs(tree, default, seed)
     else:
-        jobs = plan_jobs(tree, model, default, seed)
+        jobs = _jobs(tree, model, default, seed)
     if only is not None:
         jobs = [job for job in jobs if job.name == only]
         if not jobs:
@@ -71,6 +71,17 @@ def plan(tree, train, kind, model, *, default="", seed=1, only=None, norm_file=N
     if reading.get("scale") or reading.get("nsv") is not None:
         write_std(used, normalisation)
     return Work(trained, jobs, data, used)
+
+
+def _jobs(tree, model, default, seed):
+    try:
+        return plan_jobs(tree, model, default, seed)
+    except UsageError as error:
+        if error.file is None:
+            raise
+        # the options stand in the control file, not on the command line
+        raise ControlError(error.message, file=error.file, line=error.line,
+                           column=error.column) from error
 
 
 def _named_jobs(tree, default, seed):

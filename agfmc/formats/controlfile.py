@@ -12,12 +12,12 @@ __all__ = ["read_control", "write_control"]
 _LARGEST = 256 * 2**20
 
 
-def read_control(path):
-    """The `Tree` in a control file, or in standard input for `-`.
+def read_control(path, raw=None):
+    """The `Tree` in a control file, or in standard input for `-`; raw: bytes read already.
 
     Raises `ControlError` with file, line and column.
     """
-    raw = read_bytes(path)
+    raw = read_bytes(path) if raw is None else raw
     source = "standard input" if path == "-" else path
     if len(raw) > _LARGEST:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)

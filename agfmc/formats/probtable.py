@@ -34,7 +34,7 @@ def read_probabilities(path):
     if lines and lines[0].split()[:1] == ["labels"]:
         labels = _numbers(lines[:1], 1, path, skip=1)[0]
         first = 2
-        _whole(labels, 1, path)
+        _whole(labels, 1, path, step=0)
         labels = labels.astype(np.int64)
     if len(lines) < first:
         raise DataError("holds no probabilities", file=path)
@@ -64,7 +64,9 @@ def _numbers(lines, first, path, skip=0):
     for number, line in enumerate(lines, first):
         words = line.split()[skip:]
         width = len(words) if width is None else width
-        if len(words) != width or not words:
+        if not words:
+            raise DataError("expected numbers, found a blank line", file=path, line=number)
+        if len(words) != width:
             raise DataError(f"expected {width} numbers as in line {first}, found {len(words)}",
                             file=path, line=number)
         for word in words:
@@ -78,8 +80,9 @@ def _numbers(lines, first, path, skip=0):
     raise DataError("expected a table of numbers", file=path)
 
 
-def _whole(values, first, path):
+def _whole(values, first, path, step=1):
+    """Labels must be whole numbers; the lines of `values` are `step` apart."""
     wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
     if wrong.any():
         raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}", file=path,
-                        line=first if first == 1 else first + int(np.argmax(wrong)))
+                        line=first + step * int(np.argmax(wrong)))

@@ -22,9 +22,9 @@ _TAILS = np.frombuffer("".join(f"{i:03d}" for i in range(1000)).encode(), dtype=
 def format_points(values, classes=None):
     """Lines of text, as bytes: values (n, c) float64, classes (n,) whole numbers or None."""
     values = np.ascontiguousarray(values, dtype=np.float64)
-    scaled = np.abs(values) * 1e6
-    whole = np.rint(scaled)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = np.abs(values) * 1e6
+        whole = np.rint(scaled)
         near = np.abs(np.abs(scaled - whole) - 0.5) < 1e-6
         plain = not np.any(near | ~(whole < 1e7))
     if not plain:
@@ -39,7 +39,7 @@ def format_points(values, classes=None):
     head += 10000 * np.signbit(values)
     cells["head"] = _HEADS[head]
     cells["tail"] = _TAILS[millionths]
-    out[:, :c * _CELL.itemsize] = cells.view(np.uint8).reshape(n, -1)
+    out[:, :c * _CELL.itemsize] = cells.view(np.uint8).reshape(n, c * _CELL.itemsize)
     out[:, c * _CELL.itemsize:-1] = tail
     out[:, -1] = 10
     return _without_padding(out, tail)

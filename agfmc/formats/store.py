@@ -72,14 +72,14 @@ def write_store(path, model, made_by):
         file.write(body)
 
 
-def read_store(path):
-    """Read a `.mbm` file; -> (`CollatedModel`, made_by).
+def read_store(path, raw=None):
+    """Read a `.mbm` file; -> (`CollatedModel`, made_by).  raw: its bytes, if read already.
 
     Raises `ModelError` where the file is not one, is damaged, or is of a
     version that this program does not know.  The arrays share the memory that
     the file was read into.
     """
-    raw = read_bytes(path)
+    raw = read_bytes(path) if raw is None else raw
     header, start = _checked_header(raw, path)
 
     def fail(message):
@@ -97,7 +97,7 @@ def read_store(path):
               for name in wanted}
     names, kernels, settings = header["names"], header["kernels"], header["settings"]
     if not (isinstance(header["control"], str) and isinstance(names, dict)
-            and all(key.isdigit() and len(key) <= 10 and isinstance(value, str)
+            and all(key.isascii() and key.isdigit() and len(key) <= 10 and isinstance(value, str)
                     for key, value in names.items())
             and isinstance(settings, list) and all(isinstance(s, str) for s in settings)
             and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)):
@@ -175,13 +175,14 @@ def _check(model, fail):
         raise fail("the arrays do not have the same number of classifiers")
     if len(model.group) != s or len(model.index) != len(model.coef):
         raise fail("the arrays do not have the same number of support vectors")
+    # compared, not subtracted: a difference of lying numbers could overflow
     if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
-            or np.any(np.diff(model.indptr) < 0)):
+            or np.any(model.indptr[1:] < model.indptr[:-1])):
         raise fail("the classifiers' coefficients do not follow each other")
     for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
         if len(values) and not (values.min() >= 0 and values.max() < limit):
             raise fail("a number points outside its array")
-    if not np.isin(model.orientation, (-1, 1)).all() or np.any(np.diff(model.group) < 0):
+    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]):
         raise fail("an orientation or group is not as it should be")
     for values in (model.sv, model.coef, model.rho):
         if not np.isfinite(values).all():

@@ -86,7 +86,10 @@ def read_svm_model(path):
                          line=line) from None
     lines = text.splitlines()
     header, at = _header(lines, path)
-    return _model(header, lines, at, path)
+    model = _model(header, lines, at, path)
+    if not text.endswith("\n"):
+        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    return model
 
 
 def _header(lines, path):
@@ -132,8 +135,8 @@ def _model(header, lines, at, path):
             numbers = [kind(word) for word in words]
         except ValueError:
             raise fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'") from None
-        if not all(math.isfinite(number) for number in numbers):
-            raise fail(key, f"'{key}': expected a finite number")
+        if not all(abs(number) < (math.inf if kind is float else 2**31) for number in numbers):
+            raise fail(key, f"'{key}': expected a {'finite' if kind is float else 'smaller'} number")
         return numbers
 
     def word(key, allowed):
@@ -190,8 +193,10 @@ def _support_vectors(lines, features, at, path):
     counts = np.empty(len(lines), dtype=np.int64)
     pairs = []
     for row, line in enumerate(lines):
+        colons = [word.count(":") for word in line.split()]
         words = line.replace(":", " ").split()
-        if len(words) % 2 == 0 or line.count(":") * 2 + 1 != len(words):
+        if colons[:1] != [0] or colons.count(1) + 1 != len(colons) or \
+                len(words) != 2 * len(colons) - 1:
             raise ModelError("expected a coefficient and index:value pairs, found "
                              f"'{line[:30]}'", file=path, line=at + row + 1)
         counts[row] = len(words) // 2

@@ -218,7 +218,7 @@ def _indices(text, start, colon):
         digit = text[place] - np.uint8(48)
         if digit.max() > 9:
             return None
-        index[longer] += digit * np.int64(10**k)
+        index[longer] += digit.astype(np.int64) * 10**k
         text[place] = 32
     return index
 

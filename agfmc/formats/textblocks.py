@@ -73,7 +73,7 @@ class Tokens(NamedTuple):
 def tokenise(data, first_line):
     """The Tokens of a block that ends with a newline."""
     text = np.frombuffer(bytearray(b"\n" + data), np.uint8)
-    blank = text <= 32
+    blank = (text - np.uint8(9) < 5) | (text == 32)  # the white space of bytes.split
     edge = np.flatnonzero(blank[1:] != blank[:-1]) + 1
     start, end = edge[0::2], edge[1::2]
     begin = np.flatnonzero(text == 10)[:-1]
@@ -89,7 +89,7 @@ def numbers(text, count):
     None too for NaN, infinity and numbers beyond the range.
     """
     if count == 0:
-        return None if np.any(text > 32) else np.empty(0)
+        return None if text.tobytes().strip() else np.empty(0)
     with warnings.catch_warnings():
         # what cannot be read is a warning in some versions of numpy, an error in others
         warnings.simplefilter("error", DeprecationWarning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import DataError
-from .textblocks import NUMBER
+from .textblocks import CONTROL, NUMBER
 
 __all__ = ["TextLabels", "numeric", "show"]
 
@@ -89,6 +89,8 @@ class TextLabels:
             problem = f"the label {show(word)} is a number, but the first one is a word"
         elif len(word) > _LONGEST:
             problem = f"the label has {len(word)} letters"
+        elif CONTROL.search(word):
+            problem = "there is a control character in the label"
         elif self._given is not None and word not in self._codes:
             problem = f"the label {show(word)} is not among the names of the classes"
         if problem:

@@ -72,6 +72,8 @@ def fit_sigmoid(f, positive):
         h22 = float(weight.sum()) + 1e-12
         h21 = float(f @ weight)
         determinant = h11 * h22 - h21 * h21
+        if not 0.0 < determinant < float("inf"):
+            return float(a), float(b), False
         step_a = -(h22 * gradient_a - h21 * gradient_b) / determinant
         step_b = -(-h21 * gradient_a + h11 * gradient_b) / determinant
         descent = gradient_a * step_a + gradient_b * step_b

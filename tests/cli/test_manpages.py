@@ -1,0 +1,299 @@
+"""The manual pages: what the parsers say, nothing stale, nothing that cannot be typed."""
+
+import importlib
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from agfmc.cli import manpages
+from agfmc.coding.matrix import format_matrix
+from agfmc.coding.schemes import SCHEMES
+from agfmc.control.build import to_code
+from agfmc.control.parse import MAX_DEPTH, parse
+from agfmc.control.write import format_tree
+from agfmc.decode.methods import METHODS
+from agfmc.errors import EXIT_STATUSES, AgfmcError
+from agfmc.flow.design import design, matrix_of
+from agfmc.formats import store
+from agfmc.train.options import parse_options
+
+ROOT = Path(__file__).resolve().parents[2]
+MAN = ROOT / "man"
+COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir() if path.is_file())
+PAGES = sorted(path for path in MAN.iterdir() if path.is_file())
+SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "FILES", "EXAMPLES",
+            "SEE ALSO"]
+
+
+def text_of(command):
+    return (MAN / f"{command}.1").read_text(encoding="utf-8")
+
+
+def section(text, name):
+    return re.search(rf"^\.SH {name}\n(.*?)(?=^\.SH |\Z)", text, re.M | re.S).group(1)
+
+
+def plain(roff):
+    """The text that a reader sees, without fonts and escapes."""
+    roff = re.sub(r"\\f[BIR]|\\&", "", roff)
+    for escape, character in ((r"\-", "-"), (r"\(aq", "'"), (r"\(dq", '"'), (r"\(ga", "`"),
+                              (r"\(ha", "^"), (r"\(ti", "~"), (r"\~", " "), (r"\e", "\\")):
+        roff = roff.replace(escape, character)
+    return roff
+
+
+def parser_of(command):
+    return importlib.import_module(f"agfmc.cli.{command}").get_parser()
+
+
+def example_lines(path):
+    """Shell lines of all examples in a page, continued lines joined."""
+    text = path.read_text(encoding="utf-8")
+    for block in re.findall(r"^\.EX\n(.*?)^\.EE", text, re.M | re.S):
+        for line in plain(block).replace("\\\n", "").splitlines():
+            if not line.startswith(("#", " ")):
+                yield line
+
+
+def invocations(line):
+    """(command, arguments) of each command of the suite in a shell line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>;&")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    for piece, group in itertools.groupby(words, lambda word: word in ("|", ";", "&&")):
+        group = list(group)
+        if piece or group[0] not in COMMANDS:
+            continue
+        arguments = []
+        rest = iter(group[1:])
+        for word in rest:
+            if word in ("<", ">", ">>"):
+                next(rest)
+            else:
+                arguments.append(word)
+        yield group[0], arguments
+
+
+EXAMPLES = sorted({(path.name, command, tuple(arguments)) for path in PAGES
+                   for line in example_lines(path) for command, arguments in invocations(line)})
+
+
+def test_pages_and_commands_match_one_to_one():
+    assert COMMANDS and COMMANDS == manpages.commands()
+    assert sorted(path.stem for path in MAN.glob("*.1")) == COMMANDS
+    assert sorted(path.stem for path in (MAN / "extra").iterdir()) == COMMANDS
+
+
+def test_pages_are_what_the_parsers_generate(tmp_path, monkeypatch):
+    pytest.importorskip("argparse_manpage")
+    monkeypatch.setenv("COLUMNS", "33")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    shutil.copytree(MAN / "extra", tmp_path / "extra")
+    assert manpages.main([str(tmp_path)]) == 0
+    for command in COMMANDS:
+        assert (tmp_path / f"{command}.1").read_bytes() == (MAN / f"{command}.1").read_bytes(), \
+            "run python -m agfmc.cli.manpages"
+
+
+def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
+    pytest.importorskip("argparse_manpage")
+    shutil.copytree(MAN, tmp_path / "man")
+    assert manpages.main(["--check", str(tmp_path / "man")]) == 0
+    stale = tmp_path / "man" / "mbm_info.1"
+    stale.write_text(stale.read_text() + ".\\\" x\n")
+    (tmp_path / "man" / "gone.1").write_text("")
+    assert manpages.main(["--check", str(tmp_path / "man")]) == 1
+    assert "out of date: mbm_info.1 gone.1;" in capsys.readouterr().err
+
+
+def test_one_line_without_argparse_manpage(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "argparse_manpage.manpage", None)
+    assert manpages.main([str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "argparse-manpage is not installed" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("lines", [
+    "a summary\nno section\n[files]\nx", "a summary\n[files]\nx\n[files]\ny",
+    "a summary\n[bugs]\nx", "a summary\n[description]\nx\n[files]\nx\n[examples]\nx"])
+def test_hand_written_parts_are_checked(tmp_path, lines):
+    pytest.importorskip("argparse_manpage")
+    (tmp_path / "mbm_info.man").write_text(lines)
+    with pytest.raises(AgfmcError, match="section"):
+        manpages.make_page("mbm_info", tmp_path / "mbm_info.man")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_and_operand_is_in_the_page(command):
+    text = text_of(command)
+    options, operands = section(text, "OPTIONS"), plain(section(text, "DESCRIPTION"))
+    synopsis = plain(section(text, "SYNOPSIS")).replace("\n", " ")
+    bold = set(re.findall(r"\\fB(.*?)\\fR", options))
+    for action in parser_of(command)._actions:
+        for name in action.option_strings:
+            assert name.replace("-", r"\-") in bold
+        if not action.option_strings:
+            assert (action.metavar or action.dest).strip("{}") in operands
+    usage = " ".join(parser_of(command).usage.replace("%(prog)s", command).split())
+    assert usage in " ".join(synopsis.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_sections(command):
+    text = text_of(command)
+    assert re.findall(r"^\.SH (.*)$", text, re.M) == SECTIONS
+    assert all(section(text, name).strip() for name in SECTIONS)
+    name = plain(section(text, "NAME")).strip()
+    assert re.fullmatch(rf"{command} - [a-z].{{10,70}}", name)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_exit_status_is_the_table_of_errors(command):
+    found = re.findall(r"^\.TP\n(\d+)\n(.*?)(?=\n\.TP|\Z)",
+                       plain(section(text_of(command), "EXIT STATUS")).strip(), re.M | re.S)
+    assert [(int(status), " ".join(meaning.split())) for status, meaning in found] == \
+        [(status, " ".join(meaning.split())) for status, meaning in EXIT_STATUSES]
+
+
+def test_exit_statuses_are_all_in_the_overview():
+    text = plain(section((MAN / "agfmc.7").read_text(encoding="utf-8"), "EXIT STATUS"))
+    assert re.findall(r"^\.TP\n(\d+)$", text, re.M) == [str(s) for s, _ in EXIT_STATUSES]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_references_lead_somewhere(path):
+    text = plain(path.read_text(encoding="utf-8"))
+    found = set(re.findall(r"\b((?:agf|mb|svm|lvq|eval|float|classify|print|multi)\w*)\((\d)\)",
+                           text))
+    assert found
+    assert {f"{name}.{number}" for name, number in found} <= {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_text_is_plain_and_lines_are_not_blank(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.isascii()
+    outside = re.sub(r"^\.EX\n.*?^\.EE", "", text, flags=re.M | re.S)
+    assert not re.search(r"^[ \t]+\S|[ \t]+$", outside, re.M)
+    # what is typed has characters that can be copied
+    assert not re.search(r"(?<!\\)[-^~]", re.sub(r"\\~", "", text.split("\n.SH NAME\n")[1]))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_groff_has_no_warnings(path):
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not installed")
+    done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-z", str(path)],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_bin_files_start_their_module(command):
+    path = ROOT / "bin" / command
+    assert os.access(path, os.X_OK)
+    lines = path.read_text().splitlines()
+    assert lines[0] == "#!/usr/bin/env python3"
+    assert f"from agfmc.cli.{command} import main" in lines
+    assert callable(importlib.import_module(f"agfmc.cli.{command}").main)
+    assert parser_of(command).prog == command
+
+
+def test_every_command_has_an_example_in_its_page_and_the_overview_shows_the_chain():
+    assert {command for page, command, _ in EXAMPLES if page == f"{command}.1"} == set(COMMANDS)
+    assert {"svm2agf", "agf_preprocess", "print_control", "multi_borders", "mbh2mbm",
+            "classify_m", "eval_uc"} <= {c for page, c, _ in EXAMPLES if page == "agfmc.7"}
+
+
+@pytest.mark.parametrize("page, command, arguments", EXAMPLES,
+                         ids=lambda value: " ".join(value) if isinstance(value, tuple) else value)
+def test_examples_can_be_typed(page, command, arguments):
+    parser_of(command).parse_args(list(arguments))
+
+
+CONTROL = (MAN / "agfmc_control.5").read_text(encoding="utf-8")
+
+
+def blocks(text):
+    return [plain(block) for block in re.findall(r"^\.EX\n(.*?)^\.EE", text, re.M | re.S)]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
+def test_matrices_of_the_control_page(scheme):
+    tag = f"{scheme.number} {scheme.name}"
+    entry = re.search(rf"^\.TP\n\\fB{re.escape(tag).replace('-', '-')}\\fR\n(.*?)(?=^\.TP|^\.SH)",
+                      CONTROL.replace(r"\-", "-"), re.M | re.S).group(1)
+    if scheme.name in ("empirical", "convert"):
+        assert ".EX" not in entry
+        return
+    k = 6 if scheme.name == "orthogonal-special" else 4
+    rows, labels = matrix_of(design(scheme.name, range(k)))
+    [shown] = blocks(entry)
+    assert shown.splitlines() == list(format_matrix(rows, len(labels)))
+
+
+def test_control_files_of_the_control_page():
+    files = [textwrap.dedent(block) for block in blocks(CONTROL) if "{" in block and ":=" not in block
+             and "LABEL" not in block]
+    assert len(files) == 5
+    trees = [parse(block) for block in files]
+    at = next(i for i, block in enumerate(files) if "branches 0 and 1" in block)
+    assert format_tree(to_code(trees[at])).split() == files[at + 1].split()
+    rows, labels = matrix_of(trees[at])
+    assert "\n".join(format_matrix(rows, len(labels))) in "\n".join(
+        "\n".join(line[4:] for line in block.splitlines()) for block in blocks(CONTROL))
+
+
+def test_limits_and_keys_of_the_formats_are_those_of_the_code():
+    assert f"deeper than {MAX_DEPTH} levels" in CONTROL
+    model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
+    for name in (*store._ARRAYS, *store._NORMALISATION, *store._KEYS):
+        assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
+    assert " ".join(f"{byte:02X}" for byte in store.MAGIC) in model
+    for dtype, ndim in (*store._ARRAYS.values(), *store._NORMALISATION.values()):
+        assert {"f": "float", "i": "int"}[dtype[1]] + str(8 * int(dtype[2])) in model
+
+
+def test_training_options_are_all_in_the_page():
+    text = section(text_of("multi_borders"), "DESCRIPTION")
+    text = plain(text[text.index(r"They are LIBSVM\(aqs"):text.index(".RE")])
+    tags = re.findall(r"^\.TP(?: 12n)?\n(.*)$", text, re.M)
+    listed = set(re.findall(r"-[a-z][01]?", " ".join(tags)))
+    for option in listed:
+        parse_options(f"{option} 1" if option != "-q" else "-q")
+    with pytest.raises(AgfmcError) as caught:
+        parse_options("-x 1")
+    assert set(re.findall(r"-[a-z][01]?\b", str(caught.value).split("expected")[1])) <= listed
+
+
+def test_every_decoder_is_explained_in_the_overview():
+    part = (MAN / "agfmc.7").read_text(encoding="utf-8")
+    part = plain(part[part.index(".SS Decoders"):part.index(".SS Schemes")])
+    tags = " ".join(re.findall(r"^\.TP(?: 10n)?\n(.*)$", part, re.M)).replace(",", "").split()
+    assert tags == [str(m.number) if m.number is not None else m.name for m in METHODS
+                    if m.number != -1]
+
+
+def test_the_session_of_the_overview_runs(tmp_path):
+    if not (ROOT / "sample_data" / "digits.svm").is_file():
+        pytest.skip("there are no sample data")
+    if shutil.which("sh") is None or shutil.which("xargs") is None:
+        pytest.skip("there is no shell")
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    lines = [line for line in example_lines(MAN / "agfmc.7") if line.strip()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(
+        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])}
+    script = "\n".join(["set -e", *lines, ""])
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-2]) > 0.95
+    assert (tmp_path / "raw.mbm").stat().st_size > 0

@@ -1,0 +1,133 @@
+"""The commands as users run them: real processes, each test in a folder of its own."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
+LABELS = (2, 5, 9)
+WORDS = ("pine", "birch", "moss")
+PATIENCE = 120
+
+
+class Place:
+    """A folder, and the commands of this checkout run in it."""
+
+    def __init__(self, folder, programs):
+        self.folder = folder
+        self.programs = programs
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith("PYTHON")}
+        self.env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+                        PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
+
+    def at(self, folder):
+        return Place(folder, self.programs)
+
+    def __truediv__(self, name):
+        return self.folder / name
+
+    def start(self, command, *args, python=(), **streams):
+        """A running process."""
+        return subprocess.Popen(
+            [sys.executable, *python, str(ROOT / "bin" / command), *map(str, args)],
+            cwd=self.folder, env=self.env, **streams)
+
+    def run(self, command, *args, stdin=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            **more):
+        """-> CompletedProcess, whatever its status."""
+        with self.start(command, *args, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
+                        **more) as process:
+            try:
+                out, err = process.communicate(stdin, timeout=PATIENCE)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def ok(self, command, *args, stdin=b""):
+        """What a command that succeeds prints."""
+        done = self.run(command, *args, stdin=stdin)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    def shell(self, script, shell="sh"):
+        """What a script prints, in which the commands are on the path."""
+        done = subprocess.run([shell, "-ec", script], cwd=self.folder, env=self.env,
+                              capture_output=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    def files(self):
+        """{name: bytes} of everything in the folder."""
+        return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())
+                if path.is_file()}
+
+
+def make_points(n, seed, k=3, d=4):
+    """x (n, d) in eighths, exact in float32 and in short text, and class numbers y (n,)."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    centres = np.random.default_rng(9).normal(size=(k, d)) * 2
+    x = np.round(8 * (centres[y] + rng.normal(size=(n, d)))) / 8
+    return x.astype(np.float32), y
+
+
+def write_vec(path, x):
+    path.write_bytes(np.int32(x.shape[1]).tobytes() + np.ascontiguousarray(x, "<f4").tobytes())
+
+
+def write_svm(path, x, labels):
+    path.write_text("".join(
+        f"{label} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row, 1)) + "\n"
+        for label, row in zip(labels, x.tolist())))
+
+
+def write_lvq(path, x, labels):
+    path.write_text(f"{x.shape[1]}\n" + "".join(
+        " ".join(map(repr, row)) + f" {label}\n" for label, row in zip(labels, x.tolist())))
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """Data, one-vs-one control file `plan`, models m-00..., `ctl` and `all.mbm`."""
+    programs = tmp_path_factory.mktemp("programs")
+    for command in COMMANDS:
+        wrapper = programs / command
+        wrapper.write_text("#!/bin/sh\nexec " + shlex.join(
+            [sys.executable, str(ROOT / "bin" / command)]) + ' "$@"\n')
+        wrapper.chmod(0o755)
+    place = Place(tmp_path_factory.mktemp("trained"), programs)
+    for name, n, seed in (("trn", 90, 1), ("tst", 60, 2)):
+        x, y = make_points(n, seed)
+        labels = np.array(LABELS, dtype="<i4")[y]
+        write_vec(place / f"{name}.vec", x)
+        (place / f"{name}.cls").write_bytes(labels.tobytes())
+        write_svm(place / f"{name}.svm", x, labels.tolist())
+        write_lvq(place / f"{name}.lvq", x, labels.tolist())
+        write_svm(place / f"{name}-words.svm", x, [WORDS[i] for i in y])
+    place.shell("print_control trn > plan; multi_borders plan trn m ctl; mbh2mbm ctl all.mbm")
+    return place
+
+
+@pytest.fixture
+def place(trained, tmp_path):
+    """A folder with a copy of what `trained` holds."""
+    folder = tmp_path / "here"
+    shutil.copytree(trained.folder, folder)
+    return trained.at(folder)
+
+
+@pytest.fixture
+def many(place):
+    """`place` with many.vec, 6000 points: more text than a pipe holds, several blocks."""
+    x, _ = make_points(6000, 3)
+    write_vec(place / "many.vec", x)
+    return place

@@ -1,0 +1,84 @@
+"""Signals in the middle of the work: the documented status, silence, no temporary files."""
+
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+PATIENCE = 60
+HARD = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
+
+
+@pytest.fixture
+def hard(place):
+    """`place` with hard.vec, hard.cls: labels at random, which no machine learns soon."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2000, 4)).astype("<f4")
+    (place / "hard.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
+    (place / "hard.cls").write_bytes(rng.choice([2, 5, 9], 2000).astype("<i4").tobytes())
+    return place
+
+
+def wait_for(place, pattern, process):
+    end = time.monotonic() + PATIENCE
+    while not list(place.folder.glob(pattern)):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def defaults():
+    # a test run in the background has the interrupt ignored, and its children would too
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP],
+                         ids=lambda number: number.name)
+def test_training(hard, number, threads):
+    before = hard.files()
+    with hard.start("multi_borders", "-n", "-j", threads, "-+", HARD, "plan", "hard", "h", "hctl",
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    preexec_fn=defaults) as process:
+        wait_for(hard, "h.std", process)  # written when the training begins
+        time.sleep(0.3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number
+    assert (out, err) == (b"", b"")
+    after = hard.files()
+    del after["h.std"]
+    assert after == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_classification_that_waits_for_points(place, number):
+    before = place.files()
+    with place.start("classify_m", "all.mbm", "-", "out", stdin=subprocess.PIPE,
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     preexec_fn=defaults) as process:
+        process.stdin.write((place / "tst.vec").read_bytes())
+        process.stdin.flush()
+        wait_for(place, ".agfmc-*", process)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (128 + number, b"")
+    assert place.files() == before
+
+
+def test_nohup(hard):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with hard.start("multi_borders", "-n", "-+", HARD, "plan", "hard", "h", "hctl",
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=ignore) as process:
+        wait_for(hard, "h.std", process)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143

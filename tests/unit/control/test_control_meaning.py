@@ -1,0 +1,118 @@
+"""What a tree means: names, options, codes, sides, and its classes in the data."""
+
+import pytest
+
+from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
+                                 resolve_options, to_code)
+from agfmc.control.parse import parse
+from agfmc.control.tree import model_names
+from agfmc.control.write import format_tree
+from agfmc.errors import ControlError, UsageError
+
+CHAIN = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
+NESTED = "a 0/1; b 0/2; c 1/2; { d 0/1; {0 1} 5 e { f {3 4} 2 } }"
+
+
+def test_names_of_a_tree():
+    tree = parse('"" { "" { 0 "" {1 2} } "" { "" {3 4} "" {5 6} } }')
+    assert model_names(tree, "m") == ["m", "m.00", "m.00.01", "m.01", "m.01.00", "m.01.01"]
+
+
+def test_names_of_a_nested_configuration():
+    tree = parse('"" 0/1; "" 0/2; "" 1/2; { "" 0/1; "" 1/0; {0 1} 5 "" { "" {3 4} 2 } }')
+    assert model_names(tree, "dir/m") == [
+        "dir/m-00", "dir/m-01", "dir/m-02", "dir/m.00-00", "dir/m.00-01", "dir/m.02",
+        "dir/m.02.00"]
+
+
+def test_names_beyond_99():
+    tree = from_rows([((0,), (1,))] * 102, [0, 1])
+    names = model_names(tree, "m")
+    assert names[0] == "m-00" and names[99:] == ["m-99", "m-100", "m-101"]
+    wide = parse(f'{" ".join(f"x 0/{i};" for i in range(1, 102))} '
+                 f'{{{" ".join(map(str, range(101)))} y {{200 201}}}}')
+    assert model_names(wide, "m")[-1] == "m.101"
+
+
+def test_converted_shuttle_tree():
+    code = to_code(parse(CHAIN))
+    assert code.labels == (2, 1, 5, 6, 3, 4, 0)
+    assert format_tree(code) == (
+        "a 0 1 2 3 4 5 / 6;\nb 0 1 2 3 4 / 5;\nc 0 1 2 3 / 4;\nd 0 1 2 / 3;\ne 0 1 / 2;\n"
+        "f 0 / 1;\n{\n  2\n  1\n  5\n  6\n  3\n  4\n  0\n}\n")
+
+
+def test_inner_rows_of_nested_models_spread_over_leaves():
+    assert code_rows(parse(NESTED)) == [
+        ((0, 1), (2,)), ((0, 1), (3, 4, 5)), ((2,), (3, 4, 5)), ((0,), (1,)),
+        ((3, 4), (5,)), ((3,), (4,))]
+
+
+def test_the_tree_of_the_paper_is_its_code():
+    tree = parse("Row1 { Row2 { Row3 {0 1} Row4 {2 3} } Row5 { Row6 {4 5} Row7 {6 7} } }")
+    code = parse("Row1 0 1 2 3 / 4 5 6 7; Row2 0 1 / 2 3; Row3 0 / 1; Row4 2 / 3; "
+                 "Row5 4 5 / 6 7; Row6 4 / 5; Row7 6 / 7; {0 1 2 3 4 5 6 7}")
+    assert format_tree(to_code(tree)) == format_tree(code)
+    assert tree.hierarchical and not code.hierarchical
+
+
+def test_sides_are_labels():
+    tree = parse("a 0/1 2; { b {30 10} 5 20 }")
+    assert tree.sides() == [((30, 10), (5, 20)), ((30,), (10,))]
+    assert tree.labels == (30, 10, 5, 20)
+    assert tree.classes == (5, 10, 20, 30)
+
+
+@pytest.mark.parametrize("text, expected", [
+    ('"-c 1" {"-c 2" {"." {0 1} 2} "." {3 4}}', ["-c 1", "-c 2", "-c 2", "-c 2"]),
+    ('"." {"." {0 1} 2}', ["D", "D"]),
+    ('" " {"." {0 1} 2}', ["", ""]),
+    ('"-c 1" 0/1; "." 0/2; "" 1/2; {0 1 2}', ["-c 1", "-c 1", "D"]),
+    ('"-c 1" 0/1; " " 0/2; "." 1/2; {0 1 2}', ["-c 1", "", ""]),
+    ('"-c 1" {"-c 2" {"-c 3" {0 1} 2} "." {3 4}}', ["-c 1", "-c 2", "-c 3", "-c 2"]),
+    ('"-c 1" {"." {"-c 3" {0 1} "." {5 6}} "." {3 4}}', ["-c 1", "-c 1", "-c 3", "-c 3", "-c 1"]),
+    ('"-c 1" 0/1; "-c 2" 1/0; {"." {0 1} "-c 9" {2 3}}', ["-c 1", "-c 2", "-c 2", "-c 9"]),
+    ('"  -c 7 " {0 1}', ["-c 7"]),
+])
+def test_options(text, expected):
+    tree = parse(text)
+    assert resolve_options(tree, "D") == expected
+    # A code made from it trains the same classifiers in the same way.
+    assert resolve_options(to_code(tree), "D") == expected
+    assert resolve_options(parse(format_tree(to_code(tree))), "D") == expected
+
+
+def test_files_of_either_kind_say_what_they_are():
+    with pytest.raises(ControlError, match=r'^f:1:5: expected the name .* found the options "-c 1"'):
+        parse('m { "-c 1" {0 1} 2}', "f").require_names()
+    with pytest.raises(ControlError, match=r"^f:1:6: expected training options .* name 'n'"):
+        parse('"" { n {0 1} 2}', "f").require_options()
+    with pytest.raises(ControlError, match="trained already"):
+        resolve_options(parse("m {0 1}"))
+    parse('"a b" {0 1}').require_names()
+
+
+def test_rename():
+    tree = rename(parse(NESTED), [f"m{i}" for i in range(6)])
+    assert [row.text for row in tree.rows] == [f"m{i}" for i in range(6)]
+    assert all(row.quoted for row in rename(tree, [""] * 6, quoted=True).rows)
+
+
+def test_trees_from_pairs():
+    tree = from_pairs(((2, 0), 1), [10, 20, 30], {10: "ten"})
+    assert tree.labels == (30, 10, 20)
+    assert tree.names == {10: "ten"}
+    assert all(node.bare for node in tree.nodes)
+    with pytest.raises(UsageError, match="at least two"):
+        from_pairs(0, [0])
+
+
+def test_classes_and_data_must_agree():
+    tree = parse("m {\n 0\n 3}", "f")
+    check_classes(tree, [3, 0], "data")
+    with pytest.raises(ControlError, match="^f:3:2: class 3 has no samples in data$"):
+        check_classes(tree, [0], "data")
+    with pytest.raises(ControlError, match="^f: the data in data hold classes 4, 5, which"):
+        check_classes(tree, [0, 3, 5, 4], "data")
+    with pytest.raises(ControlError, match="hold class 9, which"):
+        check_classes(tree, [0, 3, 9], "data")

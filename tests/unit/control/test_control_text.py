@@ -1,0 +1,231 @@
+"""Text to tree and back: the layout, places, depth, and whatever chance finds."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agfmc.control.build import from_pairs, from_rows, to_code
+from agfmc.control.parse import MAX_DEPTH, parse
+from agfmc.control.tree import Leaf, Node, Row, Tree, looks_like_options
+from agfmc.control.write import format_tree, quote_name
+from agfmc.errors import ControlError
+from agfmc.formats.controlfile import read_control, write_control
+
+
+def bare_of_places(tree):
+    nodes = tuple(
+        replace(node, rows=tuple(replace(row, line=1, column=1) for row in node.rows),
+                children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c
+                               for c in node.children))
+        for node in tree.nodes)
+    return Tree(nodes, tree.names)
+
+
+def test_layout_of_a_training_code():
+    tree = from_rows([((1, 2), (0,)), ((0, 2), (1,)), ((0, 1), (2,))], range(3))
+    assert format_tree(tree) == '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 0 1 2}\n'
+
+
+def test_layout_of_a_training_tree():
+    tree = from_pairs(((0, 1), 2), [5, 3, 9], {3: "sand", 4: "not there"}, text="-c 1")
+    assert format_tree(tree) == \
+        '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
+    assert format_tree(tree, comments=False).startswith('"-c 1" {')
+
+
+def test_layout_of_trained_files_is_that_of_the_reference(shared):
+    folder = shared / "reference" / "golden" / "segment" / "models"
+    paths = sorted(folder.glob("*.mbc"))
+    assert len(paths) == 8
+    for path in paths:
+        text = path.read_text()
+        tree = read_control(str(path))
+        again = format_tree(tree)
+        if path.stem.endswith("_lsq"):  # converted ones stand on one line there
+            assert again.split() == text.replace("}", " }").split()
+        else:
+            assert again == text
+    for path in sorted(folder.glob("*.mbt")):
+        tree = read_control(str(path))
+        assert format_tree(tree).split() == path.read_text().split()
+
+
+def test_conversion_agrees_with_the_reference(shared):
+    folder = shared / "reference" / "golden" / "segment" / "models"
+    for name in ("m_hier", "m_emp"):
+        code = to_code(read_control(str(folder / f"{name}.mbc")))
+        expected = read_control(str(folder / f"{name}_lsq.mbc"))
+        assert bare_of_places(code) == bare_of_places(expected)
+
+
+def test_places():
+    tree = parse("m {\n  4\n  n 0 / 1;\n  o 1 / 0; {7 8}\n}")
+    assert [(row.line, row.column) for row in tree.rows] == [(1, 1), (3, 3), (4, 3)]
+    inner = tree.nodes[1].children
+    assert [(leaf.label, leaf.line, leaf.column) for leaf in inner] == [(7, 4, 13), (8, 4, 15)]
+    assert parse("m {0 1}", "plan.mbc").source == "plan.mbc"
+
+
+def test_errors_name_the_source_as_given():
+    with pytest.raises(ControlError, match=r"^plan\.mbc:2:3: expected ';'"):
+        parse("m 0 / 1\n  {0 1}", "plan.mbc")
+
+
+def test_files(tmp_path):
+    path = str(tmp_path / "a.mbc")
+    tree = from_pairs((0, 1), [3, 8], {3: "b\u00e4r", 8: "x y"})
+    write_control(path, tree)
+    assert bare_of_places(read_control(path)) == bare_of_places(tree)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.mbc"]
+
+
+@pytest.mark.parametrize("name, text", [
+    ("m-00", "m-00"), ("dir/m.00", "dir/m.00"), ("-m", "-m"), (".", "."), ("a#b", "a#b"),
+    ("a b", '"a b"'), ("12", '"12"'), ("#m", '"#m"'), ("a;b", '"a;b"'), ('a"b', r'"a\"b"'),
+    ("a\\ b", r'"a\\ b"'), ("- x", '"./- x"'), (" ", '"./ "'), ("\u0662", '"\u0662"'),
+    ("\ufeffm", '"\ufeffm"'),
+])
+def test_names_are_quoted_where_they_must_be(name, text):
+    assert quote_name(name) == text
+    row, = parse(f"{text} {{0 1}}").rows
+    assert row.text in (name, f"./{name}")
+    assert row.is_name
+
+
+def test_names_that_the_language_cannot_hold():
+    for name in ("a\nb", "a\0b"):
+        with pytest.raises(ValueError):
+            quote_name(name)
+
+
+def chain_text(levels):
+    return ("".join(f"m{i} {{" for i in range(levels)) + "0 1}"
+            + "".join(f" {i}}}" for i in range(2, levels + 1)))
+
+
+def test_deep_chain():
+    tree = parse(chain_text(9000))
+    assert len(tree.nodes) == 9000
+    assert tree.labels == tuple(range(9001))
+    assert tree.nodes[-1].depth == 8999
+    text = format_tree(tree)
+    assert len(text) < 2**23  # the indentation does not grow with the square of the depth
+    assert bare_of_places(parse(text)) == bare_of_places(tree)
+    spans = tree.spans()
+    assert spans[0] == ((0, 9000), (9000, 9001))
+    code = to_code(tree)
+    assert code.labels == tree.labels
+    assert code.rows[-1].left == (0,) and code.rows[-1].right == (1,)
+    assert len(code.rows[0].left) == 9000
+
+
+def test_too_deep():
+    parse(chain_text(MAX_DEPTH))
+    with pytest.raises(ControlError, match="nested deeper than 10000 levels"):
+        parse(chain_text(MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize("text", [
+    "# class 0: x" + " " * 200_000 + "y\nm {0 1}", " " * 10**6 + "m {0 1}",
+    "#\n" * 10**5 + "m {0 1}",
+    "m {" * 9000, '"' + "\\" * 200_001, "m 0 /" + " 0" * 100_000, '"' * 100_001, "{" * 10**5,
+    "}" * 10**5, "/" * 10**5, "m 0/1;" * 50_000,
+], ids=range(11))
+def test_no_text_takes_long(text):
+    # each of these would take minutes where the work grows with the square of the text
+    try:
+        parse(text)
+    except ControlError as error:
+        assert "\n" not in str(error) and len(str(error)) < 300
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min_size=1, max_size=8)
+OPTIONS = st.one_of(st.sampled_from(["", " ", ".", "-c 1", '-x "a b" \\', "-g 0.5  -c 2"]),
+                    NAMES.map(lambda text: "-" + text))
+
+
+@st.composite
+def trees(draw):
+    """Any mixture of trees and matrices, as a tree that is in the writer's own form."""
+    labels = iter(draw(st.lists(st.integers(0, 2**31 - 1), min_size=400, max_size=400,
+                                unique=True)) if draw(st.booleans()) else range(4000))
+    training = draw(st.booleans())
+    nodes, used = [], []
+
+    def row(left, right):
+        if training:
+            return Row(draw(OPTIONS), True, left, right)
+        text = draw(NAMES.filter(lambda name: not looks_like_options(name)))
+        return Row(text, quote_name(text).startswith('"'), left, right)
+
+    def grow(depth):
+        number = len(nodes)
+        nodes.append(None)
+        bare = draw(st.booleans())
+        count = 2 if bare else draw(st.integers(2, 4))
+        if bare:
+            rows = (row((0,), (1,)),)
+        else:
+            rows = []
+            for i in range(1, count):  # one child against another, and any others on its side
+                others = draw(st.lists(st.integers(0, count - 1), max_size=3, unique=True))
+                other = draw(st.integers(0, i - 1))
+                sides = [(i, *(j for j in others if j not in (i, other))), (other,)]
+                rows.append(row(*(sides if draw(st.booleans()) else sides[::-1])))
+        children = []
+        for _ in range(count):
+            if depth < 3 and draw(st.integers(0, 3)) == 0:
+                children.append(grow(depth + 1))
+            else:
+                used.append(next(labels))
+                children.append(Leaf(used[-1]))
+        nodes[number] = Node(tuple(rows), tuple(children), bare, depth)
+        return number
+
+    grow(0)
+    named = draw(st.lists(st.sampled_from(used), max_size=2))
+    names = {label: draw(NAMES.filter(lambda name: name == name.strip())) for label in named}
+    return Tree(tuple(nodes), names)
+
+
+@settings(max_examples=120, deadline=None)
+@given(trees())
+def test_what_is_written_is_read(tree):
+    assert bare_of_places(parse(format_tree(tree))) == bare_of_places(tree)
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees())
+def test_a_tree_and_its_code_tell_the_same_classes_apart(tree):
+    code = to_code(tree)
+    assert not code.hierarchical
+    assert code.labels == tree.labels
+    assert code.sides() == tree.sides()
+
+
+TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
+                          "\\", "\r", "\ufeff", " 0 / 1;", "{0 1}", "m ", "# class 1: x\n", "9" * 11])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.lists(TOKENS, max_size=25).map("".join)))
+def test_any_text_parses_or_is_a_control_error(text):
+    try:
+        tree = parse(text)
+    except ControlError as error:
+        assert "\n" not in str(error)
+    else:
+        assert bare_of_places(parse(format_tree(tree))).labels == tree.labels
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=80))
+def test_any_bytes_parse_or_are_a_control_error(tmp_path_factory, raw):
+    path = tmp_path_factory.getbasetemp() / "any.mbc"
+    path.write_bytes(raw)
+    try:
+        read_control(str(path))
+    except ControlError as error:
+        assert str(error).startswith(f"{path}:")

@@ -1,0 +1,91 @@
+"""Probabilities as text and back: the digits are Python's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from agfmc.errors import DataError
+from agfmc.formats.probtable import read_probabilities
+from agfmc.formats.probtext import format_points
+
+
+def expected(values, classes=None):
+    return "".join("".join(" %9.6f" % v for v in row)
+                   + ("" if classes is None else "% 4d" % classes[i]) + "\n"
+                   for i, row in enumerate(values.tolist())).encode()
+
+
+TIES = [i * 1e-6 + 5e-7 for i in range(12)] + [0.5, 0.1234565, 0.9999995, 1.0000005, 9.9999995]
+
+
+@settings(max_examples=300, deadline=None)
+@given(hnp.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(0, 4)), elements=st.one_of(
+    st.floats(0, 1), st.floats(-12, 12), st.floats(), st.sampled_from(TIES + [-0.0, 0.0]),
+    st.integers(-2 * 10**7, 2 * 10**7).map(lambda i: (i + 0.5) * 1e-6))),
+    st.booleans(), st.sampled_from([(0, 9), (0, 2**31 - 1), (-1, 1)]), st.integers(0, 99))
+def test_is_what_python_prints(values, told, limits, seed):
+    classes = np.random.default_rng(seed).integers(*limits, len(values), endpoint=True)
+    classes = classes.astype(np.int32) if told else None
+    assert format_points(values, classes) == expected(values, classes)
+
+
+def test_a_million_numbers_at_once():
+    values = np.random.default_rng(0).uniform(-9.9999, 9.9999, (2000, 50))
+    classes = np.arange(2000, dtype=np.int32)
+    assert format_points(values, classes) == expected(values, classes)
+
+
+@pytest.mark.parametrize("values", [
+    [[0.0, -0.0]], [[-1e-9, 1e-9]], [[np.nan, 0.5]], [[np.inf, -np.inf]], [[1e300, -1e300]],
+    [[10.0, -10.0]], [[9.9999994, -9.9999994]], [[5e-7, 1.5e-6]], [[]],
+])
+def test_odd_values(values):
+    values = np.array(values)
+    assert format_points(values, np.array([3])) == expected(values, [3])
+
+
+def test_nothing_to_print():
+    assert format_points(np.empty((0, 3)), np.empty(0, dtype=np.int32)) == b""
+    assert format_points(np.empty((0, 3))) == b""
+
+
+def test_read_back(tmp_path):
+    path = tmp_path / "p"
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 40)
+    classes = np.array([7, 1000, -1] * 13 + [7], dtype=np.int32)
+    path.write_bytes(format_points(p, classes))
+    table = read_probabilities(str(path))
+    np.testing.assert_allclose(table.p, p, atol=5e-7, rtol=0)
+    np.testing.assert_array_equal(table.classes, classes)
+    assert table.classes.dtype == np.int32 and table.labels is None
+    path.write_bytes(b"labels 7 1000 1001\n" + path.read_bytes())
+    again = read_probabilities(str(path))
+    np.testing.assert_array_equal(again.labels, [7, 1000, 1001])
+    np.testing.assert_array_equal(again.p, table.p)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "holds no probabilities"), ("labels 0 1\n", "holds no probabilities"),
+    ("\n", ":1: expected numbers, found a blank line"), ("labels\n.5 .5 0\n", ":1: expected numbers"),
+    ("0.5 0.5 0\n\n0.5 0.5 1\n", ":2: expected numbers, found a blank line"),
+    ("0.5 0.5 0\n0.5 0.5\n", ":2: expected 3 numbers as in line 1, found 2"),
+    ("0.5 0.5 0\n0.5 x 1\n", ":2: expected a finite number, found 'x'"),
+    ("0.5 0.5 0\n0.5 nan 1\n", ":2: expected a finite number, found 'nan'"),
+    ("0.5 0.5 0\n0.5 inf 1\n", ":2: expected a finite number, found 'inf'"),
+    ("0.5 0\n0.5 1\n", ":1: expected at least 2 probabilities and a class"),
+    ("0.5 0.5 0\n0.5 0.5 0.5\n", ":2: expected a class label, found 0.5"),
+    ("0.5 0.5 99999999999\n", ":1: expected a class label"),
+    ("labels 0 x\n.5 .5 0\n", ":1: expected a finite number, found 'x'"),
+    ("labels 0 1.5\n.5 .5 0\n", ":1: expected a class label, found 1.5"),
+    ("labels 0 1 2\n.5 .5 0\n", ":2: the first line names 3 classes, but the next one has 2"),
+    ("labels 0 1\n.5 .5 0\n.5 .5 .1\n", ":3: expected a class label"),
+    ("\u00e9 1 2\n", "expected probabilities as text"),
+])
+def test_broken_tables(tmp_path, text, words):
+    path = tmp_path / "p"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(DataError) as caught:
+        read_probabilities(str(path))
+    assert words in str(caught.value) and str(caught.value).startswith(str(path))

@@ -1,0 +1,265 @@
+"""The suite's own model file: without loss, and nothing but ModelError for any damage."""
+
+import hashlib
+import json
+import struct
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from agfmc.errors import DataError, ModelError
+from agfmc.flow.configuration import load
+from agfmc.formats.store import MAGIC, read_store, write_store
+from agfmc.models import CollatedModel, Kernel, Normalisation
+
+START = struct.Struct("<8sIIQQ32s")
+MADE_BY = {"agfmc": "0.1.0"}
+
+
+def model_of(**changes):
+    model = CollatedModel(
+        control="a 0 / 1;\nb 1 / 0;\n{ 3 7}\n", names={3: "b\u00e4r", 7: 'a "b"'},
+        kernels=(Kernel("rbf", 1 / 3), Kernel("polynomial", 0.1, -2.5, 3)),
+        kernel_of=np.array([0, 1], dtype=np.int32),
+        sv=np.array([[1 / 3, 2e-300], [5.0, 0.0], [-1.0, 1e17]]),
+        group=np.array([0, 0, 1], dtype=np.int32), indptr=np.array([0, 2, 4]),
+        index=np.array([0, 2, 1, 2], dtype=np.int32), coef=np.array([0.1, -0.1, 1 / 7, -5.0]),
+        rho=np.array([0.25, -1 / 3]), a=np.array([1.5, np.nan]), b=np.array([-0.5, np.nan]),
+        orientation=np.array([1, -1], dtype=np.int8), normalisation=None,
+        settings=("0.1; options -c 1", ""))
+    return replace(model, **changes)
+
+
+NORMALISATION = Normalisation(np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
+                              np.array([1, 2, 3], dtype=np.float32))
+
+
+def written(tmp_path, model):
+    path = tmp_path / "m.mbm"
+    write_store(str(path), model, MADE_BY)
+    return path, path.read_bytes()
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"normalisation": NORMALISATION}, {"any_width": True},
+    {"sv": np.zeros((0, 2)), "group": np.zeros(0, np.int32), "indptr": np.zeros(3, np.int64),
+     "index": np.zeros(0, np.int32), "coef": np.zeros(0)},
+], ids=["plain", "normalised", "any width", "no support vectors"])
+def test_round_trip(tmp_path, changes):
+    model = model_of(**changes)
+    path, raw = written(tmp_path, model)
+    again, made_by = read_store(str(path))
+    assert made_by == MADE_BY
+    for field in fields(model):
+        a, b = getattr(model, field.name), getattr(again, field.name)
+        if isinstance(a, np.ndarray):
+            assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        elif isinstance(a, Normalisation):
+            assert a.matrix.tobytes() == b.matrix.tobytes()
+            assert a.mean.tobytes() == b.mean.tobytes()
+        else:
+            assert a == b, field.name
+    assert written(tmp_path, again)[1] == raw
+    assert read_store("elsewhere", raw)[0].control == model.control
+
+
+def test_equal_models_are_equal_files(tmp_path):
+    _, raw = written(tmp_path, model_of())
+    swapped = model_of(names={7: 'a "b"', 3: "b\u00e4r"}, sv=np.asfortranarray(model_of().sv),
+                       index=model_of().index.astype(np.int64))
+    assert written(tmp_path, swapped)[1] == raw
+    assert written(tmp_path, model_of(rho=np.array([0.25, -0.3])))[1] != raw
+
+
+def test_truncated_at_every_byte(tmp_path):
+    path, raw = written(tmp_path, model_of(normalisation=NORMALISATION))
+    for size in range(len(raw)):
+        with pytest.raises(ModelError):
+            read_store(str(path), raw[:size])
+    with pytest.raises(ModelError, match="damaged"):
+        read_store(str(path), raw + b"\0")
+
+
+def test_every_byte_flipped(tmp_path):
+    path, raw = written(tmp_path, model_of())
+    for at in range(len(raw)):
+        for bits in (0x01, 0x80, 0xFF):
+            damaged = bytearray(raw)
+            damaged[at] ^= bits
+            with pytest.raises(ModelError) as caught:
+                read_store(str(path), bytes(damaged))
+            assert caught.value.file == str(path)
+
+
+@pytest.mark.parametrize("raw, words", [
+    (b"", "expected a model file (.mbm), found an empty file"),
+    (b"SVM\n", "found another kind of file"), (b"PK\x03\x04" + bytes(100), "another kind of file"),
+    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0"),
+])
+def test_foreign_files(raw, words):
+    with pytest.raises(ModelError) as caught:
+        read_store("m.mbm", raw)
+    assert words in str(caught.value) and str(caught.value).startswith("m.mbm: ")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DataError, match="cannot read"):
+        read_store(str(tmp_path / "none.mbm"))
+
+
+def sealed(raw, *, header=None, body=None, major=1, minor=0):
+    """The bytes with another header or body, and a checksum that agrees."""
+    _, _, _, length, _, _ = START.unpack_from(raw)
+    text = raw[64:64 + length] if header is None else header
+    rest = raw[64 + length:] if body is None else body
+    start = START.pack(MAGIC, major, minor, len(text), 64 + len(text) + len(rest), bytes(32))[:32]
+    digest = hashlib.sha256(start + text + rest).digest()
+    return start + digest + text + rest
+
+
+def changed(raw, change):
+    """The bytes with a header that `change` has altered in place."""
+    _, _, _, length, _, _ = START.unpack_from(raw)
+    header = json.loads(raw[64:64 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    return sealed(raw, header=text + b" " * (-len(text) % 64))
+
+
+def test_future_version(tmp_path):
+    _, raw = written(tmp_path, model_of())
+    assert read_store("m", sealed(raw))[0].control == model_of().control
+    assert read_store("m", sealed(raw, minor=1))[0].control == model_of().control
+    with pytest.raises(ModelError, match=r"format version 2\.0, this program reads 1\.x"):
+        read_store("m", sealed(raw, major=2))
+
+
+@pytest.mark.parametrize("text", [
+    b"{", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b"{}",
+], ids=range(8))
+def test_headers_that_are_no_headers(tmp_path, text):
+    _, raw = written(tmp_path, model_of())
+    with pytest.raises(ModelError):
+        read_store("m", sealed(raw, header=text))
+
+
+LIES = {
+    "one key more": lambda h: h.update(more=1),
+    "one key less": lambda h: h.pop("names"),
+    "arrays a list": lambda h: h.update(arrays=[]),
+    "arrays null": lambda h: h.update(arrays=None),
+    "array missing": lambda h: h["arrays"].pop("rho"),
+    "array unknown": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
+    "only half a normalisation": lambda h: h["arrays"].update(
+        matrix={"shape": [2, 2], "offset": 0}),
+    "foreign normalisation": lambda h: h["arrays"].update(
+        matrix={"shape": [1, 1], "offset": 0}, mean={"shape": [1], "offset": 0}),
+    "entry a list": lambda h: h["arrays"].update(rho=[2, 0]),
+    "entry with a type": lambda h: h["arrays"]["rho"].update(dtype="|O"),
+    "shape huge": lambda h: h["arrays"]["sv"].update(shape=[2**40, 2**40]),
+    "shape enormous": lambda h: h["arrays"]["sv"].update(shape=[2**70, 1]),
+    "shape just too large": lambda h: h["arrays"]["kernel_of"].update(shape=[17]),
+    "shape negative": lambda h: h["arrays"]["sv"].update(shape=[-3, -2]),
+    "shape a fraction": lambda h: h["arrays"]["rho"].update(shape=[2.0]),
+    "shape true": lambda h: h["arrays"]["rho"].update(shape=[True]),
+    "shape a word": lambda h: h["arrays"]["rho"].update(shape="2"),
+    "shape nested": lambda h: h["arrays"]["rho"].update(shape=[[2]]),
+    "shape null": lambda h: h["arrays"]["rho"].update(shape=None),
+    "too many dimensions": lambda h: h["arrays"]["rho"].update(shape=[2, 1]),
+    "too few dimensions": lambda h: h["arrays"]["sv"].update(shape=[6]),
+    "offset negative": lambda h: h["arrays"]["rho"].update(offset=-64),
+    "offset huge": lambda h: h["arrays"]["rho"].update(offset=2**40),
+    "offset unaligned": lambda h: h["arrays"]["rho"].update(offset=8),
+    "offset null": lambda h: h["arrays"]["rho"].update(offset=None),
+    "overlapping": lambda h: h["arrays"]["rho"].update(offset=h["arrays"]["a"]["offset"]),
+    "other sizes": lambda h: h["arrays"]["rho"].update(shape=[1]),
+    "no classifiers": lambda h: [h["arrays"][name].update(shape=[n]) for name, n in (
+        ("rho", 0), ("a", 0), ("b", 0), ("orientation", 0), ("kernel_of", 0), ("indptr", 1),
+        ("index", 0), ("coef", 0))] and h.update(settings=[]),
+    "fewer groups": lambda h: h["arrays"]["group"].update(shape=[2]),
+    "fewer support vectors": lambda h: h["arrays"]["sv"].update(shape=[2, 2]),
+    "settings missing": lambda h: h.update(settings=["only one"]),
+    "settings not text": lambda h: h.update(settings=[1, 2]),
+    "settings a word": lambda h: h.update(settings="ab"),
+    "names a list": lambda h: h.update(names=["a"]),
+    "name a number": lambda h: h.update(names={"3": 4}),
+    "label a word": lambda h: h.update(names={"x": "y"}),
+    "label of odd digits": lambda h: h.update(names={"\u00b2": "y"}),
+    "label enormous": lambda h: h.update(names={"9" * 5000: "y"}),
+    "control a number": lambda h: h.update(control=3),
+    "width a number": lambda h: h.update(any_width=1),
+    "made by nobody": lambda h: h.update(made_by=None),
+    "no kernels": lambda h: h.update(kernels=[]),
+    "kernels a word": lambda h: h.update(kernels="rbf"),
+    "kernel unknown": lambda h: h["kernels"].__setitem__(0, ["cosine", 0.1, 0.0, 0]),
+    "kernel short": lambda h: h["kernels"].__setitem__(0, ["rbf", 0.1]),
+    "kernel NaN": lambda h: h["kernels"].__setitem__(0, ["rbf", float("nan"), 0.0, 0]),
+    "kernel infinite": lambda h: h["kernels"].__setitem__(0, ["rbf", float("inf"), 0.0, 0]),
+    "kernel of text": lambda h: h["kernels"].__setitem__(0, ["rbf", "0.1", 0.0, 0]),
+    "kernel of an enormous number": lambda h: h["kernels"].__setitem__(0, ["rbf", 10**400, 0, 0]),
+    "degree negative": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, -1]),
+    "degree huge": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 10**6]),
+    "degree a fraction": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 2.5]),
+    "one kernel of two": lambda h: h["kernels"].pop(),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_lying_headers_with_a_good_checksum(tmp_path, lie):
+    _, raw = written(tmp_path, model_of())
+    with pytest.raises(ModelError) as caught:
+        read_store("m.mbm", changed(raw, LIES[lie]))
+    assert str(caught.value).startswith("m.mbm: ") and "\n" not in str(caught.value)
+
+
+BAD_NUMBERS = {
+    "sv NaN": {"sv": np.array([[np.nan, 0], [1, 2], [3, 4]])},
+    "coef infinite": {"coef": np.array([0.1, np.inf, 1, 1])},
+    "rho NaN": {"rho": np.array([np.nan, 0])},
+    "a infinite": {"a": np.array([np.inf, 0])},
+    "b infinite": {"b": np.array([-np.inf, 0])},
+    "index negative": {"index": np.array([0, -1, 1, 2])},
+    "index beyond": {"index": np.array([0, 3, 1, 2])},
+    "kernel beyond": {"kernel_of": np.array([0, 2])},
+    "kernel negative": {"kernel_of": np.array([0, -1])},
+    "indptr descends": {"indptr": np.array([0, 5, 4])},
+    "indptr starts late": {"indptr": np.array([1, 2, 4])},
+    "indptr ends early": {"indptr": np.array([0, 2, 3])},
+    "indptr ends late": {"indptr": np.array([0, 2, 5])},
+    "indptr wraps round": {"indptr": np.array([0, 2**63 - 1, -2, 4]),
+                           "rho": np.zeros(3), "a": np.zeros(3), "b": np.zeros(3),
+                           "orientation": np.ones(3), "kernel_of": np.zeros(3),
+                           "settings": ("", "", "")},
+    "group descends": {"group": np.array([1, 0, 1])},
+    "group wraps round": {"group": np.array([2**31 - 1, -2**31, 0])},
+    "orientation 0": {"orientation": np.array([0, 1])},
+    "normalisation NaN": {"normalisation": replace(NORMALISATION, mean=np.array([1, np.nan, 2]))},
+    "normalisation infinite": {"normalisation": replace(
+        NORMALISATION, matrix=NORMALISATION.matrix * np.float32(np.inf))},
+    "normalisation of other width": {"normalisation": Normalisation(
+        np.ones((3, 3), np.float32), np.ones(3, np.float32))},
+    "normalisation of other mean": {"normalisation": Normalisation(
+        np.ones((3, 2), np.float32), np.ones(2, np.float32))},
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("case", BAD_NUMBERS)
+def test_lying_numbers_with_a_good_checksum(tmp_path, case):
+    path, _ = written(tmp_path, model_of(**BAD_NUMBERS[case]))
+    with pytest.raises(ModelError, match="^.*m.mbm: damaged or not made by this suite: "):
+        read_store(str(path))
+
+
+@pytest.mark.parametrize("control, words", [
+    ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
+    ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
+    ("", "empty control file"), ("\ud800", "damaged"), ("a\0b", "binary data"),
+    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
+])
+def test_control_text_that_does_not_fit(tmp_path, control, words):
+    path, _ = written(tmp_path, model_of(control=control))
+    with pytest.raises(ModelError) as caught:
+        load(str(path))
+    assert words in str(caught.value) and str(caught.value).startswith(f"{path}: ")
