@@ -24,7 +24,8 @@ EXIT_STATUSES = (
         "No output file was changed by the step that failed."),
     (2, "The command line was wrong."),
     (3, "Some binary classifiers could not be trained; the finished ones are kept."),
-    (130, "Interrupted from the keyboard (128 + the signal's number; 143 when terminated)."),
+    (130, "Interrupted from the keyboard (128 + the signal's number: 129 when hung up, 143 "
+          "when terminated)."),
     (141, "The reader of standard output went away."),
 )
 
@@ -46,7 +47,8 @@ class AgfmcError(Exception):
         self.column = column
 
     def __str__(self):
-        place = [str(part) for part in (self.file, self.line, self.column) if part is not None]
+        file = "standard input" if self.file == "-" else self.file
+        place = [str(part) for part in (file, self.line, self.column) if part is not None]
         return ": ".join([":".join(place), self.message]) if place else self.message
 
     def __reduce__(self):

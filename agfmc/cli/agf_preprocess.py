@@ -50,7 +50,7 @@ def get_parser():
 
 def execute(args):
     """Sort the operands out, then follow the recipe."""
-    from ..flow.convert import Recipe, preprocess
+    from ..flow.preprocess import Recipe, preprocess
 
     rest = list(args.rest)
     test = None

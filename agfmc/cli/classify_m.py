@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 
@@ -53,8 +54,8 @@ def get_parser():
                             "model file that holds its own")
     add_workers(group)
     group.add_argument("--header", action="store_true",
-                       help="before probabilities of all classes, print a line `labels 0 1 ...` with "
-                            "the classes of the columns")
+                       help="print a line `labels 0 1 ...` first, where a column for each class "
+                            "follows: the labels of the columns")
     kinds = add_input_kind(parser, "test")
     kinds.add_argument("-C", "--no-labels", action="store_true",
                        help="with -A: the lines hold no labels")
@@ -83,13 +84,16 @@ def execute(args):
     from ..formats.vectors import cls_bytes, con_bytes, read_std
 
     kind = input_kind(args)
+    if not os.path.basename(args.output):
+        raise UsageError(f"expected a base name for the output files, found '{args.output}'")
     if args.no_labels and kind != "lvq":
         raise UsageError("-C goes with -A")
     if args.model == "-" and args.test == "-":
         raise UsageError("control and test cannot both be standard input")
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     classifier = Classifier(load(args.model, normalisation), args.method, args.tree,
-                            args.decision_values, args.reject)
+                            args.decision_values, args.reject,
+                            absent=args.missing if kind == "svm" else None)
     chunks = iter_points(args.test, kind, classifier.rows, d=classifier.features,
                          missing=args.missing, header=not args.no_header,
                          labels=not args.no_labels)

@@ -40,8 +40,8 @@ def execute(args):
     if base is None:
         base = os.path.splitext(args.infile)[0]
         if args.infile == "-" or base == args.infile:
-            raise UsageError(f"expected the base name of the files to be written, as '{args.infile}' "
-                             "has no extension to leave out")
+            raise UsageError("expected the base name of the files to be written, as "
+                             f"'{args.infile}' has no extension to leave out")
     convert_text(args.infile, "lvq", base, header=not args.no_header, labels=not args.no_labels)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import warnings
 
-from ..errors import DataError, JobsFailed, UsageError
-from .messages import Progress, report
+from ..errors import AgfmcWarning, DataError, JobsFailed, UsageError
+from .messages import Progress, library_words, say
 from .options import (
     Parser, add_input_kind, add_normalisation, add_seed, add_workers, input_kind, reading,
 )
@@ -40,7 +41,8 @@ def get_parser():
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS", default="",
                        help='training options where the control file has "": LIBSVM\'s -s -t '
-                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side")
+                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side; -b "
+                            "and -q change nothing: probabilities are always fitted")
     add_seed(group)
     add_workers(group)
     group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
@@ -62,30 +64,45 @@ def execute(args):
 
     if args.dry_run and args.only is not None:
         raise UsageError("-0 and --only exclude each other")
-    tree = read_control(args.control or "-")
     kind = input_kind(args)
+    if not os.path.basename(args.model):
+        raise UsageError(f"expected a base name for the model files, found '{args.model}'")
     if (args.control or "-") == "-" and args.train == "-":
         raise UsageError("control and train cannot both be standard input")
+    if args.dry_run and "-" in (args.control_out, args.train):
+        raise UsageError("with -0, train and control-out must be files: the commands read them")
+    tree = read_control(args.control or "-")
     work = plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, **reading(args))
     if args.only is None:
         _check_outputs([args.control_out, *(job.name for job in work.jobs)])
     if args.dry_run:
-        if args.control_out == "-" or args.train == "-":
-            raise UsageError("with -0, train and control-out must be files: the commands read them")
         lines = [_command(args, work, job) for job in work.jobs]
         _save(work.tree, args.control_out)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
-    with Progress(args, "training") as progress:
+    with library_words() as words, Progress(args, "training") as progress:
         failures = train(work, args.jobs, progress)
+    _pass_on(words)
     for failure in failures:
-        report(args, PROG, str(failure))
+        say(PROG, str(failure))
     if failures:
         raise JobsFailed(f"{len(failures)} of {len(work.jobs)} binary classifiers could not be "
                          "trained; the finished ones are kept, and control-out is not written")
     if args.only is None:
         _save(work.tree, args.control_out)
+
+
+def _pass_on(words):
+    """Warnings in place of what LIBSVM wrote while it trained."""
+    limit = [word for word in words if "max number of iterations" in word]
+    if limit:
+        warnings.warn(f"LIBSVM gave up at its limit of iterations {len(limit)} "
+                      f"time{'s' if len(limit) > 1 else ''} (folds included): normalise the data, "
+                      "or try a smaller -c or a larger -e", AgfmcWarning, stacklevel=2)
+    for word in words:
+        if word not in limit:
+            warnings.warn(f"LIBSVM says: {word.strip()}", AgfmcWarning, stacklevel=2)
 
 
 def _check_outputs(paths):

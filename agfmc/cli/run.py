@@ -51,6 +51,10 @@ def run_command(parser, execute, argv=None):
         _trace(args)
         where = error.filename if error.filename is not None else "standard output"
         return _flushed(parser.prog, 1, f"{where}: {error.strerror or error}")
+    except Exception as error:  # a fault of this program, still told in one line
+        _trace(args)
+        return _flushed(parser.prog, 1, f"internal error: {type(error).__name__}: {error} "
+                                        "(--debug shows where; please report it)")
 
 
 def _one_thread_each():
@@ -81,6 +85,8 @@ def _prepare(prog, args):
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup has it ignored
                 signal.signal(number, terminate)
+        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     except ValueError:
         pass  # not in the main thread: the command runs inside another program
     quiet = getattr(args, "quiet", False)

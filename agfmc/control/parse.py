@@ -28,7 +28,7 @@ _QUOTED = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\])')
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
-_CLASS_NAME = re.compile(r"^#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
+_CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
 class _Source:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import re
 
+from ..errors import UsageError
 from .tree import Leaf, looks_like_options
 
 __all__ = ["format_tree", "quote_name", "quote_options"]
 
-_PLAIN = re.compile(r"[^\s{};\"#\ufeff][^\s{};\"]*\Z")
+_PLAIN = re.compile(r"[^\s{};\"#\ufeff\0][^\s{};\"\0]*\Z")
 _DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
 
 
 def quote_options(text):
-    """Options in double quotes, as a training file holds them."""
+    """Options in double quotes, as a training file holds them.
+
+    Raises `UsageError` for what the language cannot hold (a line break).
+    """
+    if "\n" in text or "\0" in text:
+        raise UsageError("a control file cannot hold options or names with a line break")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def quote_name(name):
     """A model's name as a classification file holds it: quoted only where it must be.
 
-    Raises `ValueError` for a name that the language cannot hold (a line break).
+    Raises `UsageError` for a name that the language cannot hold (a line break).
     """
-    if "\n" in name or "\0" in name:
-        raise ValueError("the name of a model in a control file cannot hold a line break")
     if _PLAIN.match(name) and not name.isdigit():
         return name
     if looks_like_options(name):

@@ -47,7 +47,7 @@ def load(path, normalisation=None):
         if normalisation is not None:
             if model.normalisation is not None:
                 raise ModelError("holds its own normalisation: leave -a out", file=path)
-            model = _normalised(model, normalisation)
+            model = _normalised(model, normalisation, path)
         try:
             tree = parse(model.control, path)
             tree.require_names()
@@ -74,7 +74,7 @@ def merge(tree, normalisation=None, names=None):
     tree = replace(tree, names=names)
     model = collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=names)
     if normalisation is not None:
-        model = _normalised(model, normalisation)
+        model = _normalised(model, normalisation, tree.source)
     missing = [m.name for m in models if m.platt is None]
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
@@ -93,12 +93,12 @@ def _read(row, source):
         raise
 
 
-def _normalised(model, normalisation):
+def _normalised(model, normalisation, source):
     """`model` with a normalisation, whose output has the width of the support vectors."""
     width = normalisation.matrix.shape[1]
     if width < model.sv.shape[1] or (width > model.sv.shape[1] and not model.any_width):
         raise ModelError(f"the normalisation gives {width} features, "
-                         f"the models need {model.sv.shape[1]}")
+                         f"the models need {model.sv.shape[1]}", file=source)
     sv = np.zeros((len(model.sv), width))
     sv[:, :model.sv.shape[1]] = model.sv
     return replace(model, normalisation=normalisation, sv=sv, any_width=False)

@@ -30,7 +30,8 @@ def describe(configuration):
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
         "normalised": model.normalisation is not None,
-        "support_vectors": {"of_all_models": before, "stored": len(model.sv)},
+        "support_vectors": len(model.sv),
+        "coefficients": before,
         "written_by": configuration.made_by,
     }
 
@@ -43,7 +44,7 @@ def _kind(tree):
 
 def format_description(info):
     """The dictionary of `describe` as text for people."""
-    stored, total = info["support_vectors"]["stored"], info["support_vectors"]["of_all_models"]
+    stored, total = info["support_vectors"], info["coefficients"]
     lines = [
         f"configuration     {info['configuration']}, {len(info['binary_models'])} binary models, "
         f"{info['levels']} level{'s' if info['levels'] > 1 else ''}",

@@ -11,6 +11,8 @@ from ..errors import AgfmcWarning, UsageError
 
 __all__ = ["design", "matrix_of", "tree_from_data"]
 
+_LARGEST = 100_000_000
+
 
 def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, names=None):
     """The training control tree of `scheme` (by name) over `labels`, in their order.
@@ -23,10 +25,20 @@ def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, na
     k = len(labels)
     if k < 2:
         raise UsageError(f"expected at least 2 classes, found {k}")
+    _refuse_huge(scheme, k, rows)
     if scheme in ("tree", "tree-code"):
         tree = from_pairs(trees.balanced_tree(k), labels, names)
         return to_code(tree) if scheme == "tree-code" else tree
     return from_rows(_rows(scheme, k, rows, strict, reduced, seed), labels, names)
+
+
+def _refuse_huge(scheme, k, rows):
+    """UsageError where the partitions would list more positions than memory should hold."""
+    lines = {"one-vs-one": k * (k - 1) // 2, "random": rows or k}.get(scheme, k)
+    size = lines * (2 if scheme == "one-vs-one" else 0 if scheme.startswith("tree") else k)
+    if scheme != "exhaustive" and size > _LARGEST:
+        raise UsageError(f"a code of {lines} rows for {k} classes is too large: its partitions "
+                         f"would list {size} positions, more than {_LARGEST}")
 
 
 def _rows(scheme, k, rows, strict, reduced, seed):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.probtable import read_probabilities
 from ..formats.vectors import read_cls, read_con
 from ..score import brier, calibration
@@ -72,6 +73,12 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None):
         strange = truth[~np.isin(truth, labels)][0]
         raise DataError(f"holds class {strange}, for which there are no probabilities",
                         file=truth_path)
+    if (p is not None and np.any(np.abs(p.sum(axis=1) - 1.0) > 0.5)) or \
+            (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
+        warnings.warn(f"what stands in {probabilities or base + '.con'} are votes, not "
+                      "probabilities: scores of probabilities are left out", AgfmcWarning,
+                      stacklevel=2)
+        p = winner = None
     return Results(truth, result, found if labels is None else labels, k, winner, p)
 
 

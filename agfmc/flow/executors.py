@@ -37,7 +37,8 @@ def run_tasks(function, items, workers, *, ordered=True, inline=True, window=Non
     items (default 4 a worker) are taken from `items` ahead of what was
     yielded, so that memory stays bounded.  With one worker and `inline`, no
     thread is made; without `inline` a signal can interrupt the caller while a
-    long task runs.  The first exception of a task is raised here.
+    long task runs.  An exception of a task is raised here, in
+    its turn.
     """
     if workers <= 1 and inline:
         for item in items:
@@ -79,11 +80,12 @@ def _collect(items, tasks, results, ordered, window):
     while received < sent:
         number, item, result, error = results.get()
         received += 1
-        if error is not None:
-            raise error
-        waiting[number] = (item, result)
+        waiting[number] = (item, result, error)
         while waiting and (not ordered or yielded in waiting):
-            yield waiting.pop(yielded) if ordered else waiting.popitem()[1]
+            item, result, error = waiting.pop(yielded) if ordered else waiting.popitem()[1]
+            if error is not None:
+                raise error
+            yield item, result
             yielded += 1
             for item in itertools.islice(items, 1):
                 tasks.put((sent, item))

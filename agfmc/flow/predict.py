@@ -83,7 +83,7 @@ class Classifier:
             if self.mode == "flat" and (self.raw or method.name == "vote"):
                 return find_method("vote")
             raise ModelError("the binary models hold no probabilities (probA, probB): only "
-                             "-Q 3 (vote) of a coding matrix, and -0, can do without")
+                             "-Q 3 (vote) and -0 of a coding matrix can do without")
         if method.name == "binary" or self.raw:
             return find_method("least-squares")
         if method.gives == "votes" and self.mode != "flat" and \
@@ -188,6 +188,13 @@ class Classifier:
         decoded = self._plans[number](r)
         stops.append(decoded.stops)
         return decoded.p
+
+
+def _widened(x, width, value):
+    """x (n, d) with columns of `value` behind it, up to `width`."""
+    wide = np.full((len(x), width), value, dtype=np.float64)
+    wide[:, :x.shape[1]] = x
+    return wide
 
 
 def _best(p):

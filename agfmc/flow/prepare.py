@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..errors import DataError
 from ..formats.dataset import read_training
-from ..formats.names import read_names
-from ..formats.vectors import read_cls, read_std
+from ..formats.vectors import read_std
 from ..prepare.normalise import fit_normalisation
 
-__all__ = ["load_training"]
+__all__ = ["about", "load_training"]
 
 
 def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
@@ -26,17 +25,22 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     """
     data = read_training(base, kind, missing=missing, header=header)
     normalisation = None
-    if scale or nsv is not None:
-        normalisation = _fitted(data.x, base, scale=scale, nsv=nsv)
-    elif norm_file is not None:
-        normalisation = read_std(norm_file)
-    if normalisation is not None:
-        data = replace(data, x=normalisation.apply(data.x))
+    with about(base):
+        if scale or nsv is not None:
+            normalisation = fit_normalisation(data.x, scale=scale, nsv=nsv)
+        elif norm_file is not None:
+            normalisation = read_std(norm_file)
+        if normalisation is not None:
+            data = replace(data, x=normalisation.apply(data.x))
     return data, normalisation
 
 
-def _fitted(x, source, **how):
+@contextmanager
+def about(source):
+    """Add the file to errors of functions that see arrays alone."""
     try:
-        return fit_normalisation(x, **how)
+        yield
     except DataError as error:
+        if error.file is not None:
+            raise
         raise DataError(error.message, file=source) from error

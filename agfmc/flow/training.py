@@ -95,18 +95,18 @@ def _source(train):
 
 
 def train(work, workers, progress=None):
-    """Train the jobs of `work` and write each model as it is finished; -> errors of jobs.
+    """Train the jobs of `work` and write each model as it is finished; -> errors, in job order.
 
     The files appear whole or not at all, and do not depend on `workers`
     (0: all cores).
     """
     text = RowText(work.data.x)
-    failures = []
+    failures = {}
     for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
                                  workers or available_cores(), progress):
         if isinstance(result, AgfmcError):
-            failures.append(result)
+            failures[job.name] = result
             continue
         with replacing(job.name) as file:
             file.write(format_svm_model(result, [text(row) for row in rows]))
-    return failures
+    return [failures[job.name] for job in work.jobs if job.name in failures]

@@ -22,13 +22,17 @@ def read_control(path, raw=None):
     if len(raw) > _LARGEST:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:
-        text = raw.decode("utf-8")
+        return parse(raw.decode("utf-8"), source)
     except UnicodeDecodeError as error:
         before = raw[:error.start]
-        raise ControlError("expected a control file, found bytes that are not UTF-8 text",
-                           file=source, line=before.count(b"\n") + 1,
-                           column=error.start - before.rfind(b"\n")) from None
-    return parse(text, source)
+        wrong = ControlError("expected a control file, found bytes that are not UTF-8 text",
+                             file=source, line=before.count(b"\n") + 1,
+                             column=error.start - before.rfind(b"\n"))
+    try:
+        # names of files and classes may be in another encoding
+        return parse(raw.decode("utf-8", "surrogateescape"), source)
+    except ControlError:
+        raise wrong from None
 
 
 def write_control(path, tree):

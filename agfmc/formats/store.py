@@ -190,6 +190,8 @@ def _check(model, fail):
     for values in (model.a, model.b):
         if np.isinf(values).any():
             raise fail("a number is not finite")
+    if np.any(np.isnan(model.a) != np.isnan(model.b)):
+        raise fail("half of a classifier's probabilities is missing")
     norm = model.normalisation
     if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
         raise fail("the normalisation is not finite")

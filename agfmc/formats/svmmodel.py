@@ -136,7 +136,8 @@ def _model(header, lines, at, path):
         except ValueError:
             raise fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'") from None
         if not all(abs(number) < (math.inf if kind is float else 2**31) for number in numbers):
-            raise fail(key, f"'{key}': expected a {'finite' if kind is float else 'smaller'} number")
+            word = "finite" if kind is float else "smaller"
+            raise fail(key, f"'{key}': expected a {word} number")
         return numbers
 
     def word(key, allowed):

@@ -115,6 +115,8 @@ def parse_options(text, *, file=None, line=None, column=None):
         values["svm_type"] = _TYPES[values["svm_type"]]
     if "kernel" in values:
         values["kernel"] = _KERNELS[values["kernel"]]
+    if values.get("gamma") == 0:
+        values["gamma"] = None  # as svm-train takes it
     if "shrinking" in values:
         values["shrinking"] = bool(values["shrinking"])
     return SvmOptions(weights=tuple(sorted(weights.items())), **values)

@@ -151,7 +151,8 @@ def solve(nodes, rows, side, options):
     nodes: `Nodes` of all points; rows (l,) the points of this problem; side
     (l,) 0 for left and 1 for right; options: `SvmOptions`.  As in LIBSVM, the
     label of the first row comes first.  Raises `DataError` where LIBSVM finds
-    the problem infeasible (a nu too large for the sizes of the sides).
+    the problem infeasible (a nu too large for the sizes of the sides) and
+    where the kernel overflows.
     """
     library = _library()
     pointers = nodes.pointers(rows)
@@ -178,6 +179,9 @@ def solve(nodes, rows, side, options):
             np.empty(0, dtype=np.int32)
         coef = np.ctypeslib.as_array(content.sv_coef[0], (count,)).copy() if count else \
             np.empty(0)
+        if not (np.isfinite(coef).all() and np.isfinite(content.rho[0])):
+            raise DataError("training gave NaN or infinity: the kernel values of these points are "
+                            "too large; normalise the data or choose other options")
         return Solution(sv, coef, content.rho[0], (content.label[0], content.label[1]),
                         (content.nSV[0], content.nSV[1]))
     finally:

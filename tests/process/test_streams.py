@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 PRINTING = {
-    "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"], "eval_uc": ["tst.cls", "tst"],
+    "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"],
+    "eval_uc": ["tst.cls", "tst"],
     "mbm_info": ["all.mbm"], "print_control": ["5"],
     "multi_borders": ["plan", "trn", "m", "-"], "mbh2mbm": ["--help"], "svm2agf": ["--version"],
 }
@@ -31,7 +32,8 @@ def one_line(done, command):
 
 @pytest.mark.parametrize("command, args", [
     ("print_control", ["-Q", "8", "14"]), ("agf2ascii", ["-C", "many"]),
-    ("classify_m", ["all.mbm", "many.vec", "out"]), ("classify_m", ["-j2", "ctl", "many.vec", "out"])],
+    ("classify_m", ["all.mbm", "many.vec", "out"]),
+    ("classify_m", ["-j2", "ctl", "many.vec", "out"])],
     ids=["print_control", "agf2ascii", "classify_m", "threads"])
 def test_reader_that_leaves(many, command, args):
     before = many.files()
@@ -97,7 +99,7 @@ def test_messages_that_nobody_can_read(place, words, status):
 
 @pytest.mark.parametrize("command", WRITING)
 def test_full_disk_leaves_every_file_as_it_was(many, command):
-    (many / "many.con").write_bytes(bytes(24000))
+    (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 3000)
     before = many.files()
 
     def limit():
@@ -114,14 +116,14 @@ def test_full_device_as_output(place):
     before = place.files()
     done = place.run("mbh2mbm", "ctl", "/dev/full")
     assert done.returncode == 1
-    assert one_line(done, "mbh2mbm") == "mbh2mbm: /dev/full: cannot write: No space left on device\n"
+    assert "/dev/full: cannot write: No space left on device" in one_line(done, "mbh2mbm")
     assert place.files() == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("command", WRITING)
 def test_read_only_folder(many, command):
-    (many / "many.con").write_bytes(bytes(24000))
+    (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 3000)
     before = many.files()
     many.folder.chmod(0o555)
     done = many.run(command, *WRITING[command])
@@ -167,7 +169,8 @@ def test_progress_does_not_reach_results(place):
 @pytest.mark.parametrize("command, args", [
     ("print_control", ["-Q", "4", "2"]), ("mbh2mbm", ["ctl", "x.mbm"]),
     ("svm2agf", ["-U", "trn.svm", "x"]), ("agf_preprocess", ["trn", "x"]),
-    ("float_to_class", ["many.con", "x"]), ("classify_m", ["--reject", "1", "ctl", "tst.vec", "x"])])
+    ("float_to_class", ["many.con", "x"]),
+    ("classify_m", ["--reject", "1", "ctl", "tst.vec", "x"])])
 def test_quiet(many, command, args):
     (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 10)
     loud = many.run(command, *args)

@@ -48,7 +48,7 @@ def test_every_support_vector_once_and_coefficients_added_up():
     assert model.kernels == (RBF,) and model.kernel_of.tolist() == [0, 0]
     assert model.rho.tolist() == [0.5, -1.0]
     assert model.orientation.tolist() == [-1, 1]
-    assert (model.a[0], model.b[0]) == (1.0, -0.125)
+    assert (model.a[0], model.b[0]) == (-1.0, 0.125)
     assert np.isnan([model.a[1], model.b[1]]).all()
     assert model.settings == ("made one", "made two")
     assert (model.control, model.names, model.any_width) == ("text", {0: "a"}, True)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.control.build import from_pairs, from_rows, to_code
+from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import Leaf, Node, Row, Tree, looks_like_options
 from agfmc.control.write import format_tree, quote_name
-from agfmc.errors import ControlError
+from agfmc.errors import ControlError, UsageError
 from agfmc.formats.controlfile import read_control, write_control
 
 
@@ -81,6 +81,15 @@ def test_files(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.mbc"]
 
 
+def test_names_in_another_encoding(tmp_path):
+    path = str(tmp_path / "a.mbc")
+    latin = "b\udce4r"  # as Python holds the bytes b"b\xe4r"
+    tree = rename(from_pairs((0, 1), [0, 1], {0: latin}), [latin])
+    write_control(path, tree)
+    assert (tmp_path / "a.mbc").read_bytes() == b"# class 0: b\xe4r\nb\xe4r\n{\n  0\n  1\n}\n"
+    assert bare_of_places(read_control(path)) == bare_of_places(tree)
+
+
 @pytest.mark.parametrize("name, text", [
     ("m-00", "m-00"), ("dir/m.00", "dir/m.00"), ("-m", "-m"), (".", "."), ("a#b", "a#b"),
     ("a b", '"a b"'), ("12", '"12"'), ("#m", '"#m"'), ("a;b", '"a;b"'), ('a"b', r'"a\"b"'),
@@ -96,8 +105,10 @@ def test_names_are_quoted_where_they_must_be(name, text):
 
 def test_names_that_the_language_cannot_hold():
     for name in ("a\nb", "a\0b"):
-        with pytest.raises(ValueError):
+        with pytest.raises(UsageError, match="line break"):
             quote_name(name)
+        with pytest.raises(UsageError, match="line break"):
+            format_tree(from_pairs((0, 1), [0, 1], text=name))
 
 
 def chain_text(levels):

@@ -117,7 +117,7 @@ def test_words_are_numbered_in_sorted_order():
 def test_words_may_be_numbered_by_names_from_elsewhere():
     got = read(b"b 1:1\na 1:2\n", names=("b", "c", "a"))
     assert got.y.tolist() == [0, 2] and got.names == ("b", "c", "a")
-    with pytest.raises(DataError, match="-:3: the label 'd' is not among the names"):
+    with pytest.raises(DataError, match="standard input:3: the label 'd' is not among the names"):
         read(b"b 1:1\n\nd 1:2\n", names=("b", "c"))
     [(x, y)] = chunks(b"b 1:1\na 1:2\n", names=("b", "c", "a"), d=1)
     assert y.tolist() == [0, 2]
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be(text, line, message, tmp_path):
 
 
 def test_a_feature_that_the_model_has_not():
-    with pytest.raises(DataError, match="-:2: there is a feature 4, but the model has 3"):
+    with pytest.raises(DataError, match="standard input:2: there is a feature 4, but the model has 3"):
         chunks(b"0 1:1\n0 1:1 4:0\n", d=3)
 
 
@@ -224,7 +224,7 @@ def test_the_first_bad_line_is_named_in_a_long_file():
     lines[4321] = b"1 1:x 2:1"
     lines[4400] = b"oops"
     for block in (100, 1 << 22):
-        with pytest.raises(DataError, match="-:4322: the value 'x'"):
+        with pytest.raises(DataError, match="standard input:4322: the value 'x'"):
             read(b"\n".join(lines), block=block)
 
 

@@ -1,4 +1,4 @@
-"""Manual pages of the commands: `python -m agfmc.cli.manpages [--check] [folder]`.
+"""Manual pages of the commands: `python -m man.generate [--check] [folder]`.
 
 One page for each file in bin/, made from the command's parser with
 argparse-manpage, and from folder/extra/COMMAND.man: first the line for NAME,
@@ -16,14 +16,14 @@ import sys
 import textwrap
 from pathlib import Path
 
-from ..errors import EXIT_STATUSES, DataError, UsageError
-from .options import Parser
-from .run import run_command
+from agfmc.cli.options import Parser
+from agfmc.cli.run import run_command
+from agfmc.errors import EXIT_STATUSES, DataError, UsageError
 
 __all__ = ["commands", "get_parser", "main", "make_page", "make_pages"]
 
-PROG = "manpages"
-ROOT = Path(__file__).resolve().parents[2]
+PROG = "generate.py"
+ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = ("description", "files", "examples", "see also")
 
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha",
@@ -72,7 +72,7 @@ def make_page(name, extra):
     page.add_section("files", "=", parts["files"])
     page.add_section("examples", "=", parts["examples"])
     page.add_section("see also", "=", _see_also(parts["see also"]))
-    head = f'.\\" Made from the parser by agfmc.cli.manpages and from extra/{name}.man.\n'
+    head = f'.\\" Made by generate.py from the parser and from extra/{name}.man.\n'
     return head + str(page).replace("\n.SH NAME\n", f"\n{_LAYOUT}\n.SH NAME\n", 1)
 
 
@@ -208,7 +208,7 @@ def _italic(text):
 def get_parser():
     """The command's argument parser; argparse-manpage is not loaded."""
     parser = Parser(PROG, "Make the manual pages of all commands.",
-                    usage="python -m agfmc.cli.manpages [--check] [folder]")
+                    usage="python -m man.generate [--check] [folder]")
     parser.add_argument("folder", nargs="?", default=str(ROOT / "man"),
                         help="where the pages are, and extra/ (default: man in the source tree)")
     group = parser.add_argument_group("action")
@@ -219,7 +219,7 @@ def get_parser():
 
 def execute(args):
     """Write the pages, or compare them."""
-    from ..formats.files import replacing
+    from agfmc.formats.files import replacing
 
     folder = Path(args.folder)
     pages = make_pages(folder)
@@ -232,7 +232,7 @@ def execute(args):
              if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()]
     stale += sorted(path.name for path in folder.glob("*.1") if path.name not in pages)
     if stale:
-        raise DataError(f"out of date: {' '.join(stale)}; run python -m agfmc.cli.manpages",
+        raise DataError(f"out of date: {' '.join(stale)}; run python -m man.generate",
                         file=str(folder))
 
 

@@ -1,0 +1,340 @@
+"""Whatever is wrong: one line that begins with the command's name, its status, nothing written."""
+
+import importlib
+import io
+import os
+import re
+import shutil
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+
+def call(command, *words):
+    """The exit status of a command run here."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def save(base, x, labels=None):
+    x = np.asarray(x, dtype="<f4")
+    with open(f"{base}.vec", "wb") as file:
+        file.write(np.int32(x.shape[1]).tobytes() + x.tobytes())
+    if labels is not None:
+        np.asarray(labels, dtype="<i4").tofile(f"{base}.cls")
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def cut(source, target, size):
+    with open(source, "rb") as file, open(target, "wb") as out:
+        out.write(file.read()[:size])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a trained configuration and everything that can be wrong about one."""
+    folder = tmp_path_factory.mktemp("made")
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        _make()
+    finally:
+        os.chdir(here)
+    return folder
+
+
+def _make():
+    rng = np.random.default_rng(5)
+    labels = np.repeat([2, 5, 9], 12)
+    x = np.round(8 * (rng.normal(size=(36, 4)) + labels[:, None])) / 8
+    save("trn", x, labels)
+    write("plan", '"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
+    assert call("multi_borders", "plan", "trn", "m", "ctl") == 0
+    assert call("multi_borders", "-n", "plan", "trn", "n", "nctl") == 0
+    assert call("mbh2mbm", "--quiet", "ctl", "all.mbm") == 0
+    assert call("mbh2mbm", "--quiet", "-a", "n.std", "nctl", "n.mbm") == 0
+    save("wide", np.hstack([x, x[:, :1]]), labels)
+    write("wide.svm", "2 5:1\n")
+    for name, value in (("nan", np.nan), ("inf", np.inf)):
+        bad = x.copy()
+        bad[3, 2] = value
+        save(name, bad, labels)
+    write("nan.svm", "2 1:1\n5 1:nan\n")
+    save("single", x[:13], labels[:13])
+    save("no9", x[:24], labels[:24])
+    save("short", x, labels[:-1])
+    save("negative", x, labels - 5)
+    save("same", np.ones((36, 4)), labels)
+    os.mkdir("dir.vec"), os.mkdir("dir")
+    for name in ("empty.vec", "empty.cls", "empty"):
+        write(name, "")
+    save("norows", np.empty((0, 4)), [])
+    cut("trn.vec", "cut.vec", 101)
+    shutil.copy("trn.cls", "cut.cls")
+    cut("all.mbm", "cut.mbm", 700)
+    with open("all.mbm", "rb") as file, open("flip.mbm", "wb") as out:
+        raw = bytearray(file.read())
+        raw[len(raw) // 2] ^= 1
+        out.write(raw)
+    write("option", '"" 0 / 1;\n  "-c 1 -y 3" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
+    write("value", '"-c x" 0 1 / 2; "" 0 / 1; { 2 5 9}\n')
+    write("grammar", '"" 0 / 1;\n"" 0 / 2\n{ 2 5 9}\n')
+    write("two", '"" 0 / 1;\n{ 2 5}\n')
+    write("four", '"" 0 1 / 2 3;\n"" 0 2 / 1 3;\n{ 2 5 9 11}\n')
+    with open("ctl") as file:
+        text = file.read()
+    write("gone", text.replace("m-01", "missing"))
+    write("foreign", text.replace("m-01", "plan"))
+    write("cutctl", text.replace("m-01", "cut-01"))
+    cut("m-01", "cut-01", 300)
+    write("bad.svm", "2 1:1\n5 2:1 1:3\n")
+    write("bad.lvq", "2\n1 2 0\n1 x 0\n")
+    write("twice.names", "a\na\n")
+    np.arange(5, dtype="<f4").tofile("v.dat")
+    np.full(5, 2, dtype="<f4").tofile("flat.dat")
+
+
+ERRORS = [
+    # command, words, status, what the line says
+    ("multi_borders", "plan nothing m2 o", 1, r"nothing\.vec: cannot read: No such file"),
+    ("multi_borders", "nothing trn m2 o", 1, r"nothing: cannot read: No such file"),
+    ("multi_borders", "plan dir m2 o", 1, r"dir\.vec: cannot read: it is a folder"),
+    ("multi_borders", "dir trn m2 o", 1, r"dir: cannot read: it is a folder"),
+    ("multi_borders", "plan empty m2 o", 1, r"empty\.vec: .*too short"),
+    ("multi_borders", "empty trn m2 o", 1, r"empty:1:1: expected a model"),
+    ("multi_borders", "plan norows m2 o", 1, r"norows\.vec: has no rows"),
+    ("multi_borders", "plan cut m2 o", 1, r"cut\.vec: .*whole rows of 4 features"),
+    ("multi_borders", "plan short m2 o", 1, r"short\.cls: has 35 labels, but there are 36"),
+    ("multi_borders", "plan nan m2 o", 1, r"nan\.vec: row 3, feature 2 .* NaN"),
+    ("multi_borders", "plan inf m2 o", 1, r"inf\.vec: row 3, feature 2 .* infinite"),
+    ("multi_borders", "-M plan nan.svm m2 o", 1, r"nan\.svm:2: .*finite"),
+    ("multi_borders", "-M plan bad.svm m2 o", 1, r"bad\.svm:2: .*ascend"),
+    ("multi_borders", "-A plan bad.lvq m2 o", 1, r"bad\.lvq:3"),
+    ("multi_borders", "plan negative m2 o", 1, r"negative\.cls: .* label -3"),
+    ("multi_borders", "two single m2 o", 1,
+     r"two:1:1: the right side \(class 5\) of 'm2-00' has 1 sample: expected at least 2"),
+    ("multi_borders", "two trn m2 o", 1, r"two: .*trn hold class 9"),
+    ("multi_borders", "plan no9 m2 o", 1, r"plan:4:7: class 9 has no samples in no9"),
+    ("multi_borders", "four trn m2 o", 1, r"four:3:9: class 11 has no samples"),
+    ("multi_borders", "option trn m2 o", 1, r"option:2:3: unknown training option '-y'"),
+    ("multi_borders", "value trn m2 o", 1, r"value:1:1: option -c: expected a number, found 'x'"),
+    ("multi_borders", "grammar trn m2 o", 1, r"grammar:3:1: expected ';'"),
+    ("multi_borders", "ctl trn m2 o", 1, r"ctl:1:1: .*trained already"),
+    ("multi_borders", "all.mbm trn m2 o", 1, r"all\.mbm:1:\d+: expected a control file"),
+    ("multi_borders", "-n plan same m2 o", 1, r"same: every feature is constant"),
+    ("multi_borders", "-a trn.vec plan trn m2 o", 1, r"trn: the data have 4 features"),
+    ("multi_borders", "-a nothing plan trn m2 o", 1, r"nothing: cannot read"),
+    ("multi_borders", "plan trn nowhere/m o", 1, r"nowhere/m-00: cannot write"),
+    ("multi_borders", "plan trn m2 nowhere/o", 1, r"nowhere/o: cannot write"),
+    ("multi_borders", "plan trn m2 m2-01", 2, r"both be 'm2-01'"),
+    ("multi_borders", "plan trn m2", 1, r"standard input:1:1: expected a model"),
+    ("multi_borders", "trn m2", 2, r"required: control-out"),
+    ("multi_borders", "plan trn m2 o more", 2, r"unrecognized arguments: more"),
+    ("multi_borders", "-Z plan trn m2 o", 2, r"unrecognized arguments: -Z"),
+    ("multi_borders", "--frob plan trn m2 o", 2, r"unrecognized arguments: --frob"),
+    ("multi_borders", "-+ -y plan trn m2 o", 2, r"unknown training option '-y'"),
+    ("multi_borders", "-j -1 plan trn m2 o", 2, r"-1 is out of range"),
+    ("multi_borders", "-0 --only m2-00 plan trn m2 o", 2, r"exclude each other"),
+    ("multi_borders", "--only other plan trn m2 o", 2, r"no binary model 'other'"),
+    ("multi_borders", "plan - m2 o", 2, r"cannot come from a pipe"),
+    ("multi_borders", "-M - - m2 o", 2, r"cannot both be standard input"),
+    ("multi_borders", "-0 -M plan - m2 o", 2, r"must be files"),
+    ("multi_borders", "-0 plan trn m2 -", 2, r"must be files"),
+    ("multi_borders", "-M plan - m2 o", 1, r"has no points"),
+    ("multi_borders", "-M -A plan trn m2 o", 2, r"-M and -A exclude each other"),
+    ("classify_m", "plan trn.vec out", 1, r"plan:1:1: .*train this control file"),
+    ("classify_m", "trn.vec trn.vec out", 1, r"trn\.vec:1:\d+: expected a control file"),
+    ("classify_m", "nothing trn.vec out", 1, r"nothing: cannot read"),
+    ("classify_m", "dir trn.vec out", 1, r"dir: cannot read: it is a folder"),
+    ("classify_m", "empty trn.vec out", 1, r"empty:1:1"),
+    ("classify_m", "gone trn.vec out", 1, r"gone:2:1: model 'missing'"),
+    ("classify_m", "foreign trn.vec out", 1, r"plan"),
+    ("classify_m", "cutctl trn.vec out", 1, r"cut-01"),
+    ("classify_m", "cut.mbm trn.vec out", 1, r"cut\.mbm: truncated"),
+    ("classify_m", "flip.mbm trn.vec out", 1, r"flip\.mbm: "),
+    ("classify_m", "all.mbm nothing out", 1, r"nothing: cannot read"),
+    ("classify_m", "all.mbm dir out", 1, r"dir: cannot read: it is a folder"),
+    ("classify_m", "all.mbm empty out", 1, r"empty: .*too short"),
+    ("classify_m", "all.mbm norows.vec out", 1, r"norows\.vec: has no rows"),
+    ("classify_m", "all.mbm cut.vec out", 1, r"cut\.vec: .*whole rows"),
+    ("classify_m", "all.mbm wide.vec out", 1, r"wide\.vec: has 5 features, the model needs 4"),
+    ("classify_m", "ctl wide.vec out", 1, r"wide\.vec: has 5 features, the model needs 4"),
+    ("classify_m", "n.mbm wide.vec out", 1, r"wide\.vec: has 5 features, the model needs 4"),
+    ("classify_m", "-M all.mbm wide.svm out", 1, r"wide\.svm:1: .*5"),
+    ("classify_m", "all.mbm nan.vec out", 1, r"nan\.vec: row 3, feature 2 .* NaN"),
+    ("classify_m", "all.mbm inf.vec out", 1, r"inf\.vec: row 3, feature 2"),
+    ("classify_m", "-M all.mbm bad.svm out", 1, r"bad\.svm:2: "),
+    ("classify_m", "-a n.std n.mbm trn.vec out", 1, r"n\.mbm: holds its own normalisation"),
+    ("classify_m", "-a nothing ctl trn.vec out", 1, r"nothing: cannot read"),
+    ("classify_m", "all.mbm trn.vec nowhere/out", 1, r"nowhere/out\.cls: cannot write"),
+    ("classify_m", "all.mbm trn.vec", 2, r"required: output"),
+    ("classify_m", "all.mbm trn.vec out more", 2, r"unrecognized arguments: more"),
+    ("classify_m", "-Q 12 all.mbm trn.vec out", 2, r"no decoder '12'"),
+    ("classify_m", "-Q -2 all.mbm trn.vec out", 2, r"no decoder '-2'"),
+    ("classify_m", "--tree up all.mbm trn.vec out", 2, r"recursive"),
+    ("classify_m", "--reject 2 all.mbm trn.vec out", 2, r"from 0 to 1"),
+    ("classify_m", "--reject 0.5 -Q 3 all.mbm trn.vec out", 2, r"gives probabilities"),
+    ("classify_m", "-C all.mbm trn.vec out", 2, r"-C goes with -A"),
+    ("classify_m", "- - out", 2, r"cannot both be standard input"),
+    ("mbh2mbm", "plan x.mbm", 1, r"plan:1:1: .*train this control file"),
+    ("mbh2mbm", "all.mbm x.mbm", 1, r"all\.mbm:1:\d+: expected a control file"),
+    ("mbh2mbm", "gone x.mbm", 1, r"gone:2:1: model 'missing'"),
+    ("mbh2mbm", "cutctl x.mbm", 1, r"cut-01"),
+    ("mbh2mbm", "ctl nowhere/x.mbm", 1, r"nowhere/x\.mbm: cannot write"),
+    ("mbh2mbm", "ctl dir", 1, r"dir: cannot write"),
+    ("mbh2mbm", "--names twice.names ctl x.mbm", 1, r"twice\.names:2: "),
+    ("mbh2mbm", "-a trn.vec ctl x.mbm", 1, r"the models need 4"),
+    ("mbh2mbm", "ctl", 2, r"required: out"),
+    ("mbm_info", "nothing", 1, r"nothing: cannot read"),
+    ("mbm_info", "cut.mbm", 1, r"cut\.mbm: truncated"),
+    ("mbm_info", "flip.mbm", 1, r"flip\.mbm: "),
+    ("mbm_info", "plan", 1, r"plan:1:1: "),
+    ("mbm_info", "--json --control all.mbm", 2, r"exclude each other"),
+    ("mbm_info", "", 2, r"required: model"),
+    ("eval_uc", "trn.cls nothing", 1, r"nothing\.cls: cannot read"),
+    ("eval_uc", "nothing trn", 1, r"nothing: cannot read"),
+    ("eval_uc", "no9.cls trn", 1, r"trn\.cls: has 36 labels, but there are 24 points"),
+    ("eval_uc", "trn.cls trn plan", 1, r"plan:1: expected a finite number"),
+    ("eval_uc", "-k 2 trn.cls trn", 2, r"2 classes, but 3 different labels"),
+    ("eval_uc", "-B trn.cls trn", 2, r"needs the probabilities"),
+    ("eval_uc", "-B -b trn.cls trn", 2, r"give -k"),
+    ("eval_uc", "--labels 9,5,2 trn.cls trn", 2, r"ascend"),
+    ("eval_uc", "--labels a trn.cls trn", 2, r"whole numbers with commas"),
+    ("eval_uc", "- trn -", 2, r"cannot both be standard input"),
+    ("eval_uc", "trn.vec trn", 1, r"has 36 labels, but there are 145 points"),
+    ("svm2agf", "bad.svm x", 1, r"bad\.svm:2: "),
+    ("svm2agf", "empty x", 1, r"empty: has no points"),
+    ("svm2agf", "x", 1, r"has no points"),
+    ("svm2agf", "dir x", 1, r"dir: cannot read: it is a folder"),
+    ("svm2agf", "wide.svm nowhere/x", 1, r"nowhere/x\.vec: cannot write"),
+    ("lvq2agf", "bad.lvq x", 1, r"bad\.lvq:3"),
+    ("lvq2agf", "plan", 2, r"base name"),
+    ("agf2ascii", "nothing", 1, r"nothing\.vec: cannot read"),
+    ("agf2ascii", "short", 1, r"short\.cls: has 35 labels"),
+    ("agf2ascii", "-M -H trn", 2, r"-H and -C are for LVQ"),
+    ("agf2ascii", "--words trn", 2, r"trn\.names"),
+    ("agf_preprocess", "short x", 1, r"short\.cls: has 35 labels"),
+    ("agf_preprocess", "-f 0.5 trn x", 2, r"test part"),
+    ("agf_preprocess", "-f 0.5 trn x x", 2, r"one name"),
+    ("agf_preprocess", "-f 1 trn x y", 2, r"between 0 and 1"),
+    ("agf_preprocess", "-f nan trn x y", 2, r"between 0 and 1"),
+    ("agf_preprocess", "-f 0.5 -d 2 trn x y", 2, r"exclude each other"),
+    ("agf_preprocess", "-d 100 trn x", 1, r"cannot be divided into 100"),
+    ("agf_preprocess", "-F trn x 4", 2, r"no feature 4"),
+    ("agf_preprocess", "trn x 2 / 7", 1, r"class 7 of the partition has no samples"),
+    ("agf_preprocess", "trn x 2 / 2", 2, r"both sides"),
+    ("agf_preprocess", "trn x 2 5", 2, r"expected a partition"),
+    ("agf_preprocess", "--stratified trn x", 2, r"goes with -f"),
+    ("agf_preprocess", "-n same x", 1, r"same: every feature is constant"),
+    ("agf_preprocess", "-f 0.5 -n trn nowhere/x y", 1, r"nowhere/x\.vec: cannot write"),
+    ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
+    ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
+    ("float_to_class", "v.dat x 2 1", 2, r"ascend"),
+    ("float_to_class", "v.dat x one", 2, r"'one'"),
+    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q"),
+]
+
+
+def listing():
+    return {name: os.stat(name).st_mtime_ns if os.path.isfile(name) else None
+            for name in sorted(os.listdir())}
+
+
+@pytest.mark.parametrize("command, words, status, text", ERRORS,
+                         ids=[f"{command} {words}" for command, words, *_ in ERRORS])
+def test_one_line_and_nothing_written(made, monkeypatch, capsys, command, words, status, text):
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    before = listing()
+    assert call(command, *words.split()) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"{command}: ") and err.count("\n") == 1 and err.endswith("\n")
+    assert re.search(text, err), err
+    assert listing() == before
+
+
+def test_table_covers_every_command():
+    from pathlib import Path
+    commands = {path.name for path in (Path(__file__).resolve().parents[2] / "bin").iterdir()}
+    assert commands - {command for command, *_ in ERRORS} == {"print_control"}
+
+
+def test_existing_outputs_survive_an_error(made, monkeypatch, capsys):
+    monkeypatch.chdir(made)
+    before = open("all.mbm", "rb").read(), open("trn.cls", "rb").read()
+    assert call("mbh2mbm", "gone", "all.mbm") == 1
+    assert call("classify_m", "all.mbm", "nan.vec", "trn") == 1
+    assert (open("all.mbm", "rb").read(), open("trn.cls", "rb").read()) == before
+
+
+def test_debug_shows_the_place(made, monkeypatch):
+    monkeypatch.chdir(made)
+    from agfmc.errors import DataError
+    with pytest.raises(DataError):
+        call("mbm_info", "--debug", "nothing")
+
+
+def test_few_samples_warn_and_train(made, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    save("few", rng.normal(size=(23, 3)), [1] * 20 + [3] * 3)
+    write("plan", '"" 0 / 1;\n{ 1 3}\n')
+    assert call("multi_borders", "plan", "few", "m", "ctl") == 0
+    err = capsys.readouterr().err
+    assert err.startswith("multi_borders: warning: ") and err.count("\n") == 1
+    assert "has 3 samples" in err
+    assert call("multi_borders", "--quiet", "plan", "few", "m", "ctl") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_names_of_older_data_are_pointed_out(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    write("w.svm", "pine 1:1\nmoss 1:2\n")
+    write("n.svm", "0 1:1\n1 1:2\n")
+    assert call("svm2agf", "w.svm", "a") == 0
+    assert capsys.readouterr().err == ""
+    assert call("svm2agf", "n.svm", "a") == 0
+    assert capsys.readouterr().err.startswith("svm2agf: warning: a.names was there before")
+
+
+@pytest.mark.parametrize("method", ["-1", "0", "1", "2", "3", "4", "5", "6", "7", "zadrozny-kl"])
+def test_every_method_from_either_kind_of_model(made, monkeypatch, capsys, method, tmp_path):
+    monkeypatch.chdir(made)
+    answers = []
+    for model in ("ctl", "all.mbm"):
+        assert call("classify_m", "-Q", method, model, "trn.vec", tmp_path / "out") == 0
+        out, err = capsys.readouterr()
+        answers.append((out, err, (tmp_path / "out.cls").read_bytes(),
+                        (tmp_path / "out.con").read_bytes()))
+    assert answers[0] == answers[1]
+    assert answers[0][0].count("\n") == 36 and answers[0][1] == ""
+    assert np.mean(np.frombuffer(answers[0][2], "<i4") == np.repeat([2, 5, 9], 12)) > 0.8
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"], ["-j", "2"]], ids=str)
+def test_jobs_that_fail_leave_the_others(monkeypatch, capsys, tmp_path, options):
+    monkeypatch.chdir(tmp_path)
+    labels = np.repeat([0, 1, 2], [40, 40, 8])
+    save("few", np.random.default_rng(1).normal(size=(88, 3)) + labels[:, None], labels)
+    write("plan", '"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 0 1 2}\n')
+    write("ctl", "old")
+    # nu may not exceed twice the share of the smaller side
+    assert call("multi_borders", *options, "-+", "-s 1 -n 0.9", "plan", "few", "m", "ctl") == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(line.split("'")[0] for line in lines[:2]) == [
+        "multi_borders: plan:2:1: ", "multi_borders: plan:3:1: "]
+    assert lines[2].startswith("multi_borders: 2 of 3 binary classifiers could not be trained")
+    assert len(lines) == 3
+    assert sorted(os.listdir()) == ["ctl", "few.cls", "few.vec", "m-00", "plan"]
+    assert open("ctl").read() == "old"

@@ -1,0 +1,93 @@
+"""eval_uc in-process on answers small enough to score by hand."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from agfmc.cli.eval_uc import main
+
+
+@pytest.fixture
+def files(monkeypatch, tmp_path):
+    """truth.cls, out.cls, out.con and probs: four points, classes 2 and 7, one mistake."""
+    monkeypatch.chdir(tmp_path)
+    p = np.array([[0.75, 0.25], [1.0, 0.0], [0.25, 0.75], [0.5, 0.5]])
+    answers = np.array([2, 2, 7, 2], dtype="<i4")
+    np.array([2, 2, 7, 7], dtype="<i4").tofile("truth.cls")
+    answers.tofile("out.cls")
+    (2 * p.max(axis=1) - 1).astype("<f4").tofile("out.con")
+    lines = [f" {a:9.6f} {b:9.6f}{c: 4d}\n" for (a, b), c in zip(p, answers)]
+    (tmp_path / "probs").write_text("labels 2 7\n" + "".join(lines))
+    (tmp_path / "bare").write_text("".join(lines))
+
+
+def printed(capsys, *words):
+    assert main(list(words)) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+# H(truth) = log 2; rows of the table: 2 -> (2, 0), 7 -> (1, 1)
+UNCERTAINTY = (math.log(2) - 0.75 * (math.log(3) - 2 / 3 * math.log(2))) / math.log(2)
+
+
+def test_brief(files, capsys):
+    wanted = f"{0.75:6.4f} {UNCERTAINTY:6.4f}\n"
+    head, line = printed(capsys, "-b", "truth.cls", "out").splitlines(True)
+    assert line == wanted and "accuracy" in head
+    assert printed(capsys, "-b", "-H", "truth.cls", "out") == wanted
+
+
+def test_brier(files, capsys):
+    # sqrt of the mean over points (and over classes, for all) of (p - truth)^2
+    json_all = json.loads(printed(capsys, "--json", "truth.cls", "out", "probs"))
+    value = math.sqrt((0.25**2 + 0.25**2 + 0.5**2) / 4)  # with two classes both are the same
+    for key, words in (("brier_all", ["-B", "-H"]), ("brier_winning", ["-B", "-b", "-H"])):
+        assert json_all[key] == pytest.approx(value)
+        assert printed(capsys, *words, "truth.cls", "out", "probs") == f"{value:8.6f}\n"
+    assert printed(capsys, "-B", "truth.cls", "out", "probs").count("\n") == 2
+
+
+def test_number_of_classes_comes_from_k_labels_or_columns(files, capsys):
+    wanted = printed(capsys, "-B", "-b", "truth.cls", "out", "probs")
+    assert printed(capsys, "-B", "-b", "-k", "2", "truth.cls", "out") == wanted
+    assert printed(capsys, "-B", "-b", "--labels", "2,7", "truth.cls", "out") == wanted
+    assert printed(capsys, "-B", "-b", "truth.cls", "out", "bare") == wanted
+    assert "not told" in printed(capsys, "truth.cls", "out")
+
+
+def test_json(files, capsys):
+    scores = json.loads(printed(capsys, "--json", "truth.cls", "out"))
+    assert scores["accuracy"] == 0.75 and scores["labels"] == [2, 7] and scores["points"] == 4
+    assert scores["uncertainty_coefficient"] == pytest.approx(UNCERTAINTY)
+    assert scores["contingency"] == [[2, 0], [1, 1]]
+    assert scores["classes"] is None and scores["brier_all"] is None
+    assert json.loads(printed(capsys, "--json", "-k2", "truth.cls", "out"))["classes"] == 2
+
+
+def test_page(files, capsys):
+    page = printed(capsys, "-q", "5", "truth.cls", "out", "probs")
+    assert "accuracy                    0.750000\n" in page
+    assert "  2 7\n2 2 0\n7 1 1\n" in page
+    bins = page.split("std.error\n")[1].splitlines()[:-1]
+    assert len(bins) == 5 and bins[0].startswith("    0.0000 - 0.2000         0")
+    # the winners have 0.75, 1, 0.75 and 0.5
+    assert [int(line[20:30]) for line in bins] == [0, 0, 1, 2, 1]
+
+
+def test_probabilities_of_another_run(files, capsys, tmp_path):
+    np.array([2, 7, 7, 2], dtype="<i4").tofile("out.cls")
+    assert main(["truth.cls", "out", "probs"]) == 1
+    assert "not of one run" in capsys.readouterr().err
+
+
+def test_labels_that_nothing_tells(files, capsys, tmp_path):
+    text = (tmp_path / "bare").read_text().replace("   2\n", "  0.0   2\n").replace(
+        "   7\n", "  0.0   7\n")
+    (tmp_path / "three").write_text(text)
+    assert main(["truth.cls", "out", "three"]) == 2
+    assert "give --labels" in capsys.readouterr().err
+    assert main(["--labels", "2,7,8", "truth.cls", "out", "three"]) == 0

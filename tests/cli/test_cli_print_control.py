@@ -1,0 +1,220 @@
+"""print_control in-process: every scheme, every option, what it refuses."""
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from agfmc.cli.print_control import main
+from agfmc.coding.schemes import SCHEMES
+from agfmc.control.parse import parse
+
+FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in ("empirical", "convert")]
+ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Call the command with words, in an empty folder; -> status, output, messages."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        status = main(list(words))
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def save(base, labels, names=()):
+    rng = np.random.default_rng(2)
+    labels = np.repeat(np.array(labels, dtype="<i4"), 6)
+    x = (rng.normal(size=(len(labels), 3)) + labels[:, None]).astype("<f4")
+    with open(f"{base}.vec", "wb") as file:
+        file.write(np.int32(3).tobytes() + x.tobytes())
+    labels.tofile(f"{base}.cls")
+    if names:
+        with open(f"{base}.names", "w") as file:
+            file.writelines(f"{name}\n" for name in names)
+
+
+def refused(answer, status, text):
+    assert answer[0] == status and answer[1] == ""
+    assert answer[2].startswith("print_control: ") and answer[2].count("\n") == 1
+    assert text in answer[2]
+
+
+def matrix(text):
+    return np.array([line.split() for line in text.splitlines()], dtype=int)
+
+
+@pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
+def test_every_scheme_by_number_and_by_every_name(run, scheme):
+    status, out, err = run("-Q", str(scheme.number), "5")
+    assert (status, err) == (0, "")
+    tree = parse(out)
+    assert len(tree.rows) == ROWS[scheme.number]
+    assert list(tree.classes) == [0, 1, 2, 3, 4]
+    for name in (scheme.name, *scheme.aliases, scheme.name.upper(), scheme.name.replace("-", "_")):
+        assert run("-Q", name, "5") == (0, out, "")
+    assert run(f"-Q{scheme.number}", "5") == run(f"--type={scheme.name}", "5") == (0, out, "")
+
+
+def test_every_scheme_is_here():
+    assert {scheme.number for scheme in FROM_NUMBERS} == set(ROWS)
+
+
+@pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
+@pytest.mark.parametrize("k", [2, 3, 4, 9, 16])
+def test_every_number_of_classes(run, scheme, k):
+    status, out, err = run("-Q", scheme.name, str(k))
+    if k < 4 and scheme.name == "orthogonal-special":
+        return refused((status, out, err), 2, "at least 4 classes")
+    assert status == 0
+    assert len(parse(out).classes) == k
+    assert bool(err) == (k < 4 and "orthogonal" in scheme.name)
+
+
+def test_layout_is_that_of_libagf(run):
+    assert run("-Q", "0", "3")[1] == '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 0 1 2}\n'
+    assert run("-Q", "2", "3")[1] == '"" {\n  0\n  "" {\n    1\n    2\n  }\n}\n'
+
+
+def test_one_vs_one_is_the_default(run):
+    assert run("4") == run("-Q", "1", "4")
+
+
+@pytest.mark.parametrize("k, rows, instead", [(2, 1, "the only partition"), (3, 3, "one-vs-rest")])
+@pytest.mark.parametrize("scheme", ["4", "16"])
+def test_orthogonal_codes_that_do_not_exist(run, scheme, k, rows, instead):
+    status, out, err = run("-Q", scheme, str(k))
+    assert status == 0 and len(parse(out).rows) == rows
+    assert err.startswith("print_control: warning: no orthogonal code exists for")
+    assert instead in err
+    assert err.count("\n") == 1
+    assert run("--quiet", "-Q", scheme, str(k)) == (0, out, "")
+
+
+def test_matrix_goes_to_standard_error(run):
+    plain = run("-Q", "0", "3")
+    status, out, err = run("-Q", "0", "-P", "3")
+    assert (status, out) == plain[:2]
+    assert matrix(err).tolist() == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+
+
+def test_orthogonal_columns(run):
+    a = matrix(run("-Q", "4", "-P", "6")[2])
+    assert np.array_equal(a.T @ a, 8 * np.eye(6))
+    b = matrix(run("-Q", "4", "-P", "-Y", "6")[2])
+    assert b.shape == (7, 6)
+    c = matrix(run("-Q", "10", "-P", "8", "9")[2])
+    gram = c.T @ c
+    assert not (gram - np.diag(np.diag(gram))).any() and set(c.ravel()) == {-1, 0, 1}
+
+
+def test_random_codes(run):
+    a = matrix(run("-Q", "7", "-P", "5")[2])
+    assert a.shape == (8, 5) and (a == 0).any()
+    b = matrix(run("-Q", "7", "-P", "-G", "5", "12")[2])
+    assert b.shape == (12, 5) and not (b == 0).any()
+    assert matrix(run("-Q", "16", "-P", "5")[2]).all()
+    for rows in (a, b):
+        assert len({tuple(row * row[row != 0][0]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("words", [["-Q", "7", "9"], ["-Q", "16", "9"], ["-Q7", "-G", "9", "10"]])
+def test_seeds(run, words):
+    first = run("--seed", "1", *words)
+    assert first[0] == 0 and run(*words) == first == run("--seed", "1", *words)
+    assert len({run("--seed", str(seed), *words)[1] for seed in range(6)}) == 6
+
+
+@pytest.mark.parametrize("words, exist", [(["4", "100"], 25), (["-G", "4", "8"], 7)])
+def test_more_random_rows_than_there_are(run, words, exist):
+    refused(run("-Q", "7", *words), 2, f"only {exist} exist")
+    most = [*words[:-1], str(exist)]
+    assert len(parse(run("-Q", "7", *most)[1]).rows) == exist
+
+
+@pytest.mark.parametrize("words, status, text", [
+    (["-Q", "7", "9", "7"], 2, "at least 8 rows"),
+    (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
+    (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
+    (["-Q", "8", "40"], 2, "at most 20 classes"),
+    (["4", "5"], 2, "nrow is for -Q 7"),
+    (["-Q", "7", "4", "0"], 2, "1 or more"),
+    (["-Q", "7", "4", "x"], 2, "expected a whole number"),
+    (["-Q", "3", "4"], 2, "expected training data"),
+    (["1"], 2, "at least 2 classes"), (["0"], 2, "at least 2 classes"),
+    (["100001"], 2, "100000"), (["9" * 30], 2, "100000"),
+    (["-Q", "10", "8", "3"], 2, "possible:"),
+    (["nothing"], 1, "nothing.cls: cannot read"), (["-M", "nothing"], 1, "nothing: cannot read"),
+    (["-M", "-A", "x"], 2, "exclude each other"),
+    (["--names", "nothing", "3"], 1, "nothing: cannot read"),
+    ([], 2, "required"), (["3", "4", "5"], 2, "unrecognized"), (["--frob", "3"], 2, "--frob"),
+    (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
+    (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
+    (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
+    (["-Q", "9", "-"], 1, "standard input:1:1: expected a model, found an empty control file"),
+    (["three\nlines\n"], 1, "three\\nlines\\n.cls"),
+])
+def test_refused(run, words, status, text):
+    refused(run(*words), status, text)
+
+
+def test_operands_behind_two_dashes(run):
+    assert run("--", "3") == run("3")
+    refused(run("--", "3", "-Q"), 2, "expected a whole number, found '-Q'")
+    refused(run("--", "-Q"), 1, "-Q.cls: cannot read")
+
+
+def test_convert_from_standard_input(run):
+    status, out, err = run("-Q", "9", "-", stdin='"-c 1" { "" {0 1} ". " {3 2}}\n')
+    assert (status, err) == (0, "")
+    assert parse(out).labels == (0, 1, 3, 2)
+    assert out == '"-c 1" 0 1 / 2 3;\n"" 0 / 1;\n". " 2 / 3;\n{ 0 1 3 2}\n'
+
+
+def test_convert_a_trained_file(run):
+    status, out, err = run("-Q", "9", "-P", "-", stdin="m { m.00 {2 5} 9}")
+    assert status == 0 and out.startswith("m 0 1 / 2;\nm.00 0 / 1;\n")
+    assert matrix(err).tolist() == [[-1, -1, 1], [-1, 1, 0]]
+    assert run("-Q", "9", "-", stdin=out)[:2] == (0, out)
+
+
+def test_labels_and_names_from_data(run):
+    save("gaps", (5, 2, 9))
+    assert run("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n', "")
+    save("named", (1, 0), ("b irch", "pine"))
+    assert run("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
+    with open("words.svm", "w") as file:
+        file.write("pine 1:2\nbirch 1:1\npine 1:3\n")
+    assert run("-M", "words.svm")[1] == '# class 0: birch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
+    with open("own", "w") as file:
+        file.write("x\ny\n")
+    assert run("--names", "own", "named")[1].startswith("# class 0: x\n# class 1: y\n")
+    assert run("--names", "own", "2")[1].startswith("# class 0: x\n# class 1: y\n")
+
+
+def test_tree_from_data(run):
+    save("near", (0, 4, 5))
+    status, out, err = run("-Q", "3", "near")
+    assert (status, err) == (0, "")
+    tree = parse(out)
+    assert len(tree.rows) == 2 and {frozenset(tree.sides()[1][0]), frozenset(tree.sides()[1][1])} \
+        == {frozenset({4}), frozenset({5})}
+    assert run("-Q", "3", "-n", "-a", "near.std", "near")[0] == 0
+    assert run("-Q", "3", "-a", "near.std", "near") == run("-Q", "3", "-n", "near")
+
+
+def test_data_of_one_class(run):
+    save("one", (7,))
+    for scheme in ("1", "3"):
+        refused(run("-Q", scheme, "one"), 1, "one: holds one class")
+
+
+def test_options_in_the_quotes(run):
+    assert run("--options", "-c 5", "2")[1] == '"-c 5" 0 / 1;\n{ 0 1}\n'
+    status, out, _ = run("--options", 'a"b\\', "2")
+    assert status == 0 and parse(out).rows[0].text == 'a"b\\'

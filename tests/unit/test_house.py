@@ -1,0 +1,172 @@
+"""The order of the house, read from its import statements and its source."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "agfmc"
+FILES = sorted(PACKAGE.rglob("*.py"))
+FLOORS = {
+    "errors": 0, "arrays": 0, "_version": 0, "": 0,
+    "control": 1, "coding": 1, "models": 1,
+    "formats": 2,
+    "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
+    "flow": 4,
+    "cli": 5,
+}
+HEAVY = ("numpy", "scipy", "libsvm")
+COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room_of(parts):
+    """The room of a module inside the package, "" for the package itself."""
+    return parts[0] if parts else ""
+
+
+def imports(path):
+    """(line, module path inside agfmc as a tuple, or the name of a foreign module) of a file."""
+    inside = path.relative_to(PACKAGE).with_suffix("").parts
+    folder = inside[:-1]  # of the module, or of the package that __init__ stands for
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, resolved(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0:
+                yield node.lineno, resolved(node.module)
+                continue
+            base = folder[:len(folder) - node.level + 1]
+            assert node.level <= len(folder) + 1, f"{name_of(path)}:{node.lineno} leaves the package"
+            if node.module:
+                yield node.lineno, base + tuple(node.module.split("."))
+            else:
+                for alias in node.names:
+                    yield node.lineno, base + (alias.name,)
+
+
+def resolved(name):
+    parts = name.split(".")
+    return tuple(parts[1:]) if parts[0] == "agfmc" else name
+
+
+def test_the_house_is_found():
+    assert len(FILES) > 60
+    assert {"classify_m", "multi_borders", "print_control", "mbh2mbm", "eval_uc"} <= set(COMMANDS)
+    found = {edge for path in FILES for _, edge in imports(path) if isinstance(edge, tuple)}
+    assert ("kernel", "values") in found or ("kernel", "machine") in found
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_go_downward(path):
+    inside = path.relative_to(PACKAGE).with_suffix("").parts
+    room = room_of(inside if len(inside) > 1 else inside if inside != ("__init__",) else ())
+    assert room in FLOORS, f"{name_of(path)} is in no room"
+    for line, target in imports(path):
+        if not isinstance(target, tuple):
+            continue
+        other = room_of(target)
+        if other not in FLOORS and len(target) == 1:
+            other = ""  # a name of the package itself, such as __version__
+        assert other in FLOORS, f"{name_of(path)}:{line} imports from {other}, which is no room"
+        if other == room:
+            continue
+        assert FLOORS[other] < FLOORS[room] or FLOORS[other] == FLOORS[room] < 3, \
+            f"{name_of(path)}:{line}: {room} may not import {other}"
+
+
+def test_only_one_file_knows_libsvm():
+    knowing = [name_of(path) for path in FILES
+               if any(not isinstance(target, tuple) and target.split(".")[0] == "libsvm"
+                      for _, target in imports(path))
+               or re.search(r"""["']libsvm["']""", path.read_text(encoding="utf-8"))]
+    assert knowing == ["train/svm.py"]
+
+
+def calls(path):
+    """(line, dotted name) of every name and attribute that a file uses."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield node.lineno, ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "cli"], ids=name_of)
+def test_only_commands_print_exit_and_read_argv(path):
+    told = {"print", "sys.exit", "exit", "quit", "os._exit", "sys.argv", "SystemExit", "input",
+            "sys.stdout", "sys.stderr", "sys.stdout.write", "sys.stderr.write"}
+    used = [f"{name_of(path)}:{line} {name}" for line, name in calls(path) if name in told]
+    assert not used
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_nothing_unsafe(path):
+    for line, target in imports(path):
+        if not isinstance(target, tuple):
+            assert target.split(".")[0] not in {"pickle", "marshal", "shelve", "dill", "cloudpickle",
+                                                "joblib"}, f"{name_of(path)}:{line} {target}"
+    told = {"eval", "exec", "compile", "os.system", "os.popen", "__import__"}
+    assert not [f"{name_of(path)}:{line} {name}" for line, name in calls(path) if name in told]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                value = getattr(keyword.value, "value", None)
+                assert not (keyword.arg in ("shell", "allow_pickle") and value is not False), \
+                    f"{name_of(path)}:{node.lineno} {keyword.arg}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_are_small_and_say_what_they_are(path):
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert len(lines) <= 310
+    wide = [i for i, line in enumerate(lines, 1) if len(line) > 100]
+    assert not wide, f"{name_of(path)}: lines {wide} are longer than 100"
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree)
+    if len(lines) > 5:
+        assert "from __future__ import annotations" in lines
+    assert "type: ignore" not in text and "noqa" not in text
+
+
+def test_commands_load_nothing_heavy():
+    code = (
+        "import importlib, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    importlib.import_module('agfmc.cli.' + name)\n"
+        f"    heavy = [m for m in {HEAVY!r} if m in sys.modules]\n"
+        "    assert not heavy, (name, heavy)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=PACKAGE.parent,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_alone_loads_nothing_heavy(command):
+    """At module level none of the modules that a command imports is a heavy one."""
+    seen, waiting = set(), [("cli", command)]
+    while waiting:
+        parts = waiting.pop()
+        path = PACKAGE.joinpath(*parts).with_suffix(".py")
+        if parts in seen or not path.exists():
+            continue
+        seen.add(parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import):
+                assert not any(alias.name.split(".")[0] in HEAVY for alias in node.names), parts
+            elif isinstance(node, ast.ImportFrom):
+                if node.level == 0:
+                    assert node.module.split(".")[0] not in HEAVY, parts
+                    continue
+                base = parts[:len(parts) - node.level]
+                if node.module:
+                    waiting.append(base + tuple(node.module.split(".")))
+                else:
+                    waiting.extend(base + (alias.name,) for alias in node.names)
