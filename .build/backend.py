@@ -15,7 +15,6 @@ from pathlib import Path
 from setuptools import build_meta
 from setuptools.build_meta import (
     build_editable,
-    build_sdist,
     build_wheel,
     get_requires_for_build_sdist,
     prepare_metadata_for_build_editable,
@@ -59,6 +58,17 @@ def _look():
         "agfmc needs libsvm-official, which is compiled at installation, and no C++ compiler "
         "was found: install one first (Debian, Ubuntu: apt install g++; Fedora: dnf install "
         "gcc-c++; macOS: xcode-select --install), then repeat this command.")
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    """The source distribution, with everything that is needed to build, test and document it."""
+    manifest = Path("MANIFEST.in")
+    manifest.write_text("graft .build\ngraft bin\ngraft man\ngraft sample_data\ngraft tests\n"
+                        "global-exclude *.py[co]\n", encoding="ascii")
+    try:
+        return build_meta.build_sdist(sdist_directory, config_settings)
+    finally:
+        manifest.unlink()
 
 
 def get_requires_for_build_wheel(config_settings=None):

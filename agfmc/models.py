@@ -38,6 +38,16 @@ class Normalisation:
     mean: np.ndarray
     dropped: tuple[int, ...] = ()
 
+    def digest(self):
+        """Sixteen hexadecimal digits that tell one normalisation from another."""
+        import hashlib
+
+        import numpy as np
+
+        return hashlib.sha256(b"".join(
+            np.ascontiguousarray(part, dtype="<f4").tobytes()
+            for part in (self.matrix, self.mean))).hexdigest()[:16]
+
     def apply(self, x):
         """Map x (n, D1) to (n, D2) float64; DataError where the widths differ."""
         import numpy as np

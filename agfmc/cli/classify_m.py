@@ -86,6 +86,10 @@ def execute(args):
     kind = input_kind(args)
     if not os.path.basename(args.output):
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
+    for source in (f"{args.output}.vec", args.output):
+        if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
+            raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
+                             f"{args.test}: choose another name")
     if args.no_labels and kind != "lvq":
         raise UsageError("-C goes with -A")
     if args.model == "-" and args.test == "-":
@@ -93,7 +97,10 @@ def execute(args):
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     classifier = Classifier(load(args.model, normalisation), args.method, args.tree,
                             args.decision_values, args.reject,
-                            absent=args.missing if kind == "svm" else None)
+                            open_ended=kind == "svm")
+    if kind == "svm" and args.missing != 0 and classifier.features is None:
+        raise UsageError("-E needs a model that tells its number of features, and the files of "
+                         f"{args.model} do not: what a line leaves out can only be 0")
     chunks = iter_points(args.test, kind, classifier.rows, d=classifier.features,
                          missing=args.missing, header=not args.no_header,
                          labels=not args.no_labels)

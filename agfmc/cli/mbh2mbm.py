@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import DataError
 from .messages import report
 from .options import Parser
 from .run import run_command
@@ -38,7 +39,13 @@ def execute(args):
 
     tree = read_control(args.control)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
-    names = None if args.names is None else dict(enumerate(read_names(args.names)))
+    names = None
+    if args.names is not None:
+        names = dict(enumerate(read_names(args.names)))
+        for label in tree.classes:
+            if label not in names:
+                raise DataError(f"holds no name for class {label} (line {label + 1})",
+                                file=args.names)
     configuration, before = merge(tree, normalisation, names)
     save(args.out, configuration)
     after = len(configuration.model.sv)

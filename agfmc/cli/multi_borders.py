@@ -39,7 +39,7 @@ def get_parser():
                         help="control file for classification, written last "
                              "(- is standard output)")
     group = parser.add_argument_group("training")
-    group.add_argument("-+", "--options", metavar="OPTIONS", default="",
+    group.add_argument("-+", "--options", metavar="OPTIONS",
                        help='training options where the control file has "": LIBSVM\'s -s -t '
                             "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side; -b "
                             "and -q change nothing: probabilities are always fitted")
@@ -59,7 +59,7 @@ def get_parser():
 
 def execute(args):
     """Plan the jobs, then train them or print them."""
-    from ..flow.training import plan, train
+    from ..flow.training import plan, save_normalisation, train
     from ..formats.controlfile import read_control
 
     if args.dry_run and args.only is not None:
@@ -75,14 +75,16 @@ def execute(args):
     work = plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, **reading(args))
     if args.only is None:
-        _check_outputs([args.control_out, *(job.name for job in work.jobs)])
+        _check_outputs(args, kind, work)
     if args.dry_run:
         lines = [_command(args, work, job) for job in work.jobs]
+        save_normalisation(work)
         _save(work.tree, args.control_out)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
     with library_words() as words, Progress(args, "training") as progress:
-        failures = train(work, args.jobs, progress)
+        failures = train(work, args.jobs, progress,
+                         args.control_out if args.only is None else None)
     _pass_on(words)
     for failure in failures:
         say(PROG, str(failure))
@@ -105,16 +107,25 @@ def _pass_on(words):
             warnings.warn(f"LIBSVM says: {word.strip()}", AgfmcWarning, stacklevel=2)
 
 
-def _check_outputs(paths):
-    """Refuse, before the training, what could not be written after it."""
-    seen = set()
-    for path in paths:
-        folder = os.path.dirname(path) or os.curdir
-        if path != "-" and not os.path.isdir(folder):
+def _check_outputs(args, kind, work):
+    """Refuse, before the training, what could not be written after it, or would destroy input."""
+    inputs = [args.control or "-", None if work.fitted else args.norm_file]
+    inputs += [f"{args.train}{end}" for end in (
+        (".vec", ".cls", ".names") if kind == "binary" else ("",))]
+    taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
+    if work.fitted:
+        taken[os.path.realpath(work.norm_file)] = "the normalisation"
+    outputs = [(args.control_out, "control-out")]
+    outputs += [(job.name, "a binary model") for job in work.jobs]
+    for path, what in outputs:
+        if path == "-":
+            continue
+        if not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
-        if os.path.realpath(path) in seen:
-            raise UsageError(f"control-out and a binary model would both be '{path}'")
-        seen.add(os.path.realpath(path))
+        place = os.path.realpath(path)
+        if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
+            raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
+        taken[place] = what
 
 
 def _save(tree, path):
@@ -127,9 +138,17 @@ def _save(tree, path):
         write_control(path, tree)
 
 
+def _own_path():
+    """This command as it was called: by its path, where the shell may not find its name."""
+    called = sys.argv[0]
+    if os.path.basename(called) == PROG and os.path.dirname(called):
+        return os.path.abspath(called)
+    return PROG
+
+
 def _command(args, work, job):
     """A shell command that trains one job on its own."""
-    words = [PROG, f"--only={job.name}", f"--options={job.text}", f"--seed={job.seed}"]
+    words = [_own_path(), f"--only={job.name}", f"--options={job.text}", f"--seed={job.seed}"]
     if args.svm:
         words += ["-M", f"--missing={args.missing!r}"]
     if args.lvq:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import sys
 
 from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
-           "input_kind", "reading", "whole_number"]
+           "finite_number", "input_kind", "reading", "whole_number"]
 
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can hold it.
 _OPERAND = "\0"
+_NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
 class Parser(argparse.ArgumentParser):
@@ -67,6 +70,8 @@ class Parser(argparse.ArgumentParser):
                 result.append(f"{takes[word]}={value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
                 result.append(f"{takes[word[:2]]}={word[2:]}")
+            elif word not in flags and _NEGATIVE.match(word):
+                result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
             else:
                 result.append(word)
         return result
@@ -110,13 +115,24 @@ def whole_number(low, high=2**62):
     return convert
 
 
+def finite_number(text):
+    """A type for options: a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
+    return value
+
+
 def add_input_kind(parser, what="train"):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files."""
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
                        help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
                             "standard input")
-    group.add_argument("-E", "--missing", type=float, metavar="VALUE", default=0.0,
+    group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE",
                        help="with -M: the value of features that a line leaves out (default 0)")
     group.add_argument("-A", "--lvq", action="store_true",
                        help=f"{what} is LVQ text: a line with the number of features, then "
@@ -127,9 +143,15 @@ def add_input_kind(parser, what="train"):
 
 
 def input_kind(args):
-    """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once."""
+    """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once, or -E, -H without theirs."""
     if args.svm and args.lvq:
         raise UsageError("-M and -A exclude each other")
+    if args.missing is not None and not args.svm:
+        raise UsageError("-E goes with -M")
+    if args.no_header and not args.lvq:
+        raise UsageError("-H goes with -A")
+    if args.missing is None:
+        args.missing = 0.0
     return "svm" if args.svm else "lvq" if args.lvq else "binary"
 
 

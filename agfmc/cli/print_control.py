@@ -6,6 +6,7 @@ import sys
 
 from ..coding.schemes import DEFAULT, SCHEMES, find_scheme
 from ..errors import DataError, UsageError
+from .messages import say
 from .options import (
     Parser, add_input_kind, add_normalisation, add_seed, input_kind, reading, whole_number,
 )
@@ -65,26 +66,55 @@ def execute(args):
                          f"not for {scheme.name}")
     if scheme.name == "convert" and args.options:
         raise UsageError("--options is for a new control file; one that is converted keeps its own")
+    _refuse_idle(args, scheme)
+    kind = input_kind(args)
     if scheme.name == "convert":
         tree = to_code(_read_control(args.source))
     elif scheme.name == "empirical":
-        tree = _from_data(args)
+        tree = _from_data(args, kind)
     else:
         from ..flow.design import design
-        labels, names = _labels(args)
+        labels, names = _labels(args, kind)
         tree = design(scheme.name, labels, rows=args.nrow, strict=args.strict,
                       reduced=args.reduced, seed=args.seed, names=names)
     if args.options:
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
+    if args.names is not None:
+        _require_names(tree, args.names)
     if args.print_matrix:
-        from ..coding.matrix import format_matrix
-        from ..flow.design import matrix_of
-        rows, labels = matrix_of(tree)
-        sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+        _print_matrix(tree)
     sys.stdout.write(format_tree(tree))
 
 
-def _labels(args):
+def _print_matrix(tree):
+    """The coding matrix, and how far its rows and columns are from each other."""
+    from ..coding.matrix import format_matrix, smallest_distances
+    from ..flow.design import matrix_of
+
+    rows, labels = matrix_of(tree)
+    sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    if len(rows) > 1:
+        say(PROG, "smallest distance between rows {}, between columns {}".format(
+            *smallest_distances(rows, len(labels))))
+
+
+def _require_names(tree, source):
+    for label in tree.classes:
+        if label not in tree.names:
+            raise DataError(f"holds no name for class {label} (line {label + 1})", file=source)
+
+
+def _refuse_idle(args, scheme):
+    """UsageError for an option that would change nothing."""
+    for given, option, wanted in (
+            (args.strict, "-G", "random"), (args.reduced, "-Y", "orthogonal"),
+            (args.normalise, "-n", "empirical"), (args.svd is not None, "-S", "empirical"),
+            (args.norm_file is not None, "-a", "empirical")):
+        if given and scheme.name != wanted:
+            raise UsageError(f"{option} is for -Q {wanted}, not for {scheme.name}")
+
+
+def _labels(args, kind):
     """The class labels and names that the operand stands for."""
     names = _names(args)
     if args.source.isascii() and args.source.isdigit():
@@ -93,19 +123,19 @@ def _labels(args):
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), names
     from ..formats.dataset import read_labels
-    labels, own = read_labels(args.source, input_kind(args), header=not args.no_header)
+    labels, own = read_labels(args.source, kind, header=not args.no_header)
     _require_two(labels, args.source)
     return labels, names or own
 
 
-def _from_data(args):
+def _from_data(args, kind):
     from ..flow.design import tree_from_data
     from ..flow.prepare import load_training
 
     if args.source.isascii() and args.source.isdigit():
         raise UsageError("-Q 3 designs the tree from data: expected training data, "
                          f"found the number {args.source}")
-    data, normalisation = load_training(args.source, input_kind(args), **reading(args))
+    data, normalisation = load_training(args.source, kind, **reading(args))
     _require_two(set(data.y.tolist()), args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std

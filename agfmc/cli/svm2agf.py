@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
+from ..errors import UsageError
 from .messages import report
-from .options import Parser
+from .options import Parser, finite_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -25,7 +28,7 @@ def get_parser():
     group.add_argument("-U", "--relabel", action="store_true",
                        help="number the classes 0 to k-1, in ascending order of their labels; "
                             "what became of each label is reported")
-    group.add_argument("-E", "--missing", type=float, metavar="VALUE", default=0.0,
+    group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
                        help="the value of features that a line leaves out (default 0)")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, for labels that are words: test "
@@ -38,6 +41,9 @@ def execute(args):
     from ..flow.convert import convert_text
     from ..formats.names import read_names
 
+    if args.infile is None and os.path.isfile(args.base):
+        raise UsageError(f"expected the base name of the files to be written after '{args.base}' "
+                         "(or - before it, to read standard input)")
     names = None if args.names is None else read_names(args.names)
     old = convert_text(args.infile or "-", "svm", args.base, compact=args.relabel,
                        missing=args.missing, names=names)

@@ -117,20 +117,22 @@ def resolve_options(tree, default=""):
     return result
 
 
-def check_classes(tree, present, source):
+def check_classes(tree, counts, source):
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
-    A class that the tree does not name and one without samples are both
-    errors: either would be trained into a model that cannot be right.
+    counts: {label: number of samples}.  A class that the tree does not name
+    and one with fewer than two samples are errors: they would be trained into
+    a model that cannot be right.
     """
-    present = set(present)
     wanted = set(tree.labels)
     for number, node in enumerate(tree.nodes):
         for child in node.children:
-            if isinstance(child, Leaf) and child.label not in present:
-                raise ControlError(f"class {child.label} has no samples in {source}",
-                                   file=tree.source, line=child.line, column=child.column)
-    extra = sorted(present - wanted)
+            if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
+                found = "one sample" if child.label in counts else "no samples"
+                raise ControlError(f"class {child.label} has {found} in {source}: expected at "
+                                   "least 2", file=tree.source, line=child.line,
+                                   column=child.column)
+    extra = sorted(set(counts) - wanted)
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "

@@ -33,9 +33,9 @@ class Stops:
         parts = []
         if self.unfinished:
             parts.append(f"the decoder did not converge within {self.rounds} rounds for "
-                         f"{self.unfinished} of {self.points} points")
+                         f"{self.unfinished} of {self.points} solutions")
         if self.undetermined:
             parts.append(f"the binary classifiers do not determine the probabilities of "
-                         f"{self.undetermined} of {self.points} points; the solution nearest "
+                         f"{self.undetermined} of {self.points} solutions; the one nearest "
                          f"to equal probabilities was taken")
         return "; ".join(parts) or None

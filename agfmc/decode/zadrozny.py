@@ -6,7 +6,7 @@ binary problem, T = P+ + P- and mu = P+/T, the iterations are (weights n_b = 1)
     zadrozny     p_i <- p_i [sum_+ rb + sum_- (1 - rb)] / [sum_+ mu + sum_- (1 - mu)]
     zadrozny-kl  p_i <- p_i [sum_+ rb/P+ + sum_- (1 - rb)/P-] / [sum 1/T]
 
-each followed by normalisation (Zadrozny 2002; Hastie and Tibshirani 1998 for
+each followed by normalisation (Zadrozny 2001; Hastie and Tibshirani 1998 for
 one-vs-one).  For one-vs-one they have the same fixed point; elsewhere only the
 second minimises the divergence.
 
@@ -25,7 +25,7 @@ from .stops import Stops
 __all__ = ["prepare", "prepare_kl"]
 
 BUDGET = 1 << 20
-LIMIT = 300
+LIMIT = 3000
 CLOSE = 1e-9
 LONGEST = 1e8
 REACH = 5.0
@@ -36,7 +36,7 @@ def prepare(a):
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
     A point is done when a step of length > 1000 moved no p by more than 1e-9;
-    it is given up, and counted as unfinished, after 300 steps.
+    it is given up, and counted as unfinished, after 3000 steps.
     """
     return _prepare(a, _flow)
 

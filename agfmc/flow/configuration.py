@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -95,6 +96,11 @@ def _read(row, source):
 
 def _normalised(model, normalisation, source):
     """`model` with a normalisation, whose output has the width of the support vectors."""
+    for settings in model.settings:
+        told = re.search(r"; normalised ([0-9a-f]{16})(?:;|$)", settings)
+        if told and told.group(1) != normalisation.digest():
+            raise ModelError("the models were trained with another normalisation than the one "
+                             "given", file=source)
     width = normalisation.matrix.shape[1]
     if width < model.sv.shape[1] or (width > model.sv.shape[1] and not model.any_width):
         raise ModelError(f"the normalisation gives {width} features, "

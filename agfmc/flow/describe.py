@@ -20,6 +20,7 @@ def describe(configuration):
                                         if label in model.names else {})}
                     for label in tree.classes],
         "configuration": _kind(tree),
+        "control": model.control if tree.hierarchical else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
@@ -29,6 +30,7 @@ def describe(configuration):
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
+        "features_of_support_vectors": model.sv.shape[1],
         "normalised": model.normalisation is not None,
         "support_vectors": len(model.sv),
         "coefficients": before,
@@ -51,8 +53,9 @@ def format_description(info):
         f"classes           {len(info['classes'])}: " + ", ".join(
             f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
             for c in info["classes"]),
-        f"features          {info['features']}"
-        + (", normalised by the model" if info["normalised"] else ""),
+        f"features          {info['features']}" + (
+            f", normalised by the model to {info['features_of_support_vectors']}"
+            if info["normalised"] else ""),
         f"support vectors   {stored} stored, {total} coefficients in the binary models together",
     ]
     lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]
@@ -73,6 +76,8 @@ def format_description(info):
         note = "" if binary["probabilities"] else "  (no probabilities)"
         lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
                      f"{sides}{note}")
+    if info["control"] is not None:
+        lines += ["", "tree"] + [f"  {line}" for line in info["control"].splitlines()]
     return "\n".join(lines) + "\n"
 
 

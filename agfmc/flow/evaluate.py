@@ -73,7 +73,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None):
         strange = truth[~np.isin(truth, labels)][0]
         raise DataError(f"holds class {strange}, for which there are no probabilities",
                         file=truth_path)
-    if (p is not None and np.any(np.abs(p.sum(axis=1) - 1.0) > 0.5)) or \
+    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
             (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
         warnings.warn(f"what stands in {probabilities or base + '.con'} are votes, not "
                       "probabilities: scores of probabilities are left out", AgfmcWarning,

@@ -39,7 +39,7 @@ class _Work:
     error: object = None
 
 
-def fit(jobs, x, y, workers=1, progress=None):
+def fit(jobs, x, y, workers=1, progress=None, normalisation=None):
     """Train `jobs` on points x (n, d) with labels y (n,).
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
@@ -47,7 +47,8 @@ def fit(jobs, x, y, workers=1, progress=None):
     models do not.  A job that LIBSVM refuses comes as (job, error, None).
     Each job is six tasks, the classifier itself and five folds whose decision
     values fit the probabilities (Platt 1999), and the tasks of all jobs share
-    the workers.  progress: called with (tasks done, all tasks).  Raises
+    the workers.  progress: called with (tasks done, all tasks); normalisation:
+    the one that x went through, or None, whose digest the models tell.  Raises
     `DataError` before any training where a side has fewer than two samples.
     """
     rows_of = rows_by_class(y)
@@ -57,6 +58,7 @@ def fit(jobs, x, y, workers=1, progress=None):
         more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
         warnings.warn(f"{few[0]}{more}: its probabilities rest on very little",
                       AgfmcWarning, stacklevel=2)
+    normalised = "" if normalisation is None else f"; normalised {normalisation.digest()}"
     x = np.ascontiguousarray(x, dtype=np.float64)
     nodes = svm.Nodes(x)
 
@@ -92,7 +94,7 @@ def fit(jobs, x, y, workers=1, progress=None):
         if progress is not None:
             progress(done, total)
         if work.left == 0:
-            yield (work.job, *(_assemble(work, x) if work.error is None
+            yield (work.job, *(_assemble(work, x, normalised) if work.error is None
                                else (work.error, None)))
 
 
@@ -107,7 +109,7 @@ def _tasks(jobs, rows_of):
             yield work, number
 
 
-def _assemble(work, x):
+def _assemble(work, x, normalised):
     """The finished model of a job, and the rows of its support vectors."""
     solution, job = work.solution, work.job
     a, b, converged = platt.fit_sigmoid(work.values, work.side == solution.labels[0])
@@ -117,7 +119,7 @@ def _assemble(work, x):
     rows = work.rows[solution.sv]
     settings = (f"{__version__}; libsvm {svm.library_version()}; "
                 f"options {job.options.canonical()}; features {x.shape[1]}; "
-                f"folds {work.fold.max() + 1}; seed {job.seed}")
+                f"folds {work.fold.max() + 1}; seed {job.seed}{normalised}")
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        x[rows], solution.coef, solution.rho, solution.labels, solution.n_sv,
                        (a, b), settings, x.shape[1]), rows

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..coding.matrix import rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import DataError, ModelError, UsageError
 from ..kernel.machine import BLOCK, Machine
+from ..score.brier import confidence
 from .executors import run_tasks
 
 __all__ = ["Answers", "Classifier", "TREE_MODES", "classify"]
@@ -43,21 +45,20 @@ class Classifier:
     coding matrices; tree: for trees and nested configurations, "recursive"
     (descend to one class), "path" (the same, and its probability is printed)
     or "full" (all probabilities, products along the branches); raw: print f
-    itself; reject: classes whose probability is below it become -1; absent:
-    value of features that a chunk leaves out at its end (LIBSVM text, where
-    the model does not tell their number), None where that is an error.
-    Raises `ModelError` where the method needs probabilities that the models
-    lack.
+    itself; reject: classes whose probability is below it become -1;
+    open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text,
+    where the model does not tell their number), and not an error.  Raises
+    `ModelError` where the method needs probabilities that the models lack.
     """
 
     def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
-                 absent=None):
+                 open_ended=False):
         self.model, self.tree = configuration.model, configuration.tree
         self.method = find_method(method)
         self.mode = tree if self.tree.hierarchical else "flat"
         self.raw = raw
         self.reject = reject
-        self.absent = absent
+        self.open_ended = open_ended
         self.classes = np.array(self.tree.classes, dtype=np.int32)
         self._has_probabilities = bool(np.isfinite(self.model.a).all())
         decoder = self._decoder()
@@ -68,7 +69,8 @@ class Classifier:
         for node in self.tree.nodes:
             self._ranges.append(range(at, at + len(node.rows)))
             at += len(node.rows)
-            self._plans.append(None if node.bare else plan(_matrix(node), decoder))
+            self._plans.append(None if node.bare else plan(rows_to_matrix(
+                [(row.left, row.right) for row in node.rows], len(node.children)), decoder))
         self._branches = _branches(self.tree)
         self._lock = threading.Lock()
         self._machines = {}
@@ -123,16 +125,20 @@ class Classifier:
         if self.mode == "full" and not printed:
             _, r = self._values(everyone, x)
             p = descent.products(self._branches, [
-                self._local(number, r[:, columns.start:columns.stop], stops)
-                for number, columns in enumerate(self._ranges)])
+                self._local(number, r[:, self._slice(number)], stops)
+                for number in range(len(self._ranges))])
             return self._answers(*_best(p), p[:, self._columns], stops)
-        leaf, winner = descent.descend_asking(
-            self._branches, len(x), lambda number, rows: self._local(
-                number, self._values(self._ranges[number], x[rows])[1], stops))
-        columns = winner[:, None] if self.mode == "path" else None
-        if printed:
+        if printed:  # everyone is asked anyway
             f, r = self._values(everyone, x)
             columns = f if self.raw else r
+            leaf, winner = descent.descend_asking(
+                self._branches, len(x), lambda number, rows: self._local(
+                    number, r[rows][:, self._slice(number)], stops))
+        else:
+            leaf, winner = descent.descend_asking(
+                self._branches, len(x), lambda number, rows: self._local(
+                    number, self._values(self._ranges[number], x[rows])[1], stops))
+            columns = winner[:, None] if self.mode == "path" else None
         return self._answers(leaf, winner, columns, stops)
 
     def _answers(self, leaf, winner, columns, stops):
@@ -140,36 +146,39 @@ class Classifier:
         classes = self._labels[leaf]
         if self.reject is not None:
             classes = np.where(winner < self.reject, REJECTED, classes)
-        return Answers(classes.astype(np.int32), (k * winner - 1.0) / (k - 1.0), columns,
-                       tuple(stops))
+        return Answers(classes.astype(np.int32), confidence(winner, k), columns, tuple(stops))
+
+    def _slice(self, number):
+        """Columns of r that belong to a node."""
+        return slice(self._ranges[number].start, self._ranges[number].stop)
 
     def _prepared(self, x):
-        """Points normalised and as wide as the support vectors."""
+        """Points normalised, and at least as wide as the support vectors."""
         if self.model.normalisation is not None:
             return self.model.normalisation.apply(x)
         width = self.model.sv.shape[1]
-        if x.shape[1] > width and self.model.any_width:
-            # Support vectors are 0 in features that no model file mentions.
-            with self._lock:
-                sv = np.zeros((len(self.model.sv), x.shape[1]))
-                sv[:, :width] = self.model.sv
-                self.model = replace(self.model, sv=sv)
-                self._machines.clear()
-        elif x.shape[1] < width and self.model.any_width and self.absent is not None:
-            return _widened(x, width, self.absent)
-        elif x.shape[1] != width:
+        if self.model.any_width and self.open_ended:
+            # Few different widths, so that few machines are made for them.
+            return _widened(x, max(width, -(-x.shape[1] // 64) * 64))
+        if x.shape[1] < width or x.shape[1] > width and not self.model.any_width:
             raise DataError(f"the points have {x.shape[1]} features, the model needs {width}")
         return x
 
+    def _machine(self, columns, width):
+        """The `Machine` of the classifiers `columns` (a range) for points of that width."""
+        with self._lock:
+            machine = self._machines.get((columns, width))
+            if machine is None:
+                model = self.model
+                if width > model.sv.shape[1]:
+                    # Support vectors are 0 in features that no model file mentions.
+                    model = replace(model, sv=_widened(model.sv, width))
+                machine = self._machines[columns, width] = Machine(model, columns)
+        return machine
+
     def _values(self, columns, x):
         """f and r, (n, m'), of the classifiers `columns` (a range)."""
-        with self._lock:
-            machine = self._machines.get(columns)
-            if machine is None:
-                machine = self._machines[columns] = Machine(self.model, columns)
-        if x.shape[1] < machine.features:
-            # Another thread has met a wider chunk in the meantime.
-            x = _widened(x, machine.features, self.absent or 0.0)
+        machine = self._machine(columns, x.shape[1])
         f = machine.decision_values(x)
         wrong = np.isnan(f).any(axis=1)
         if wrong.any():
@@ -190,9 +199,9 @@ class Classifier:
         return decoded.p
 
 
-def _widened(x, width, value):
-    """x (n, d) with columns of `value` behind it, up to `width`."""
-    wide = np.full((len(x), width), value, dtype=np.float64)
+def _widened(x, width):
+    """x (n, d) with columns of zeros behind it, up to `width`."""
+    wide = np.zeros((len(x), width))
     wide[:, :x.shape[1]] = x
     return wide
 
@@ -208,14 +217,6 @@ def _branches(tree):
     return [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
              for child, span in zip(node.children, spans)]
             for node, spans in zip(tree.nodes, tree.spans())]
-
-
-def _matrix(node):
-    a = np.zeros((len(node.rows), len(node.children)), dtype=np.int8)
-    for i, row in enumerate(node.rows):
-        a[i, list(row.left)] = -1
-        a[i, list(row.right)] = 1
-    return a
 
 
 def classify(classifier, chunks, workers=1):

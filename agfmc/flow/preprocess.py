@@ -50,10 +50,12 @@ def preprocess(recipe, source, output, test=None):
 
     All files appear together or not at all.  -> {base: number of rows}.
     """
-    data = read_training(source, "binary", labels=recipe.labels)
+    data = read_training(source, "binary", labels=recipe.labels, negative=recipe.compact)
     if recipe.partition is not None:
         data = _partitioned(data, *recipe.partition, source)
     if recipe.compact:
+        if data.y is None:
+            raise UsageError("-U needs labels")
         data, _ = relabelled(data)
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename
 from ..control.write import quote_name
-from ..errors import AgfmcError, ControlError, UsageError
-from ..formats.files import replacing
+from ..errors import AgfmcError, AgfmcWarning, ControlError, UsageError
+from ..formats.files import read_bytes, remove, replacing
 from ..formats.svmmodel import RowText, format_svm_model
 from ..formats.vectors import write_std
 from ..train.jobs import check_jobs, plan_jobs
@@ -16,7 +17,7 @@ from .executors import available_cores
 from .fit import fit, rows_by_class
 from .prepare import load_training
 
-__all__ = ["Work", "plan", "train"]
+__all__ = ["Work", "plan", "save_normalisation", "train"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,40 +25,48 @@ class Work:
     """Everything that is settled before the first classifier is trained.
 
     tree: the classification control tree;  jobs: `TrainingJob`s in its order;
-    data: the normalised `Dataset`;  norm_file: where its normalisation is, or None.
+    data: the normalised `Dataset`;  norm_file: where its normalisation is, or
+    will be, or None;  normalisation: itself, or None;  fitted: it is new, and
+    to be written.
     """
 
     tree: object
     jobs: list
     data: object
     norm_file: str | None
+    normalisation: object = None
+    fitted: bool = False
 
 
-def plan(tree, train, kind, model, *, default="", seed=1, only=None, norm_file=None,
+def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file=None,
          **reading):
     """Read the data and check all jobs of `tree`, a training control tree.
 
     train, kind: as for `read_training`; model: base name of the model files;
     only: name of the one job wanted, and `tree` may then be a classification
-    tree with its names.  Raises errors with the place in the control file
-    for anything that training would trip over.
+    tree with its names, for which default must be given.  Raises errors with
+    the place in the control file for anything that training would trip over.
     """
     if "\n" in model or "\0" in model:
         raise UsageError("the model's name cannot hold a line break: it stands in a control file")
     if model.startswith("-"):
         model = os.path.join(os.curdir, model)
     if only is not None and all(row.is_name for row in tree.rows):
+        if default is None:
+            raise UsageError(f"{tree.source} holds the names of models and not their training "
+                             "options: give the options with -+")
         jobs = _named_jobs(tree, default, seed)
     else:
-        jobs = _jobs(tree, model, default, seed)
+        jobs = _jobs(tree, model, default or "", seed)
     if only is not None:
         jobs = [job for job in jobs if job.name == only]
         if not jobs:
             raise UsageError(f"there is no binary model '{only}' in this configuration")
     data, normalisation = load_training(train, kind, norm_file=norm_file, **reading)
     rows_of = rows_by_class(data.y)
-    check_classes(tree, rows_of, _source(train))
-    check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
+    counts = {label: len(rows) for label, rows in rows_of.items()}
+    check_classes(tree, counts, _source(train))
+    check_jobs(jobs, counts)
     names = tree.names or {label: data.names[label] for label in tree.labels
                            if data.names is not None and label < len(data.names)}
     trained = replace(tree, names=names)
@@ -65,12 +74,12 @@ def plan(tree, train, kind, model, *, default="", seed=1, only=None, norm_file=N
         trained = rename(trained, [job.name for job in jobs])
         for job in jobs:
             quote_name(job.name)
-    if normalisation is None:
-        return Work(trained, jobs, data, None)
-    used = norm_file or f"{model}.std"
-    if reading.get("scale") or reading.get("nsv") is not None:
-        write_std(used, normalisation)
-    return Work(trained, jobs, data, used)
+    fitted = bool(reading.get("scale")) or reading.get("nsv") is not None
+    used = norm_file or f"{model}.std" if normalisation is not None else None
+    if used is None and only is None and os.path.exists(f"{model}.std"):
+        warnings.warn(f"{model}.std is there already, but does not belong to these models: they "
+                      "are trained on the data as they are", AgfmcWarning, stacklevel=2)
+    return Work(trained, jobs, data, used, normalisation, fitted)
 
 
 def _jobs(tree, model, default, seed):
@@ -94,19 +103,41 @@ def _source(train):
     return "standard input" if train == "-" else train
 
 
-def train(work, workers, progress=None):
+def save_normalisation(work):
+    """Write the normalisation that was fitted to the training data, if one was."""
+    if work.fitted:
+        write_std(work.norm_file, work.normalisation)
+
+
+def train(work, workers, progress=None, control_out=None):
     """Train the jobs of `work` and write each model as it is finished; -> errors, in job order.
 
-    The files appear whole or not at all, and do not depend on `workers`
-    (0: all cores).
+    The files appear whole or not at all, and do not depend on `workers` (0:
+    all cores).  control_out: control file of an earlier run; it goes as soon
+    as a model of that run is replaced by another one, as it would name a
+    mixture of both.
     """
     text = RowText(work.data.x)
     failures = {}
+    begun = False
     for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
-                                 workers or available_cores(), progress):
+                                 workers or available_cores(), progress, work.normalisation):
         if isinstance(result, AgfmcError):
             failures[job.name] = result
             continue
+        if not begun:
+            save_normalisation(work)
+            begun = True
+        model = format_svm_model(result, [text(row) for row in rows])
+        other = control_out is not None and _holds_another(job.name, model)
         with replacing(job.name) as file:
-            file.write(format_svm_model(result, [text(row) for row in rows]))
+            file.write(model)
+        if other:
+            remove(control_out)
+            control_out = None
     return [failures[job.name] for job in work.jobs if job.name in failures]
+
+
+def _holds_another(path, text):
+    """True where there is a file with other contents."""
+    return os.path.isfile(path) and read_bytes(path) != text.encode()

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
 
-__all__ = ["open_input", "read_bytes", "replacing", "replacing_all"]
+__all__ = ["open_input", "read_bytes", "remove", "replacing", "replacing_all"]
 
 _umask_lock = threading.Lock()
 
@@ -229,6 +229,13 @@ def _reading(path):
         raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
     except ValueError as error:  # a NUL in the name
         raise DataError(f"cannot read: {error}", file=path) from error
+
+
+def remove(path):
+    """Remove a file if it is there; DataError where that fails.  Devices and pipes stay."""
+    with _writing(path):
+        if os.path.isfile(path):
+            os.unlink(path)
 
 
 def read_bytes(path, stdin=None):

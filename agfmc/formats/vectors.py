@@ -191,7 +191,8 @@ def refuse_negative(y, path):
     if len(y) and y.min() < 0:
         row = int(np.argmax(y < 0))
         raise DataError(
-            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0", file=path
+            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0 "
+            "(svm2agf -U and agf_preprocess -U number the classes anew)", file=path
         )
 
 

@@ -16,7 +16,7 @@ from .values import PreparedKernel
 __all__ = ["BLOCK", "Machine", "decision_values"]
 
 # Points per matrix product.  Every block has this size, short ones are padded:
-# a point's value then depends neither on its neighbours nor on how the points
+# the f of a point then depends neither on its neighbours nor on how the points
 # were cut up.  The kernel buffer is 8 * BLOCK * s bytes.
 BLOCK = 128
 

@@ -47,8 +47,20 @@ class PreparedKernel:
         values = np.matmul(self._left, np.asarray(x, dtype=np.float64).T, out=out)
         if kernel.kind == "polynomial":
             values += kernel.coef0
-            np.power(values, kernel.degree, out=values)
+            _power(values, kernel.degree)
         elif kernel.kind == "sigmoid":
             values += kernel.coef0
             np.tanh(values, out=values)
         return values
+
+
+def _power(values, degree):
+    """`values` to a whole power, in place, by squaring: far faster than a general power."""
+    square = values.copy()
+    values[...] = 1.0
+    while degree:
+        if degree & 1:
+            values *= square
+        degree >>= 1
+        if degree:
+            square *= square

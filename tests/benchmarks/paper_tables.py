@@ -54,16 +54,17 @@ def paper():
 
 def scores(folder, model, k, options):
     start = time.perf_counter()
-    (folder / "answer.txt").write_text(run(folder, "classify_m", *options, model, "test.vec", "answer"))
+    printed = run(folder, "classify_m", *options, model, "test.vec", "answer")
     seconds = time.perf_counter() - start
+    (folder / "answer.txt").write_text(printed)
     accuracy, uncertainty = run(folder, "eval_uc", "-b", "-H", "test.cls", "answer").split()
-    given = ["answer.txt"] if (folder / "answer.txt").stat().st_size else []
     result = {"accuracy": float(accuracy), "uncertainty_coefficient": float(uncertainty),
               "classify_s": seconds,
               "brier_winning": float(run(folder, "eval_uc", "-B", "-b", "-H", "-k", str(k),
                                          "test.cls", "answer"))}
-    if given:
-        result["brier_all"] = float(run(folder, "eval_uc", "-B", "-H", "test.cls", "answer", *given))
+    if printed:
+        result["brier_all"] = float(run(folder, "eval_uc", "-B", "-H", "test.cls", "answer",
+                                        "answer.txt"))
     return result
 
 

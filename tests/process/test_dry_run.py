@@ -61,5 +61,5 @@ def test_only_one_from_either_kind_of_control_file(place):
     assert not (place / "x-00").exists() and not (place / "xctl").exists()
     wanted = (place / "m-02").read_bytes()
     (place / "m-02").unlink()
-    place.ok("multi_borders", "--only=m-02", "ctl", "trn", "m", "unused")
+    place.ok("multi_borders", "--only=m-02", "-+", "", "ctl", "trn", "m", "unused")
     assert (place / "m-02").read_bytes() == wanted

@@ -13,11 +13,16 @@ HARD = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
 
 @pytest.fixture
 def hard(place):
-    """`place` with hard.vec, hard.cls: labels at random, which no machine learns soon."""
+    """`place` with hard.vec, hard.cls: labels at random, which no machine learns soon.
+
+    The first classifier of the control file `slow` is easy: its model tells that the
+    training has begun.
+    """
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2000, 4)).astype("<f4")
     (place / "hard.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
     (place / "hard.cls").write_bytes(rng.choice([2, 5, 9], 2000).astype("<i4").tobytes())
+    (place / "slow").write_text('"-t 0 -c 1e-6" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
     return place
 
 
@@ -40,17 +45,17 @@ def defaults():
                          ids=lambda number: number.name)
 def test_training(hard, number, threads):
     before = hard.files()
-    with hard.start("multi_borders", "-n", "-j", threads, "-+", HARD, "plan", "hard", "h", "hctl",
+    with hard.start("multi_borders", "-n", "-j", threads, "-+", HARD, "slow", "hard", "h", "hctl",
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     preexec_fn=defaults) as process:
-        wait_for(hard, "h.std", process)  # written when the training begins
+        wait_for(hard, "h-00", process)
         time.sleep(0.3)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert (out, err) == (b"", b"")
     after = hard.files()
-    del after["h.std"]
+    del after["h.std"], after["h-00"]  # finished work is kept
     assert after == before
 
 
@@ -73,9 +78,9 @@ def test_nohup(hard):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with hard.start("multi_borders", "-n", "-+", HARD, "plan", "hard", "h", "hctl",
+    with hard.start("multi_borders", "-n", "-+", HARD, "slow", "hard", "h", "hctl",
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=ignore) as process:
-        wait_for(hard, "h.std", process)
+        wait_for(hard, "h-00", process)
         process.send_signal(signal.SIGHUP)
         time.sleep(0.3)
         assert process.poll() is None

@@ -109,10 +109,12 @@ def test_trees_from_pairs():
 
 def test_classes_and_data_must_agree():
     tree = parse("m {\n 0\n 3}", "f")
-    check_classes(tree, [3, 0], "data")
-    with pytest.raises(ControlError, match="^f:3:2: class 3 has no samples in data$"):
-        check_classes(tree, [0], "data")
+    check_classes(tree, {3: 2, 0: 2}, "data")
+    with pytest.raises(ControlError, match="^f:3:2: class 3 has no samples in data: expected at least 2$"):
+        check_classes(tree, {0: 9}, "data")
+    with pytest.raises(ControlError, match="^f:2:2: class 0 has one sample in data"):
+        check_classes(tree, {0: 1, 3: 5}, "data")
     with pytest.raises(ControlError, match="^f: the data in data hold classes 4, 5, which"):
-        check_classes(tree, [0, 3, 5, 4], "data")
+        check_classes(tree, dict.fromkeys([0, 3, 5, 4], 2), "data")
     with pytest.raises(ControlError, match="hold class 9, which"):
-        check_classes(tree, [0, 3, 9], "data")
+        check_classes(tree, dict.fromkeys([0, 3, 9], 2), "data")

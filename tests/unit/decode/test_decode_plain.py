@@ -105,6 +105,6 @@ def test_limit_is_reported(monkeypatch):
     monkeypatch.setattr(zadrozny, "LIMIT", 2)
     done = decode(MIXED, np.full((3, 5), .3), 7)
     assert done.stops.unfinished == 3
-    assert "3 of 3 points" in done.stops.warning()
+    assert "3 of 3 solutions" in done.stops.warning()
     twice = done.stops + done.stops
     assert (twice.points, twice.unfinished, twice.rounds) == (6, 6, 2)

@@ -196,7 +196,7 @@ def test_models_that_do_not_tell_their_width():
     with pytest.raises(DataError, match="the points have 5 features"):
         classifier(x[:, :5])
     # chunks of LIBSVM text are as wide as their largest index
-    classifier = Classifier(configuration_of(CODE, features=False), absent=0.0)
+    classifier = Classifier(configuration_of(CODE, features=False), open_ended=True)
     short = np.concatenate([x[:, :4], np.zeros((1, 2))], axis=1)
     wanted = [Classifier(configuration_of(CODE))(short).columns, expected, expected]
     for workers in (1, 3):

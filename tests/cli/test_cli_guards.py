@@ -1,0 +1,158 @@
+"""What would quietly give a wrong result or destroy a file is refused or told."""
+
+import importlib
+import os
+
+import numpy as np
+import pytest
+
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
+
+
+def call(command, *words):
+    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with data of three classes, as `trn` and `other`, and a plan."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 30)
+    for name, shift in (("trn", 0.0), ("other", 5.0)):
+        write_vec(f"{name}.vec", rng.normal(size=(90, 3)) + y[:, None] + shift)
+        write_cls(f"{name}.cls", y)
+    with open("plan", "w", encoding="ascii") as file:
+        file.write('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    return tmp_path
+
+
+def one_line(capsys):
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_normalisation_of_other_data_is_refused(capsys):
+    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
+    assert call("multi_borders", "-n", "plan", "other", "o", "o.mbc") == 0
+    capsys.readouterr()
+    assert call("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm") == 1
+    assert "another normalisation" in one_line(capsys) and not os.path.exists("m.mbm")
+    assert call("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out") == 1
+    assert "another normalisation" in one_line(capsys)
+    assert call("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm") == 0
+
+
+def test_a_normalisation_that_is_not_used_is_told(capsys):
+    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
+    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    assert "m.std is there already, but does not belong" in one_line(capsys)
+
+
+def test_a_control_file_of_replaced_models_goes(capsys):
+    options = ("-+", "-s 1 -n 0.3")
+    assert call("multi_borders", *options, "plan", "trn", "m", "m.mbc") == 0
+    # the third classifier cannot be trained, and the others are the same as before
+    y = read_cls("trn.cls").copy()
+    write_cls("few.cls", np.concatenate([y, [1] * 600]))
+    x = np.random.default_rng(2).normal(size=(690, 3))
+    write_vec("few.vec", x)
+    before = open("m-01", encoding="ascii").read()
+    assert call("multi_borders", *options, "plan", "few", "m", "m.mbc") == 3
+    assert open("m-01", encoding="ascii").read() != before
+    assert not os.path.exists("m.mbc")
+
+
+@pytest.mark.parametrize("words", [
+    "-M plan text text out.mbc", "plan trn m trn.vec", "plan trn m plan", "-n plan trn m m.std",
+    "-a trn.std plan trn m trn.std"])
+def test_no_input_is_overwritten(capsys, words):
+    with open("text", "w", encoding="ascii") as file:
+        file.writelines(f"{i % 3} 1:{i}\n" for i in range(30))
+    call("agf_preprocess", "-n", "trn", "x")
+    os.rename("x.std", "trn.std")
+    plan = '"" {0 "" {1 2}}' if "text" in words else None
+    if plan:
+        with open("plan", "w", encoding="ascii") as file:
+            file.write(plan)
+    before = {name: open(name, "rb").read() for name in os.listdir()}
+    capsys.readouterr()
+    assert call("multi_borders", *words.split()) == 2
+    assert " would be " in one_line(capsys)
+    assert {name: open(name, "rb").read() for name in os.listdir()} == before
+
+
+def test_the_truth_is_not_overwritten_by_the_answer(capsys):
+    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    before = open("trn.cls", "rb").read()
+    capsys.readouterr()
+    assert call("classify_m", "m.mbc", "trn.vec", "trn") == 2
+    assert "the labels of trn.vec" in one_line(capsys)
+    assert open("trn.cls", "rb").read() == before
+
+
+def test_a_trained_control_file_gives_no_options(capsys):
+    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    assert call("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x") == 2
+    assert "give the options with -+" in one_line(capsys)
+
+
+@pytest.mark.parametrize("words, text", [
+    ("-G -Q 0 4", "-G is for -Q random"), ("-Y -Q 1 4", "-Y is for -Q orthogonal"),
+    ("-n -Q 1 4", "-n is for -Q empirical"), ("-S 2 -Q 1 4", "-S is for -Q empirical"),
+    ("-E 5 4", "-E goes with -M"), ("-H 4", "-H goes with -A"),
+    ("--names names 4", "holds no name for class 2")])
+def test_options_that_would_change_nothing(capsys, words, text):
+    with open("names", "w", encoding="ascii") as file:
+        file.write("one\ntwo\n")
+    assert call("print_control", *words.split()) in (1, 2)
+    assert text in one_line(capsys)
+
+
+def test_labels_below_zero_are_numbered_anew(capsys):
+    with open("pm.svm", "w", encoding="ascii") as file:
+        file.writelines(f"{'+1' if i % 2 else '-1'} 1:{i}\n" for i in range(8))
+    assert call("svm2agf", "pm.svm", "pm") == 1
+    assert "svm2agf -U" in one_line(capsys)
+    assert call("svm2agf", "-U", "pm.svm", "pm") == 0
+    assert read_cls("pm.cls").tolist() == [0, 1] * 4
+    np.array([-1, 1] * 4, "<i4").tofile("pm.cls")
+    assert call("agf_preprocess", "-U", "pm", "pm2") == 0
+    assert read_cls("pm2.cls").tolist() == [0, 1] * 4
+
+
+def test_relabelling_needs_labels(capsys):
+    assert call("agf_preprocess", "-C", "-U", "trn", "x") == 2
+    assert "-U needs labels" in one_line(capsys) and not os.path.exists("x.vec")
+
+
+def test_svm2agf_with_the_base_forgotten_does_not_wait(capsys):
+    with open("some.svm", "w", encoding="ascii") as file:
+        file.write("0 1:1\n")
+    assert call("svm2agf", "some.svm") == 2
+    assert "after 'some.svm'" in one_line(capsys)
+
+
+def test_thresholds_may_be_negative_and_have_exponents(capsys):
+    np.array([-1, -.05, .05, 1], "<f4").tofile("v.dat")
+    assert call("float_to_class", "v.dat", "v.cls", "-1e-1", "0", "1e-1") == 0
+    assert read_cls("v.cls").tolist() == [0, 1, 2, 3]
+
+
+def test_absent_values_need_a_known_number_of_features(capsys):
+    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
+        text = open(name, encoding="ascii").read()
+        with open(name, "w", encoding="ascii") as file:
+            file.write(text[:text.index("# agfmc")])
+    with open("t.svm", "w", encoding="ascii") as file:
+        file.write("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
+    capsys.readouterr()
+    assert call("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out") == 2
+    assert "number of features" in one_line(capsys)
+    answers = []
+    for jobs in (1, 2, 2, 2):
+        assert call("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out") == 0
+        answers.append(capsys.readouterr().out)
+    assert len(set(answers)) == 1 and len(set(answers[0].splitlines())) == 2
