@@ -138,17 +138,17 @@ def _save(tree, path):
         write_control(path, tree)
 
 
-def _own_path():
-    """This command as it was called: by its path, where the shell may not find its name."""
-    called = sys.argv[0]
-    if os.path.basename(called) == PROG and os.path.dirname(called):
-        return os.path.abspath(called)
-    return PROG
+def _ourselves():
+    """The words that start this very program, also where the shell has another environment."""
+    program = os.path.abspath(sys.argv[0])
+    if os.path.basename(program) == PROG and os.path.isfile(program) and sys.executable:
+        return [sys.executable, program]
+    return [PROG]
 
 
 def _command(args, work, job):
     """A shell command that trains one job on its own."""
-    words = [_own_path(), f"--only={job.name}", f"--options={job.text}", f"--seed={job.seed}"]
+    words = [*_ourselves(), f"--only={job.name}", f"--options={job.text}", f"--seed={job.seed}"]
     if args.svm:
         words += ["-M", f"--missing={args.missing!r}"]
     if args.lvq:
