@@ -27,7 +27,7 @@ def unique_rows(x):
     return first[order], rank[inverse.ravel()]
 
 
-def collate(models, sides, classes, *, control, names=None, normalisation=None):
+def collate(models, sides, classes, *, control, names=None):
     """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
 
     sides: per model the labels (left, right) it tells apart; classes: all
@@ -65,7 +65,7 @@ def collate(models, sides, classes, *, control, names=None, normalisation=None):
         coef=merged, rho=np.array([model.rho for model in models]),
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
-        normalisation=normalisation, settings=tuple(model.settings for model in models),
+        normalisation=None, settings=tuple(model.settings for model in models),
         any_width=not any(model.features for model in models))
 
 

@@ -35,15 +35,12 @@ def quote_name(name):
     return quote_options(name)
 
 
-def format_tree(tree, comments=True):
+def format_tree(tree):
     """Control text of `tree`: training or classification file, any nesting.
 
-    Class names go into comments `# class LABEL: NAME` at the top, unless
-    `comments` is false.
+    Class names go into comments `# class LABEL: NAME` at the top.
     """
-    lines = []
-    if comments:
-        lines += [f"# class {label}: {name}" for label, name in sorted(tree.names.items())]
+    lines = [f"# class {label}: {name}" for label, name in sorted(tree.names.items())]
     stack = [(0, 0)]
     while stack:
         number, branch = stack.pop()

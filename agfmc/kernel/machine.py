@@ -32,7 +32,6 @@ class Machine:
     def __init__(self, model, columns):
         self.columns = np.asarray(columns, dtype=np.int64)
         self.rho = model.rho[self.columns]
-        self.features = model.sv.shape[1]
         self._parts = []
         self._local = threading.local()
         kernel_of = model.kernel_of[self.columns]

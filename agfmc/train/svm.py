@@ -111,17 +111,21 @@ class Nodes:
 
     def __init__(self, x):
         x = np.ascontiguousarray(x, dtype=np.float64)
-        filled = x != 0
-        counts = filled.sum(axis=1)
-        starts = np.zeros(len(x), dtype=np.int64)
-        np.cumsum(counts[:-1] + 1, out=starts[1:])
-        self._nodes = np.zeros(int(counts.sum()) + len(x), dtype=_NODE)
-        self._nodes["index"] = -1
-        rows, columns = np.nonzero(filled)
-        at = np.arange(len(rows)) + rows
-        self._nodes["index"][at] = columns + 1
-        self._nodes["value"][at] = x[rows, columns]
-        self._pointers = (self._nodes.ctypes.data + 16 * starts).astype(np.uintp)
+        step = max(1, 2**20 // x.shape[1])  # blocks of rows: what is temporary stays small
+        blocks = [slice(start, start + step) for start in range(0, len(x), step)]
+        counts = np.concatenate([(x[block] != 0).sum(axis=1) for block in blocks])
+        starts = np.zeros(len(x) + 1, dtype=np.int64)
+        np.cumsum(counts + 1, out=starts[1:])
+        self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
+        for block in blocks:
+            part = self._nodes[starts[block.start]:starts[min(block.stop, len(x))]]
+            rows, columns = np.nonzero(x[block])
+            at = np.arange(len(rows)) + rows  # each row before it has one closing node
+            part["index"] = -1
+            part["value"] = 0.0
+            part["index"][at] = columns + 1
+            part["value"][at] = x[block][rows, columns]
+        self._pointers = (self._nodes.ctypes.data + 16 * starts[:-1]).astype(np.uintp)
         self.features = x.shape[1]
 
     def pointers(self, rows):

@@ -32,7 +32,6 @@ def test_layout_of_a_training_tree():
     tree = from_pairs(((0, 1), 2), [5, 3, 9], {3: "sand", 4: "not there"}, text="-c 1")
     assert format_tree(tree) == \
         '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
-    assert format_tree(tree, comments=False).startswith('"-c 1" {')
 
 
 def test_layout_of_trained_files_is_that_of_the_reference(shared):
