@@ -24,7 +24,7 @@ def get_parser():
     parser.add_argument("input", help="base name of the .vec and .cls files to be read")
     parser.add_argument("output", help="base name of the files to be written; with -f, of the "
                                        "training part, and with -d, output-00, output-01, ...")
-    parser.add_argument("rest", nargs="*", metavar="test | feature | partition",
+    parser.add_argument("rest", nargs="*", default=[], metavar="test | feature | partition",
                         help="with -f first the base name of the test part; then, with -F, the "
                              "features to keep, counted from 0, or else a partition of classes, "
                              "`0 1 / 2`, that become classes 0 and 1 while others are left out")

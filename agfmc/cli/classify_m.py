@@ -112,39 +112,22 @@ def execute(args):
         if args.header and all_columns else b""
     names = [f"{args.output}.cls", f"{args.output}.con"]
     with replacing_all(names, binary=True) as (classes_file, confidence_file):
-        out = _Output(header)
         for answers in classify(classifier, chunks, args.jobs or available_cores()):
             classes_file.write(cls_bytes(answers.classes))
             confidence_file.write(con_bytes(answers.confidence))
             if answers.columns is not None:
-                out.write(format_points(answers.columns,
-                                        answers.classes if show_classes else None))
+                sys.stdout.buffer.write(header + format_points(
+                    answers.columns, answers.classes if show_classes else None))
+                header = b""
             for stop in answers.stops:
                 stops += stop
             points += len(answers.classes)
             rejected += int((answers.classes < 0).sum())
-        out.flush()
+        sys.stdout.flush()  # before the files appear: a reader that left ends the run here
     if stops.warning():
         warnings.warn(stops.warning(), AgfmcWarning, stacklevel=2)
     if args.reject is not None:
         report(args, PROG, f"{rejected} of {points} points rejected")
-
-
-class _Output:
-    """Standard output in bytes, with its header before the first line."""
-
-    def __init__(self, header):
-        self._header = header
-
-    def write(self, data):
-        if sys.stdout is None:
-            raise OSError("it is closed")
-        sys.stdout.buffer.write(self._header + data)
-        self._header = b""
-
-    def flush(self):
-        if sys.stdout is not None:
-            sys.stdout.flush()
 
 
 def main(argv=None):

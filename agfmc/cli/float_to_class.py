@@ -20,7 +20,8 @@ def get_parser():
         usage="%(prog)s [-q N] [-g] file out [min max | threshold ...]")
     parser.add_argument("file", help="values, float32 one after the other (.dat)")
     parser.add_argument("out", help="file of classes to be written (.cls)")
-    parser.add_argument("numbers", nargs="*", type=finite_number, metavar="min max | threshold",
+    parser.add_argument("numbers", nargs="*", default=[], type=finite_number,
+                        metavar="min max | threshold",
                         help="with -q, the ends of the range that is divided (default: of the "
                              "values); without -q, the thresholds themselves")
     group = parser.add_argument_group("classes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import DataError
 from .messages import report
 from .options import Parser
 from .run import run_command
@@ -34,18 +33,12 @@ def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..flow.configuration import merge, save
     from ..formats.controlfile import read_control
-    from ..formats.names import read_names
+    from ..formats.names import read_names_of
     from ..formats.vectors import read_std
 
     tree = read_control(args.control)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
-    names = None
-    if args.names is not None:
-        names = dict(enumerate(read_names(args.names)))
-        for label in tree.classes:
-            if label not in names:
-                raise DataError(f"holds no name for class {label} (line {label + 1})",
-                                file=args.names)
+    names = None if args.names is None else read_names_of(args.names, tree.classes)
     configuration, before = merge(tree, normalisation, names)
     save(args.out, configuration)
     after = len(configuration.model.sv)

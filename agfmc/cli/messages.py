@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
-from contextlib import contextmanager
 
-__all__ = ["Progress", "discard", "library_words", "report", "say"]
+__all__ = ["Progress", "discard", "report", "say"]
 
 
 def report(args, prog, message):
@@ -34,39 +32,6 @@ def discard(stream):
         os.close(null)
     except (OSError, ValueError, AttributeError):
         pass
-
-
-@contextmanager
-def library_words():
-    """Keep what a C library writes to standard error out of it; yield a list that gets the lines.
-
-    Our own words go on to where they went before.  Does nothing where
-    `sys.stderr` is not the process's standard error.
-    """
-    lines = []
-    try:
-        ours = sys.stderr.fileno() == 2
-    except (OSError, ValueError, AttributeError):
-        ours = False
-    if not ours:
-        yield lines
-        return
-    before = sys.stderr
-    before.flush()
-    saved = os.dup(2)
-    with tempfile.TemporaryFile() as caught, os.fdopen(
-            os.dup(2), "w", encoding=before.encoding, errors=before.errors,
-            buffering=1) as sys.stderr:
-        os.dup2(caught.fileno(), 2)
-        try:
-            yield lines
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-            sys.stderr = before
-            caught.seek(0)
-            lines.extend(line for line in caught.read().decode(errors="replace").split("\n")
-                         if line.strip())
 
 
 class Progress:

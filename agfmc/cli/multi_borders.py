@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import warnings
 
-from ..errors import AgfmcWarning, DataError, JobsFailed, UsageError
-from .messages import Progress, library_words, say
+from ..errors import JobsFailed, UsageError
+from .library import library_words
+from .messages import Progress, say
 from .options import (
     Parser, add_input_kind, add_normalisation, add_seed, add_workers, input_kind, reading,
 )
@@ -59,7 +59,7 @@ def get_parser():
 
 def execute(args):
     """Plan the jobs, then train them or print them."""
-    from ..flow.training import plan, save_normalisation, train
+    from ..flow.training import check_outputs, plan, save_normalisation, train
     from ..formats.controlfile import read_control
 
     if args.dry_run and args.only is not None:
@@ -75,17 +75,18 @@ def execute(args):
     work = plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, **reading(args))
     if args.only is None:
-        _check_outputs(args, kind, work)
+        ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
+        check_outputs(work, args.control_out, [
+            args.control or "-", args.norm_file, *(f"{args.train}{end}" for end in ends)])
     if args.dry_run:
         lines = [_command(args, work, job) for job in work.jobs]
         save_normalisation(work)
         _save(work.tree, args.control_out)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
-    with library_words() as words, Progress(args, "training") as progress:
+    with library_words(), Progress(args, "training") as progress:
         failures = train(work, args.jobs, progress,
                          args.control_out if args.only is None else None)
-    _pass_on(words)
     for failure in failures:
         say(PROG, str(failure))
     if failures:
@@ -93,39 +94,6 @@ def execute(args):
                          "trained; the finished ones are kept, and control-out is not written")
     if args.only is None:
         _save(work.tree, args.control_out)
-
-
-def _pass_on(words):
-    """Warnings in place of what LIBSVM wrote while it trained."""
-    limit = [word for word in words if "max number of iterations" in word]
-    if limit:
-        warnings.warn(f"LIBSVM gave up at its limit of iterations {len(limit)} "
-                      f"time{'s' if len(limit) > 1 else ''} (folds included): normalise the data, "
-                      "or try a smaller -c or a larger -e", AgfmcWarning, stacklevel=2)
-    for word in words:
-        if word not in limit:
-            warnings.warn(f"LIBSVM says: {word.strip()}", AgfmcWarning, stacklevel=2)
-
-
-def _check_outputs(args, kind, work):
-    """Refuse, before the training, what could not be written after it, or would destroy input."""
-    inputs = [args.control or "-", None if work.fitted else args.norm_file]
-    inputs += [f"{args.train}{end}" for end in (
-        (".vec", ".cls", ".names") if kind == "binary" else ("",))]
-    taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
-    if work.fitted:
-        taken[os.path.realpath(work.norm_file)] = "the normalisation"
-    outputs = [(args.control_out, "control-out")]
-    outputs += [(job.name, "a binary model") for job in work.jobs]
-    for path, what in outputs:
-        if path == "-":
-            continue
-        if not os.path.isdir(os.path.dirname(path) or os.curdir):
-            raise DataError("cannot write: there is no such folder", file=path)
-        place = os.path.realpath(path)
-        if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
-            raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
-        taken[place] = what
 
 
 def _save(tree, path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from ..coding.schemes import DEFAULT, SCHEMES, find_scheme
 from ..errors import DataError, UsageError
@@ -69,7 +70,8 @@ def execute(args):
     _refuse_idle(args, scheme)
     kind = input_kind(args)
     if scheme.name == "convert":
-        tree = to_code(_read_control(args.source))
+        from ..formats.controlfile import read_control
+        tree = to_code(read_control(args.source))
     elif scheme.name == "empirical":
         tree = _from_data(args, kind)
     else:
@@ -80,7 +82,8 @@ def execute(args):
     if args.options:
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
     if args.names is not None:
-        _require_names(tree, args.names)
+        from ..formats.names import read_names_of
+        tree = replace(tree, names=read_names_of(args.names, tree.classes))
     if args.print_matrix:
         _print_matrix(tree)
     sys.stdout.write(format_tree(tree))
@@ -98,12 +101,6 @@ def _print_matrix(tree):
             *smallest_distances(rows, len(labels))))
 
 
-def _require_names(tree, source):
-    for label in tree.classes:
-        if label not in tree.names:
-            raise DataError(f"holds no name for class {label} (line {label + 1})", file=source)
-
-
 def _refuse_idle(args, scheme):
     """UsageError for an option that would change nothing."""
     for given, option, wanted in (
@@ -115,17 +112,16 @@ def _refuse_idle(args, scheme):
 
 
 def _labels(args, kind):
-    """The class labels and names that the operand stands for."""
-    names = _names(args)
+    """The class labels that the operand stands for, and the names that data give them."""
     if args.source.isascii() and args.source.isdigit():
         k = int(args.source) if len(args.source) < 8 else 10**7
         if k > 100_000:
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
-        return range(k), names
+        return range(k), {}
     from ..formats.dataset import read_labels
-    labels, own = read_labels(args.source, kind, header=not args.no_header)
+    labels, names = read_labels(args.source, kind, header=not args.no_header)
     _require_two(labels, args.source)
-    return labels, names or own
+    return labels, names
 
 
 def _from_data(args, kind):
@@ -140,25 +136,12 @@ def _from_data(args, kind):
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
-    names = _names(args) or dict(enumerate(data.names or ()))
-    return tree_from_data(data.x, data.y, names=names)
+    return tree_from_data(data.x, data.y, names=dict(enumerate(data.names or ())))
 
 
 def _require_two(labels, source):
     if len(labels) < 2:
         raise DataError("holds one class: there is nothing to tell apart", file=source)
-
-
-def _names(args):
-    if args.names is None:
-        return {}
-    from ..formats.names import read_names
-    return dict(enumerate(read_names(args.names)))
-
-
-def _read_control(path):
-    from ..formats.controlfile import read_control
-    return read_control(path)
 
 
 def main(argv=None):

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from ..errors import AgfmcWarning, UsageError
 from ..formats.dataset import read_training
 from ..formats.files import replacing_all
+from ..formats.names import names_bytes
 from ..formats.vectors import VecWriter, cls_bytes, read_dat
 from ..models import Dataset
 from ..prepare import relabel
@@ -48,8 +49,7 @@ def write_together(outputs, extra=None):
         if data.y is not None:
             files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
         if data.names is not None:
-            files[f"{base}.names"] = "".join(f"{name}\n" for name in data.names).encode(
-                "utf-8", "surrogateescape")
+            files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
     files.update(extra or {})
     with ExitStack() as stack:
         opened = stack.enter_context(replacing_all(list(files), binary=True))

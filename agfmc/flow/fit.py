@@ -79,7 +79,7 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None):
                                column=column)
 
     done = 0
-    total = sum(1 + min(platt.FOLDS, *(sum(counts[label] for label in side)
+    total = sum(1 + platt.fold_count(*(sum(counts[label] for label in side)
                                        for side in (job.left, job.right))) for job in jobs)
     for (work, fold), result in run_tasks(task, _tasks(jobs, rows_of), workers, ordered=False,
                                           inline=False):

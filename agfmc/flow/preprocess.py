@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..formats.dataset import read_training
-from ..formats.vectors import read_std
+from ..formats.vectors import read_std, std_table
 from ..models import Dataset
 from ..prepare import split
 from ..prepare.normalise import fit_normalisation
@@ -72,8 +72,7 @@ def preprocess(recipe, source, output, test=None):
         with about(source):
             normalisation = fit_normalisation(outputs[output].x if output in outputs else data.x,
                                               scale=recipe.scale, nsv=recipe.nsv)
-        extra[recipe.norm_out or f"{output}.std"] = np.column_stack(
-            [normalisation.matrix, normalisation.mean])
+        extra[recipe.norm_out or f"{output}.std"] = std_table(normalisation)
     elif recipe.norm_in is not None:
         normalisation = read_std(recipe.norm_in)
     if normalisation is not None:

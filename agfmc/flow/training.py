@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename
 from ..control.write import quote_name
-from ..errors import AgfmcError, AgfmcWarning, ControlError, UsageError
+from ..errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.files import read_bytes, remove, replacing
 from ..formats.svmmodel import RowText, format_svm_model
 from ..formats.vectors import write_std
-from ..train.jobs import check_jobs, plan_jobs
+from ..train.jobs import plan_jobs
 from .executors import available_cores
 from .fit import fit, rows_by_class
 from .prepare import load_training
 
-__all__ = ["Work", "plan", "save_normalisation", "train"]
+__all__ = ["Work", "check_outputs", "plan", "save_normalisation", "train"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,6 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     rows_of = rows_by_class(data.y)
     counts = {label: len(rows) for label, rows in rows_of.items()}
     check_classes(tree, counts, _source(train))
-    check_jobs(jobs, counts)
     names = tree.names or {label: data.names[label] for label in tree.labels
                            if data.names is not None and label < len(data.names)}
     trained = replace(tree, names=names)
@@ -101,6 +100,28 @@ def _named_jobs(tree, default, seed):
 
 def _source(train):
     return "standard input" if train == "-" else train
+
+
+def check_outputs(work, control_out, inputs):
+    """Refuse, before the training, what could not be written after it, or would destroy input.
+
+    inputs: files that are read, `-` and None among them.  Raises `DataError`
+    for a folder that is not there, `UsageError` for an output that would take
+    the place of an input or of another output.
+    """
+    taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
+    if work.fitted:
+        taken[os.path.realpath(work.norm_file)] = "the normalisation"
+    outputs = [(control_out, "control-out")] + [(job.name, "a binary model") for job in work.jobs]
+    for path, what in outputs:
+        if path == "-":
+            continue
+        if not os.path.isdir(os.path.dirname(path) or os.curdir):
+            raise DataError("cannot write: there is no such folder", file=path)
+        place = os.path.realpath(path)
+        if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
+            raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
+        taken[place] = what
 
 
 def save_normalisation(work):

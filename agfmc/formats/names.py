@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import DataError
 from .files import read_bytes, replacing
 
-__all__ = ["check_names", "read_names", "write_names"]
+__all__ = ["check_names", "names_bytes", "read_names", "read_names_of", "write_names"]
 
 
 def read_names(path, stdin=None):
@@ -22,11 +22,26 @@ def read_names(path, stdin=None):
     return names
 
 
+def read_names_of(path, labels):
+    """{label: name} of those labels; DataError where one of them has no line."""
+    names = read_names(path)
+    for label in labels:
+        if label >= len(names):
+            raise DataError(f"holds no name for class {label} (line {label + 1})", file=path)
+    return {label: names[label] for label in labels}
+
+
+def names_bytes(names, path=None):
+    """The contents of a file of names; DataError for one that could not be read back."""
+    check_names(names, path)
+    return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+
+
 def write_names(path, names):
     """Write names, entry i for label i; DataError for one that could not be read back."""
-    check_names(names, path)
-    with replacing(path) as file:
-        file.writelines(f"{name}\n" for name in names)
+    data = names_bytes(names, path)
+    with replacing(path, binary=True) as file:
+        file.write(data)
 
 
 def check_names(names, path=None):

@@ -25,6 +25,7 @@ __all__ = [
     "read_dat",
     "read_std",
     "read_vec",
+    "std_table",
     "write_cls",
     "write_con",
     "write_dat",
@@ -272,7 +273,12 @@ def read_std(path):
 
 def write_std(path, normalisation):
     """Write a Normalisation as a `.std` file."""
-    write_vec(path, np.column_stack([normalisation.matrix, normalisation.mean]))
+    write_vec(path, std_table(normalisation))
+
+
+def std_table(normalisation):
+    """A Normalisation as the rows of a `.std` file, (D1, D2 + 1)."""
+    return np.column_stack([normalisation.matrix, normalisation.mean])
 
 
 def _float_bytes(x, path, start):

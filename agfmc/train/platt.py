@@ -10,7 +10,7 @@ import hashlib
 
 import numpy as np
 
-__all__ = ["FOLDS", "fit_sigmoid", "folds", "job_seed"]
+__all__ = ["FOLDS", "fit_sigmoid", "fold_count", "folds", "job_seed"]
 
 FOLDS = 5
 
@@ -25,6 +25,11 @@ def job_seed(seed, left, right):
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
+def fold_count(left, right, count=FOLDS):
+    """Number of folds for that many samples on the two sides: each needs one of either."""
+    return min(count, left, right)
+
+
 def folds(side, seed, count=FOLDS):
     """The fold of each sample: (l,) int, stratified over the two sides.
 
@@ -33,7 +38,7 @@ def folds(side, seed, count=FOLDS):
     fewer than `count` samples on a side, there are only as many folds.
     """
     side = np.asarray(side)
-    count = min(count, *(int(np.count_nonzero(side == value)) for value in (0, 1)))
+    count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)), count)
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.empty(len(side), dtype=np.int64)
     for value in (0, 1):
