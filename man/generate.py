@@ -2,7 +2,7 @@
 
 One page for each file in bin/, made from the command's parser with
 argparse-manpage, and from folder/extra/COMMAND.man: first the line for NAME,
-then sections in roff, each under its name in square brackets.  The text of
+then sections in roff, each under its name in square brackets; `[compatibility]` may be left out.  The text of
 `[see also]` is a list of pages, `name(section)`.  Nothing in a page depends on
 the day, the terminal or the version of Python.
 """
@@ -24,7 +24,8 @@ __all__ = ["commands", "get_parser", "main", "make_page", "make_pages"]
 
 PROG = "generate.py"
 ROOT = Path(__file__).resolve().parents[1]
-SECTIONS = ("description", "files", "examples", "see also")
+SECTIONS = ("description", "files", "examples", "compatibility", "see also")
+OPTIONAL = {"compatibility"}  # commands that libAGF has too
 
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha",
                           "~": "\\(ti", '"': "\\(dq"})
@@ -71,6 +72,8 @@ def make_page(name, extra):
     page.add_section("exit status", "=", _exit_statuses())
     page.add_section("files", "=", parts["files"])
     page.add_section("examples", "=", parts["examples"])
+    if "compatibility" in parts:
+        page.add_section("compatibility", "=", parts["compatibility"])
     page.add_section("see also", "=", _see_also(parts["see also"]))
     head = f'.\\" Made by generate.py from the parser and from extra/{name}.man.\n'
     return head + str(page).replace("\n.SH NAME\n", f"\n{_LAYOUT}\n.SH NAME\n", 1)
@@ -93,7 +96,8 @@ def _read_extra(path):
                 file=str(path), line=number)
         else:
             current.append(line)
-    missing = [name for name in SECTIONS if not parts.get(name)]
+    missing = [name for name in SECTIONS if not parts.get(name)
+               and (name in parts or name not in OPTIONAL)]
     if missing:
         raise DataError(f"the section [{missing[0]}] is missing or empty", file=str(path))
     return lines[0], {name: "\n".join(text) for name, text in parts.items()}

@@ -151,7 +151,9 @@ def test_every_option_and_operand_is_in_the_page(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_sections(command):
     text = text_of(command)
-    assert re.findall(r"^\.SH (.*)$", text, re.M) == SECTIONS
+    found = re.findall(r"^\.SH (.*)$", text, re.M)
+    assert [name for name in found if name != "COMPATIBILITY"] == SECTIONS
+    assert "COMPATIBILITY" not in found or found[-2] == "COMPATIBILITY"
     assert all(section(text, name).strip() for name in SECTIONS)
     name = plain(section(text, "NAME")).strip()
     assert re.fullmatch(rf"{command} - [a-z].{{10,70}}", name)
