@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "AgfmcError",
     "AgfmcWarning",
+    "CommandFailed",
     "ControlError",
     "DataError",
     "EXIT_STATUSES",
@@ -69,6 +70,10 @@ class ControlError(AgfmcError):
 
 class ModelError(AgfmcError):
     """A model file that is damaged, foreign or does not fit the data."""
+
+
+class CommandFailed(AgfmcError):
+    """A program that the user named could not be run, or failed."""
 
 
 class UsageError(AgfmcError):

@@ -10,7 +10,7 @@ from .errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BinaryModel", "CollatedModel", "Dataset", "Kernel", "Normalisation"]
+__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "Kernel", "Normalisation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +137,30 @@ class BinaryModel:
 
 
 @dataclass(frozen=True, eq=False)
+class DirectModel:
+    """A trained classifier that tells c branches apart at once.
+
+    code K: the k nearest of points (l, d) float32 with branches y (l,) int32;
+    code L: weights (c, d + 1), the last column the intercept;
+    settings: what made it, in one line.
+    """
+
+    code: str
+    name: str
+    branches: int
+    settings: str = ""
+    points: np.ndarray | None = None
+    y: np.ndarray | None = None
+    k: int = 0
+    weights: np.ndarray | None = None
+
+    @property
+    def features(self):
+        """Number of features of the points it takes."""
+        return self.points.shape[1] if self.code == "K" else self.weights.shape[1] - 1
+
+
+@dataclass(frozen=True, eq=False)
 class CollatedModel:
     """A whole configuration, every support vector once.
 
@@ -148,7 +172,8 @@ class CollatedModel:
     orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
     normalisation: applied to raw points, or None;
     settings: what made each classifier, in one line each;
-    any_width: True where d is only the largest index met, so that points may be wider.
+    any_width: True where d is only the largest index met, so that points may be wider;
+    direct: the `DirectModel`s, in the order of their nodes.
     """
 
     control: str
@@ -167,3 +192,4 @@ class CollatedModel:
     normalisation: Normalisation | None
     settings: tuple
     any_width: bool = False
+    direct: tuple = ()

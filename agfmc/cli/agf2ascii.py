@@ -19,8 +19,11 @@ def get_parser():
         PROG,
         "Print libAGF's binary files base.vec and base.cls as text: LVQ text, or LIBSVM text "
         "with -M. Every value is printed in full.",
-        usage="%(prog)s [-M | [-H] [-C]] [--words] base")
-    parser.add_argument("base", help="base name of the .vec and .cls files")
+        usage="%(prog)s [-M | [-H] [-C]] [-L | --words] [-n] base [out]")
+    parser.add_argument("base", help="base name of the .vec and .cls files; with -C also the name "
+                                     "of the .vec file as it is, which then comes first")
+    parser.add_argument("out", nargs="?", default="-",
+                        help="file to be written (- or left out: standard output)")
     group = parser.add_argument_group("output")
     group.add_argument("-M", "--svm", action="store_true",
                        help="LIBSVM text, `label index:value ...`, zeros left out")
@@ -28,6 +31,11 @@ def get_parser():
                        help="LVQ text without the first line, the number of features")
     group.add_argument("-C", "--no-labels", action="store_true",
                        help="LVQ text without labels; base.cls is not read")
+    group.add_argument("-L", "--ordinates", action="store_true",
+                       help="the numbers of base.dat in place of the labels of base.cls")
+    group.add_argument("-n", "--normalise", action="store_true",
+                       help="subtract the mean of each feature and divide by its standard "
+                            "deviation; constant features are left out")
     group.add_argument("--words", action="store_true",
                        help="the class names of base.names in place of the labels")
     return parser.finish()
@@ -35,23 +43,16 @@ def get_parser():
 
 def execute(args):
     """Read and print."""
-    from ..formats.dataset import read_training
-    from ..formats.lvq import lvq_lines
-    from ..formats.svmwriter import check_words, svm_lines
+    from ..flow.convert import print_data
+    from ..flow.outputs import Form
 
     if args.svm and (args.no_header or args.no_labels):
         raise UsageError("-H and -C are for LVQ text, not for -M")
-    if args.words and args.no_labels:
-        raise UsageError("--words and -C exclude each other")
-    data = read_training(args.base, labels=not args.no_labels)
-    names = data.names if args.words else None
-    if args.words:
-        if names is None:
-            raise UsageError(f"--words needs the class names in {args.base}.names")
-        check_words(data.y, names, f"{args.base}.names")
-    lines = (svm_lines(data.x, data.y, names) if args.svm
-             else lvq_lines(data.x, data.y, not args.no_header, names))
-    sys.stdout.writelines(lines)
+    if args.words + args.no_labels + args.ordinates > 1:
+        raise UsageError("-C, -L and --words exclude each other")
+    form = Form("svm" if args.svm else "lvq", not args.no_header)
+    print_data(args.base, args.out, form, sys.stdout.buffer, labels=not args.no_labels,
+               ordinates=args.ordinates, words=args.words, scale=args.normalise)
 
 
 def main(argv=None):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, add_normalisation, add_seed, whole_number
+from .options import Parser, add_input_kind, add_normalisation, add_seed, input_kind, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -17,87 +20,127 @@ def get_parser():
     parser = Parser(
         PROG,
         "Make data ready for training: partition and relabel the classes, select features, "
-        "shuffle, split into training and test data, normalise, in this order. Statistics come "
-        "from the training part alone.",
-        usage="%(prog)s [-n] [-a FILE] [-S N] [-F] [-z] [-U] [-C] [-f FRACTION [--stratified] | "
-              "-d PARTS] [--seed N] input output [test] [feature ... | left ... / right ...]")
-    parser.add_argument("input", help="base name of the .vec and .cls files to be read")
-    parser.add_argument("output", help="base name of the files to be written; with -f, of the "
-                                       "training part, and with -d, output-00, output-01, ...")
+        "shuffle or sort, split into training and test data, normalise, in this order. Statistics "
+        "come from the training part alone.",
+        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] [-F] "
+              "[-U] [-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
+              "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
+    parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")
+    parser.add_argument("output", nargs="?",
+                        help="base name of the files to be written; with -f, of the training "
+                             "part, and with -d, output-00, output-01, ...")
     parser.add_argument("rest", nargs="*", default=[], metavar="test | feature | partition",
                         help="with -f first the base name of the test part; then, with -F, the "
-                             "features to keep, counted from 0, or else a partition of classes, "
-                             "`0 1 / 2`, that become classes 0 and 1 while others are left out")
+                             "features to keep, counted from 0, or else a partition such as "
+                             "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, others go")
+    group = add_input_kind(parser, "input")
+    group.add_argument("-0", "--from-stdin", action="store_true",
+                       help="read standard input: the operand input is left out")
+    group.add_argument("-1", "--to-stdout", action="store_true",
+                       help="write standard output: the operand output is left out")
+    group.add_argument("-C", "--no-labels", action="store_true",
+                       help="there are no labels, neither input.cls nor a last column of LVQ text")
+    group.add_argument("-L", "--ordinates", action="store_true", help="numbers in place of "
+                       "labels, and .dat files in place of .cls")
     group = parser.add_argument_group("selection")
     group.add_argument("-F", "--features", action="store_true",
                        help="keep only the features listed, in the order listed")
     group.add_argument("-U", "--relabel", action="store_true",
                        help="number the classes 0 to k-1 in ascending order of their labels")
-    group.add_argument("-C", "--no-labels", action="store_true",
-                       help="the input has no labels: input.cls is not read")
-    group = parser.add_argument_group("splitting")
+    group = parser.add_argument_group("order and splitting")
     group.add_argument("-z", "--shuffle", action="store_true", help="put the rows in random order")
+    group.add_argument("-B", "--sort", action="store_true", help="sort the rows by class, with -L "
+                       "by ordinate; equal ones keep their order")
     group.add_argument("-f", "--fraction", type=float, metavar="FRACTION",
                        help="put the last FRACTION of the rows into the test part")
+    group.add_argument("-R", "--independent", action="store_true",
+                       help="with -f: each row goes into the test part with probability FRACTION")
     group.add_argument("--stratified", action="store_true",
                        help="with -f: the FRACTION of every class, drawn at random")
     group.add_argument("-d", "--parts", type=whole_number(2, 100_000), metavar="PARTS",
                        help="divide the rows into PARTS equal parts")
     add_seed(group)
-    add_normalisation(parser)
+    add_normalisation(parser).add_argument(
+        "-P", "--covariance", action="store_true",
+        help="print the covariance matrix of the features, and write no file")
     return parser.finish()
 
 
 def execute(args):
     """Sort the operands out, then follow the recipe."""
-    from ..flow.preprocess import Recipe, preprocess
+    from ..flow.outputs import Form
+    from ..flow.preprocess import Recipe, covariances, preprocess
 
-    rest = list(args.rest)
-    test = None
-    if args.fraction is not None:
-        if args.parts is not None:
-            raise UsageError("-f and -d exclude each other")
-        if not rest:
-            raise UsageError("with -f, expected the base name of the test part after output")
-        test = rest.pop(0)
-        if test == args.output:
-            raise UsageError("the training part and the test part cannot have one name")
-    elif args.stratified:
-        raise UsageError("--stratified goes with -f")
+    missing = args.missing
+    args.lvq = args.lvq and not args.svm  # libAGF's users may say -A -M for LIBSVM text
+    form = Form(input_kind(args), not args.no_header, missing is not None)
+    source, output, test, rest = _operands(args, form.kind)
     features = partition = None
     if args.features:
-        features = tuple(_whole(word, "a feature's number") for word in rest)
-        if not features:
+        features = tuple(_whole(word, "a feature's number", r"\d{1,9}") for word in rest)
+        if not rest:
             raise UsageError("with -F, expected the features to keep, counted from 0")
     elif rest:
         partition = _partition(rest)
     fitted = args.normalise or args.svd is not None
     recipe = Recipe(
         partition=partition, compact=args.relabel, features=features, shuffle=args.shuffle,
-        fraction=args.fraction, stratified=args.stratified, parts=args.parts,
-        scale=args.normalise, nsv=args.svd, norm_in=None if fitted else args.norm_file,
-        norm_out=args.norm_file if fitted else None, labels=not args.no_labels, seed=args.seed)
-    written = preprocess(recipe, args.input, args.output, test)
-    report(args, PROG, ", ".join(f"{base}: {rows} rows" for base, rows in written.items()))
+        sort=args.sort, fraction=args.fraction, stratified=args.stratified,
+        independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
+        norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
+        labels=not args.no_labels, ordinates=args.ordinates, form=form, missing=missing,
+        seed=args.seed)
+    if args.covariance:
+        for row in covariances(recipe, source):
+            sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
+        return
+    written = preprocess(recipe, source, output, test, sys.stdout.buffer)
+    report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
+                                 for base, rows in written.items()))
+
+
+def _operands(args, kind):
+    """(input, output, test, the others): what the options leave of the operands."""
+    if args.no_labels and (args.ordinates or kind == "svm"):
+        raise UsageError("-C and -L exclude each other" if args.ordinates else
+                         "-C is not for LIBSVM text: its lines begin with labels")
+    split = args.fraction is not None
+    if split + (args.parts is not None) + args.covariance > 1:
+        raise UsageError("-f, -d and -P exclude each other")
+    if args.stratified + args.independent > split:
+        raise UsageError("--stratified goes with -f, and so does -R, one of them at a time")
+    words = [word for word in (args.input, args.output, *args.rest) if word is not None]
+    names = ["-" if given else words.pop(0) if words else None
+             for given in (args.from_stdin, args.to_stdout)]
+    if names[0] is None or names[1] is None and not args.covariance:
+        raise UsageError("expected the operands input and output (or -0 and -1)")
+    if split and not words:
+        raise UsageError("with -f, expected the base name of the test part after output")
+    if split and words[0] == names[1]:
+        raise UsageError("the training part and the test part cannot have one name")
+    return *names, words[0] if split else None, words[split:]
 
 
 def _partition(words):
-    if words.count("/") != 1:
+    if "/" not in words:
         raise UsageError(f"expected a partition of classes such as `0 1 / 2`, found "
                          f"'{' '.join(words)[:40]}' (features are selected with -F)")
-    at = words.index("/")
-    left, right = (tuple(_whole(word, "a class label") for word in side)
-                   for side in (words[:at], words[at + 1:]))
-    if not left or not right:
+    sides, side_of = [[]], {}
+    for word in words:
+        if word == "/":
+            sides.append([])
+            continue
+        label = _whole(word, "a class label", r"-?\d{1,9}")
+        if side_of.setdefault(label, len(sides)) != len(sides):
+            raise UsageError(f"class {label} stands on two sides of the partition")
+        sides[-1].append(label)
+    if not all(sides):
         raise UsageError("a side of the partition is empty")
-    both = set(left) & set(right)
-    if both:
-        raise UsageError(f"class {min(both)} stands on both sides of the partition")
-    return left, right
+    return tuple(sides)
 
 
-def _whole(word, what):
-    if not (word.isascii() and word.isdigit() and len(word) < 10):
+def _whole(word, what, pattern):
+    if not re.fullmatch(pattern, word, re.ASCII):
         raise UsageError(f"expected {what}, found '{word}'")
     return int(word)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from ..errors import UsageError
 from .messages import report
 from .options import Parser, finite_number, whole_number
 from .run import run_command
@@ -16,32 +19,67 @@ def get_parser():
     parser = Parser(
         PROG,
         "Turn a continuous quantity into ordered classes: class 0 below the first threshold, and "
-        "so on; a value on a threshold belongs to the class above it.",
-        usage="%(prog)s [-q N] [-g] file out [min max | threshold ...]")
+        "so on; a value on a threshold belongs to the class above it. The thresholds are printed, "
+        "one in a line. Without out, print the values.",
+        usage="%(prog)s [-q N] [-g] [-o] [-T MISSING] [-M] [-Q] file [out [min max | threshold "
+              "...]]")
     parser.add_argument("file", help="values, float32 one after the other (.dat)")
-    parser.add_argument("out", help="file of classes to be written (.cls)")
+    parser.add_argument("out", nargs="?", help="file of classes to be written (.cls)")
     parser.add_argument("numbers", nargs="*", default=[], type=finite_number,
                         metavar="min max | threshold",
                         help="with -q, the ends of the range that is divided (default: of the "
                              "values); without -q, the thresholds themselves")
     group = parser.add_argument_group("classes")
-    group.add_argument("-q", "--classes", type=whole_number(2, 2**31 - 1), metavar="N",
+    group.add_argument("-q", "--classes", type=whole_number(2, 10_000_000), metavar="N",
                        help="number of classes, of equal width between min and max (default 2)")
     group.add_argument("-g", "--geometric", action="store_true",
                        help="thresholds in geometric progression, for values above 0")
+    group.add_argument("-o", "--open", action="store_true",
+                       help="one threshold more than classes: values below the first or above the "
+                            "last have class -1")
+    group.add_argument("-T", "--missing", type=finite_number, metavar="MISSING",
+                       help="values above MISSING are missing, and do not count when min and max "
+                            "are sought")
+    group = parser.add_argument_group("output")
+    group.add_argument("-M", "--range", action="store_true",
+                       help="print the least and the greatest value, each in a line; without out "
+                            "nothing else")
+    group.add_argument("-Q", "--break-down", action="store_true",
+                       help="print the number of values in each class in place of the thresholds")
     return parser.finish()
 
 
 def execute(args):
-    """Convert, and report the thresholds."""
-    from ..flow.convert import classes_from_floats
-    from ..formats.vectors import write_cls
+    """Convert, and print the thresholds."""
+    from ..flow.convert import break_down, classes_from_floats, range_of
+    from ..formats.files import replacing
+    from ..formats.vectors import cls_bytes, read_dat
 
-    classes, edges = classes_from_floats(args.file, args.classes, args.geometric,
-                                         tuple(args.numbers))
-    write_cls(args.out, classes)
-    report(args, PROG, f"{len(edges) + 1} classes, thresholds "
-                       + " ".join(f"{edge:.9g}" for edge in edges))
+    if args.out is None:
+        if args.classes or args.geometric or args.open or args.break_down:
+            raise UsageError("-q, -g, -o and -Q need the file of classes to be written, after the "
+                             "file of values")
+        values = range_of(args.file, args.missing) if args.range else read_dat(args.file).tolist()
+        sys.stdout.writelines(map(_line, values))
+        return
+    classed = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
+                                  args.missing, args.open)
+    lines = [_line(value) for value in classed.range] if args.range else []
+    lines.extend(break_down(classed, args.open) if args.break_down
+                 else map(_line, classed.edges.tolist()))
+    with replacing(args.out, binary=True) as file:
+        file.write(cls_bytes(classed.classes, args.out))
+        file.flush()
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()  # before the file appears: a reader that left ends the run here
+    report(args, PROG, f"{args.out}: {len(classed.classes)} values in "
+                       f"{len(classed.edges) + (-1 if args.open else 1)} classes")
+
+
+def _line(value):
+    """A number as %g prints it, or with as many digits as restore it."""
+    text = "%g" % value
+    return f"{text if float(text) == value else repr(value)}\n"
 
 
 def main(argv=None):

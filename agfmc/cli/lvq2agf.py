@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from ..errors import UsageError
 from .options import Parser
@@ -19,16 +20,22 @@ def get_parser():
         PROG,
         "Convert LVQ text, a line with the number of features and then a line of features and "
         "label for each sample, to libAGF's binary files base.vec and base.cls.",
-        usage="%(prog)s [-H] [-C] infile [base]")
-    parser.add_argument("infile", help="LVQ text (- is standard input)")
+        usage="%(prog)s [-H] [-C | -o | -L] [[infile] base]")
+    parser.add_argument("infile", nargs="?", help="LVQ text (- or left out: standard input; one "
+                                                  "operand alone is base)")
     parser.add_argument("base", nargs="?",
-                        help="base name of the files to be written (default: infile without its "
-                             "extension)")
+                        help="base name of the files to be written (- or left out, with -C or -o: "
+                             "the contents of a .vec file to standard output)")
     group = parser.add_argument_group("conversion")
     group.add_argument("-H", "--no-header", action="store_true",
                        help="there is no first line with the number of features")
     group.add_argument("-C", "--no-labels", action="store_true",
                        help="the lines hold no labels: only base.vec is written")
+    group.add_argument("-o", "--omit-labels", action="store_true",
+                       help="the lines hold labels, but only base.vec is written")
+    group.add_argument("-L", "--ordinates", action="store_true",
+                       help="the labels are numbers, whole or not: base.dat is written in place "
+                            "of base.cls")
     return parser.finish()
 
 
@@ -36,13 +43,20 @@ def execute(args):
     """Convert."""
     from ..flow.convert import convert_text
 
-    base = args.base
+    if args.no_labels + args.omit_labels + args.ordinates > 1:
+        raise UsageError("-C, -o and -L exclude each other")
+    infile, base = args.infile, args.base
     if base is None:
-        base = os.path.splitext(args.infile)[0]
-        if args.infile == "-" or base == args.infile:
-            raise UsageError("expected the base name of the files to be written, as "
-                             f"'{args.infile}' has no extension to leave out")
-    convert_text(args.infile, "lvq", base, header=not args.no_header, labels=not args.no_labels)
+        infile, base = "-", infile
+        if base is not None and os.path.isfile(base):
+            raise UsageError("expected the base name of the files to be written after "
+                             f"'{base}' (or - before it, to read standard input)")
+    if base is None and not (args.no_labels or args.omit_labels):
+        raise UsageError("expected the base name of the files to be written (only with -C or -o "
+                         "can standard output hold them)")
+    convert_text(infile, "lvq", "-" if base is None else base, omit=args.omit_labels,
+                 stdout=sys.stdout.buffer, header=not args.no_header,
+                 labels=not args.no_labels, ordinates=args.ordinates)
 
 
 def main(argv=None):

@@ -1,4 +1,4 @@
-"""mbh2mbm: merge a trained configuration into one model file."""
+"""mbh2mbm: bring a trained configuration into one model file."""
 
 from __future__ import annotations
 
@@ -15,36 +15,57 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         PROG,
-        "Merge a control file and its binary models into one binary file that holds everything "
-        "needed to classify, each support vector once.",
-        usage="%(prog)s [-a FILE] [--names FILE] control out")
+        "Merge a control file and its binary models into one file that holds everything "
+        "needed to classify, each support vector once; or bring a model file into another format.",
+        usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
-                                        "writes it (- is standard input)")
+                                        "writes it, or any model file (- is standard input)")
     parser.add_argument("out", help="the model file to be written (.mbm)")
     group = parser.add_argument_group("contents")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="normalisation (.std) to be stored: the model then takes raw data")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, in place of those in control")
+    group.add_argument("-y", "--path", metavar="PATH",
+                       help="folder of the models that control names")
+    group = parser.add_argument_group("format of out")
+    group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
+    group.add_argument("--libsvm", action="store_true",
+                       help="one LIBSVM model of all classes, from a one-vs-one configuration")
     return parser.finish()
 
 
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
-    from ..flow.configuration import merge, save
-    from ..formats.controlfile import read_control
+    from ..errors import UsageError
+    from ..flow.configuration import export, gather, renamed, save
     from ..formats.names import read_names_of
     from ..formats.vectors import read_std
 
-    tree = read_control(args.control)
+    form = "ascii" if args.ascii else "svm" if args.libsvm else None
+    if args.ascii and args.libsvm:
+        raise UsageError("-Z and --libsvm exclude each other")
+    for option, value in (("-a", args.norm_file), ("--names", args.names)):
+        if form and value is not None:
+            what = "normalisation" if option == "-a" else "class names"
+            raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
+                             f"that format has no place for {what}")
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
-    names = None if args.names is None else read_names_of(args.names, tree.classes)
-    configuration, before = merge(tree, normalisation, names)
-    save(args.out, configuration)
+    configuration, before = gather(args.control, normalisation, args.path,
+                                   commands=lambda text: None)
+    if args.names is not None:
+        configuration = renamed(configuration,
+                                read_names_of(args.names, configuration.tree.classes))
+    if form:
+        export(args.out, configuration, form)
+    else:
+        save(args.out, configuration)
     after = len(configuration.model.sv)
-    share = f" ({100 * after / before:.1f} %)" if before else ""
-    report(args, PROG, f"{len(tree.rows)} binary models, {before} support vectors, "
-                       f"{after} after merging{share}")
+    found = f"{after} support vectors"
+    if before is not None:
+        share = f" ({100 * after / before:.1f} %)" if before else ""
+        found = f"{before} support vectors, {after} after merging{share}"
+    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}")
 
 
 def main(argv=None):

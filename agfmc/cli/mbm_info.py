@@ -20,7 +20,7 @@ def get_parser():
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, and the settings that made it.",
         usage="%(prog)s [--control | --json] model")
-    parser.add_argument("model", help="model file (.mbm), or a control file whose models are read")
+    parser.add_argument("model", help="model file, or a control file whose models are read")
     group = parser.add_argument_group("output")
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -35,7 +35,7 @@ def execute(args):
 
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
-    configuration = load(args.model)
+    configuration = load(args.model, commands=lambda text: None)
     if args.control:
         sys.stdout.write(configuration.model.control)
     elif args.json:

@@ -25,8 +25,11 @@ class Parser(argparse.ArgumentParser):
 
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
     an option that takes a value takes the next word, whatever it looks like.
-    Operands and options may be mixed.
+    Operands and options may be mixed.  dashes: the option that `--` stands for,
+    where it does not mean that no options follow.
     """
+
+    dashes = None
 
     def __init__(self, prog, description, usage=None):
         super().__init__(prog=prog, description=description, usage=usage, allow_abbrev=False,
@@ -61,6 +64,7 @@ class Parser(argparse.ArgumentParser):
         result = []
         words = iter(args)
         for word in words:
+            word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
             if word in takes:
@@ -155,8 +159,8 @@ def input_kind(args):
     return "svm" if args.svm else "lvq" if args.lvq else "binary"
 
 
-def add_normalisation(parser):
-    """-n, -a and -S: normalise the features."""
+def add_normalisation(parser, unnormalised=None):
+    """-n, -a and -S: normalise the features; unnormalised: what -u does, where there is one."""
     group = parser.add_argument_group("normalisation")
     group.add_argument("-n", "--normalise", action="store_true",
                        help="subtract the mean of each feature and divide by its standard "
@@ -165,6 +169,8 @@ def add_normalisation(parser):
                        help="file of the normalisation (.std): read, or, with -n or -S, written")
     group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
                        help="keep the first N singular vectors of the features")
+    if unnormalised is not None:
+        group.add_argument("-u", "--unnormalised", action="store_true", help=unnormalised)
     return group
 
 

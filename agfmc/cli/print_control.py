@@ -5,55 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from ..coding.schemes import DEFAULT, SCHEMES, find_scheme
+from ..coding.schemes import find_scheme
 from ..errors import DataError, UsageError
 from .messages import say
-from .options import (
-    Parser, add_input_kind, add_normalisation, add_seed, input_kind, reading, whole_number,
-)
+from .options import input_kind, reading
+from .print_control_options import PROG, get_parser
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
-
-PROG = "print_control"
-
-
-def get_parser():
-    """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        PROG,
-        "Write to standard output a training control file: the partitions of the classes "
-        "that a multi-class classifier is built from.",
-        usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [-n] [-S N] [-a FILE] [-M | -A] [--seed N] "
-              "[--names FILE] {n | data | control} [nrow]")
-    parser.add_argument(
-        "source", metavar="{n | data | control}",
-        help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
-             "used (base name of .vec and .cls files, or a text file with -M or -A); or, for "
-             "-Q 9, a control file (- is standard input)")
-    parser.add_argument("nrow", nargs="?", type=whole_number(1),
-                        help="rows of a random code (default 4 ceil(n/4)); for -Q 10 the "
-                             "number of entries that are not 0 in a row of the full matrix")
-    group = parser.add_argument_group("scheme")
-    group.add_argument("-Q", "--type", default=str(DEFAULT.number), metavar="TYPE",
-                       help="the scheme, by number or name:\n" + "\n".join(
-                           f"{s.number} {s.name}: {s.summary}" for s in SCHEMES))
-    group.add_argument("-G", "--strict", action="store_true",
-                       help="random codes without 0: every classifier tells all classes apart")
-    group.add_argument("-Y", "--reduced", action="store_true",
-                       help="orthogonal codes with one row fewer: the Hadamard matrix is "
-                            "normalised and its constant row left out")
-    group.add_argument("-P", "--print-matrix", action="store_true",
-                       help="the coding matrix too, on standard error, columns in ascending "
-                            "order of the labels")
-    add_seed(group)
-    group.add_argument("--options", default="", metavar="TEXT",
-                       help='training options to write into the quotes (default none: "")')
-    group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, carried along as comments")
-    add_input_kind(parser, "data")
-    add_normalisation(parser)
-    return parser.finish()
 
 
 def execute(args):
@@ -71,7 +30,7 @@ def execute(args):
     kind = input_kind(args)
     if scheme.name == "convert":
         from ..formats.controlfile import read_control
-        tree = to_code(read_control(args.source))
+        tree = to_code(_placed(read_control(args.source), args.path))
     elif scheme.name == "empirical":
         tree = _from_data(args, kind)
     else:
@@ -87,6 +46,17 @@ def execute(args):
     if args.print_matrix:
         _print_matrix(tree)
     sys.stdout.write(format_tree(tree))
+
+
+def _placed(tree, path):
+    """`tree` with the names of its models below the folder `path`, if there is one."""
+    from ..control.build import rename
+    from ..formats.controlfile import model_file
+
+    if path is None:
+        return tree
+    tree.require_names()
+    return rename(tree, [model_file(row.text, path) for row in tree.rows])
 
 
 def _print_matrix(tree):
@@ -106,7 +76,8 @@ def _refuse_idle(args, scheme):
     for given, option, wanted in (
             (args.strict, "-G", "random"), (args.reduced, "-Y", "orthogonal"),
             (args.normalise, "-n", "empirical"), (args.svd is not None, "-S", "empirical"),
-            (args.norm_file is not None, "-a", "empirical")):
+            (args.norm_file is not None, "-a", "empirical"),
+            (args.path is not None, "-y", "convert")):
         if given and scheme.name != wanted:
             raise UsageError(f"{option} is for -Q {wanted}, not for {scheme.name}")
 
@@ -131,7 +102,7 @@ def _from_data(args, kind):
     if args.source.isascii() and args.source.isdigit():
         raise UsageError("-Q 3 designs the tree from data: expected training data, "
                          f"found the number {args.source}")
-    data, normalisation = load_training(args.source, kind, **reading(args))
+    data, normalisation, _ = load_training(args.source, kind, **reading(args))
     _require_two(set(data.y.tolist()), args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std

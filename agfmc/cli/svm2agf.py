@@ -21,7 +21,7 @@ def get_parser():
         "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
         "base.cls. Labels that are words are numbered in sorted order, and base.names holds "
         "them.",
-        usage="%(prog)s [-U] [-E VALUE] [--names FILE] [infile] base")
+        usage="%(prog)s [-U | -L | --names FILE] [-E VALUE] [infile] base")
     parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
     parser.add_argument("base", help="base name of the files to be written")
     group = parser.add_argument_group("conversion")
@@ -30,6 +30,9 @@ def get_parser():
                             "what became of each label is reported")
     group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
                        help="the value of features that a line leaves out (default 0)")
+    group.add_argument("-L", "--ordinates", action="store_true",
+                       help="the labels are numbers, whole or not: base.dat is written in place "
+                            "of base.cls")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, for labels that are words: test "
                             "data then get the numbers of the training data")
@@ -44,9 +47,11 @@ def execute(args):
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "
                          "(or - before it, to read standard input)")
+    if args.ordinates and (args.relabel or args.names is not None):
+        raise UsageError("-L is for numbers: neither -U nor --names goes with it")
     names = None if args.names is None else read_names(args.names)
     old = convert_text(args.infile or "-", "svm", args.base, compact=args.relabel,
-                       missing=args.missing, names=names)
+                       missing=args.missing, names=names, ordinates=args.ordinates)
     if old is not None and list(old) != list(range(len(old))):
         report(args, PROG, "labels " + ", ".join(
             f"{label} -> {i}" for i, label in enumerate(old)))

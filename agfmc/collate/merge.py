@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import ModelError
 from ..models import CollatedModel
 
-__all__ = ["collate", "unique_rows"]
+__all__ = ["collate", "regroup", "unique_rows"]
 
 
 def unique_rows(x):
@@ -27,16 +29,17 @@ def unique_rows(x):
     return first[order], rank[inverse.ravel()]
 
 
-def collate(models, sides, classes, *, control, names=None):
+def collate(models, sides, classes, *, control, names=None, direct=()):
     """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
 
     sides: per model the labels (left, right) it tells apart; classes: all
     labels in ascending order.  Support vectors that are equal bit for bit are
     merged, also within one model, where their coefficients add up.  They are
-    ordered by class, as far as the partitions tell it.  Raises `ModelError`
-    where the models do not have the same number of features.
+    ordered by class, as far as the partitions tell it.  direct: the
+    `DirectModel`s of the configuration.  Raises `ModelError` where the models do
+    not have the same number of features.
     """
-    width = _width(models)
+    width = _width(models, direct)
     points = np.zeros((sum(len(model.sv) for model in models), width))
     owner = np.repeat(np.arange(len(models)), [len(model.sv) for model in models])
     at = 0
@@ -50,13 +53,13 @@ def collate(models, sides, classes, *, control, names=None):
     rank[order] = np.arange(len(order))
     inverse = rank[inverse]
 
-    coef = np.concatenate([model.coef for model in models])
+    coef = np.concatenate([model.coef for model in models] or [np.empty(0)])
     key = owner * max(len(first), 1) + inverse
     keys, place = np.unique(key, return_inverse=True)
     merged = np.bincount(place.ravel(), weights=coef, minlength=len(keys)).astype(np.float64)
     indptr = np.searchsorted(keys, np.arange(len(models) + 1) * max(len(first), 1))
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
-    scales = np.array([model.scale for model in models], dtype=np.float64)
+    scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
     return CollatedModel(
         control=control, names=dict(names or {}), kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
@@ -66,18 +69,23 @@ def collate(models, sides, classes, *, control, names=None):
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
         normalisation=None, settings=tuple(model.settings for model in models),
-        any_width=not any(model.features for model in models))
+        any_width=not direct and not any(model.features for model in models),
+        direct=tuple(direct))
 
 
-def _width(models):
+def _width(models, direct=()):
     """The number of features: as the models state it, else the largest index met."""
     stated = {}
     for model in models:
         if model.features:
             stated.setdefault(model.features, model.name)
+    for model in direct:
+        stated.setdefault(model.features, model.name)
     if len(stated) > 1:
         (one, name), (two, other) = list(stated.items())[:2]
         raise ModelError(f"was trained on {two} features, and {name} on {one}", file=other)
+    if not models:
+        return next(iter(stated), 0)
     largest = max(models, key=lambda model: model.sv.shape[1])
     width = largest.sv.shape[1]
     for one, name in stated.items():
@@ -104,3 +112,26 @@ def _groups(models, sides, classes, inverse, count):
             possible[inverse[at:at + size]] &= members
             at += size
     return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
+
+
+def regroup(model, sides, classes):
+    """A `CollatedModel` with its support vectors ordered by class, as `collate` leaves them.
+
+    sides, classes: as for `collate`.  The class is told by the coefficients: one
+    whose sign speaks for the left side belongs to a point of that side.
+    """
+    column = {label: i for i, label in enumerate(classes)}
+    possible = np.ones((len(model.sv), len(classes)), dtype=bool)
+    for i, side in enumerate(sides):
+        part = slice(model.indptr[i], model.indptr[i + 1])
+        right = model.coef[part] * model.orientation[i] > 0
+        for labels, rows in zip(side, (model.index[part][~right], model.index[part][right])):
+            members = np.zeros(len(classes), dtype=bool)
+            members[[column[c] for c in labels]] = True
+            possible[rows] &= members
+    group = np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
+    order = np.argsort(group, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    return replace(model, sv=model.sv[order], group=group[order].astype(np.int32),
+                   index=rank[model.index])

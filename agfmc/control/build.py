@@ -8,8 +8,8 @@ from itertools import chain
 from ..errors import ControlError, UsageError
 from .tree import Leaf, Node, Row, Tree
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "resolve_options",
-           "to_code"]
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
+           "resolve_options", "to_code"]
 
 
 def from_rows(rows, labels, names=None, text=""):
@@ -61,7 +61,12 @@ def to_code(tree):
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
     The options "." are written out, as the braces that they refer to go away.
+    Raises `ControlError` for a direct classifier, which has no place in a code.
     """
+    for direct in tree.directs.values():
+        raise ControlError(f"a classifier of code {direct.code} is not binary, and cannot be a "
+                           "row of a coding matrix", file=tree.source, line=direct.line,
+                           column=direct.column)
     rows = tuple(replace(row, text=text, left=left, right=right)
                  for row, text, (left, right) in zip(tree.rows, _texts(tree), code_rows(tree)))
     leaves = tuple(Leaf(label) for label in tree.labels)
@@ -85,6 +90,13 @@ def rename(tree, texts, quoted=False):
         rows = tuple(replace(row, text=next(texts), quoted=quoted) for row in node.rows)
         nodes.append(replace(node, rows=rows))
     return replace(tree, nodes=tuple(nodes))
+
+
+def rename_directs(tree, names):
+    """`tree` with names for its direct classifiers, {node number: name}."""
+    return replace(tree, nodes=tuple(
+        replace(node, direct=replace(node.direct, name=names[number])) if number in names else node
+        for number, node in enumerate(tree.nodes)))
 
 
 def resolve_options(tree, default=""):

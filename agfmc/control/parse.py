@@ -1,10 +1,11 @@
 """Control text to tree: one parser for training and classification files.
 
     branch    := model "{" branch+ "}" | CLASS
-    model     := NAME | partition+
+    model     := NAME | NAME CODE OPTIONS | OPTIONS CODE | partition+
     partition := NAME index+ "/" index+ ";"
 
-NAME is a word, or text in double quotes.  Each function takes (source,
+NAME is a word, or text in double quotes; CODE is a letter, and OPTIONS before or
+behind it stand in double quotes.  Each function takes (source,
 position) and returns (position, value); positions become lines and columns
 only where a token is kept or an error is raised.
 """
@@ -15,7 +16,7 @@ import re
 from bisect import bisect_right
 
 from ..errors import ControlError
-from .tree import Leaf, Node, Row, Tree
+from .tree import CODES, Direct, Leaf, Node, Row, Tree, looks_like_options
 
 __all__ = ["MAX_DEPTH", "parse"]
 
@@ -111,10 +112,11 @@ def parse(text, source=None):
 class _Open:
     """A model whose braces are not closed yet."""
 
-    def __init__(self, number, rows, bare, at, brace, depth):
+    def __init__(self, number, rows, bare, at, brace, depth, direct=None):
         self.number = number
         self.rows = rows
         self.bare = bare
+        self.direct = direct
         self.at = at
         self.brace = brace
         self.depth = depth
@@ -148,6 +150,9 @@ def _open(src, at, number, depth):
     if src.text.startswith("{", after):
         row = Row(name, quoted, (0,), (1,), *src.place(start))
         return after + 1, _Open(number, [(row, start)], True, start, after, depth)
+    at, direct = _direct(src, start, after, name, quoted)
+    if direct is not None:
+        return at + 1, _Open(number, [], False, start, at, depth, direct)
     rows = []
     while True:
         at, left, right = _partition(src, after, name)
@@ -157,6 +162,30 @@ def _open(src, at, number, depth):
             return start + 1, _Open(number, rows, False, rows[0][1], start, depth)
         at, name, quoted = _name(src, start, "'{', a model name")
         after = src.skip(at)
+
+
+def _direct(src, start, at, name, quoted):
+    """A direct classifier, its code at `at`; -> position of the opening brace, `Direct` or None."""
+    match = _WORD.match(src.text, at)
+    code = match.group() if match else ""
+    if len(code) != 1 or not code.isalpha() or not code.isupper():
+        return at, None
+    if code not in CODES:
+        known = ", ".join(f"{letter} ({what})" for letter, what in CODES.items())
+        raise src.error(at, f"there is no classifier with the code {code} here: expected {known}")
+    brace = src.skip(match.end())
+    options = None
+    training = quoted and looks_like_options(name)
+    if src.text.startswith('"', brace) and not training:
+        after, options, _ = _name(src, brace, "options")
+        brace = src.skip(after)
+    if not src.text.startswith("{", brace):
+        wanted = "'{'" if training or options is not None else "'{' or options in double quotes"
+        raise src.error(brace, f"expected {wanted} after the code {code}, found {src.found(brace)}")
+    place = src.place(start)
+    if options is None and quoted:
+        return brace, Direct(code, name, None, *place)
+    return brace, Direct(code, options or "", name, *place)
 
 
 def _name(src, at, wanted):
@@ -219,6 +248,9 @@ def _close(src, at, open_nodes, nodes):
         if count != 2:
             raise src.error(at, f"expected 2 branches in these braces, found {count}: "
                                 "a single classifier has a left and a right branch")
+    elif node.direct is not None:
+        if count < 2:
+            raise src.error(at, f"expected at least 2 branches in these braces, found {count}")
     else:
         used = set()
         for row, _ in node.rows:
@@ -232,5 +264,5 @@ def _close(src, at, open_nodes, nodes):
             raise src.error(node.at, f"position {missing} is missing: it stands in no partition "
                                      "of this coding matrix")
     nodes[node.number] = Node(tuple(row for row, _ in node.rows), tuple(node.children),
-                              node.bare, node.depth)
+                              node.bare, node.depth, node.direct)
     return at + 1, node.number

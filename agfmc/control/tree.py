@@ -12,7 +12,12 @@ from itertools import chain
 
 from ..errors import ControlError
 
-__all__ = ["Leaf", "Node", "Row", "Tree", "looks_like_options", "model_names"]
+__all__ = ["CODES", "Direct", "Leaf", "Node", "Row", "Tree", "looks_like_options", "model_names",
+           "node_names"]
+
+# The classifiers that tell any number of branches apart by themselves.
+CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
+         "G": "external command"}
 
 
 @dataclass(frozen=True)
@@ -46,18 +51,35 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Direct:
+    """A classifier that tells all branches of its node apart at once.
+
+    `code` is one of `CODES`; `options` stand in its quotes; `name` is that of
+    the trained model, None in a training file.
+    """
+
+    code: str
+    options: str
+    name: str | None = None
+    line: int = 1
+    column: int = 1
+
+
+@dataclass(frozen=True)
 class Node:
     """A model and its branches.
 
     `children` holds a `Leaf` or the number of another node for each branch;
     `bare` marks a single classifier written without a partition, whose two
-    children are its two sides.  `depth` is 0 at the root.
+    children are its two sides; `direct` is a `Direct` in place of any rows.
+    `depth` is 0 at the root.
     """
 
     rows: tuple
     children: tuple
     bare: bool
     depth: int
+    direct: Direct | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +106,14 @@ class Tree:
         return tuple(row for node in self.nodes for row in node.rows)
 
     @property
+    def directs(self):
+        """{node number: `Direct`} of the nodes that have one, in the order of the text."""
+        return {number: node.direct for number, node in enumerate(self.nodes)
+                if node.direct is not None}
+
+    @property
     def hierarchical(self):
-        """True unless the whole file is one coding matrix."""
+        """True unless the whole file is one coding matrix or one direct classifier."""
         return len(self.nodes) > 1 or self.nodes[0].bare
 
     def leaves(self):
@@ -129,15 +157,14 @@ class Tree:
 
     def sides(self):
         """Per binary classifier, the absolute labels (left, right) it tells apart."""
+        return [tuple(tuple(chain.from_iterable(branches[child] for child in side))
+                      for side in (row.left, row.right))
+                for node, branches in zip(self.nodes, self.branch_labels()) for row in node.rows]
+
+    def branch_labels(self):
+        """Per node, the absolute labels of each branch, as a tuple of tuples."""
         labels = self.labels
-        result = []
-        for node, spans in zip(self.nodes, self.spans()):
-            for row in node.rows:
-                result.append(tuple(
-                    tuple(chain.from_iterable(labels[slice(*spans[child])] for child in side))
-                    for side in (row.left, row.right)
-                ))
-        return result
+        return [tuple(labels[slice(*span)] for span in spans) for spans in self.spans()]
 
     def require_names(self):
         """Raise `ControlError` unless every classifier is the name of a trained model."""
@@ -147,6 +174,12 @@ class Tree:
                     f'expected the name of a trained model, found the options "{row.text}": '
                     "train this control file with multi_borders first",
                     file=self.source, line=row.line, column=row.column)
+        for direct in self.directs.values():
+            if direct.name is None:
+                raise ControlError(
+                    f"expected the name of a model before the code {direct.code}: train this "
+                    "control file with multi_borders first",
+                    file=self.source, line=direct.line, column=direct.column)
 
     def require_options(self):
         """Raise `ControlError` unless every classifier is options in double quotes."""
@@ -156,6 +189,12 @@ class Tree:
                     "expected training options in double quotes, "
                     f"found the model name '{row.text}': is this file trained already?",
                     file=self.source, line=row.line, column=row.column)
+        for direct in self.directs.values():
+            if direct.name is not None:
+                raise ControlError(
+                    f"expected options in double quotes and the code {direct.code}, found the "
+                    f"model name '{direct.name}': is this file trained already?",
+                    file=self.source, line=direct.line, column=direct.column)
 
 
 def looks_like_options(text):
@@ -164,20 +203,26 @@ def looks_like_options(text):
     return text in ("", ".") or text.startswith("-") or text.startswith("learner=")
 
 
-def model_names(tree, base):
-    """Names of the binary models of `tree` below `base`, in the order of the text.
-
-    The root is `base`, child i of a node adds `.%02d`, row i of a coding
-    matrix adds `-%02d`.
-    """
-    paths = [base] * len(tree.nodes)
-    names = []
+def node_names(tree, base):
+    """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`."""
+    names = [base] * len(tree.nodes)
     for number, node in enumerate(tree.nodes):
         for branch, child in enumerate(node.children):
             if not isinstance(child, Leaf):
-                paths[child] = f"{paths[number]}.{branch:02d}"
+                names[child] = f"{names[number]}.{branch:02d}"
+    return names
+
+
+def model_names(tree, base):
+    """Names of the binary models of `tree` below `base`, in the order of the text.
+
+    A single classifier has the name of its node, row i of a coding matrix adds
+    `-%02d`.
+    """
+    names = []
+    for node, name in zip(tree.nodes, node_names(tree, base)):
         if node.bare:
-            names.append(paths[number])
+            names.append(name)
         else:
-            names.extend(f"{paths[number]}-{i:02d}" for i in range(len(node.rows)))
+            names.extend(f"{name}-{i:02d}" for i in range(len(node.rows)))
     return names

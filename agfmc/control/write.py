@@ -48,7 +48,8 @@ def format_tree(tree):
         indent = "  " * min(node.depth, _DEEPEST)
         if branch == 0:
             lines += _head(node, indent)
-            if not node.bare and all(isinstance(child, Leaf) for child in node.children):
+            if node.rows and not node.bare and \
+                    all(isinstance(child, Leaf) for child in node.children):
                 if node.rows[0].is_name:
                     lines += [f"{indent}{{", *(f"{indent}  {child.label}"
                                                for child in node.children), f"{indent}}}"]
@@ -72,6 +73,12 @@ def format_tree(tree):
 
 def _head(node, indent):
     """The model and, unless all children are classes, its opening brace."""
+    if node.direct is not None:
+        direct = node.direct
+        options = quote_options(direct.options)
+        if direct.name is None:
+            return [f"{indent}{options} {direct.code} {{"]
+        return [f"{indent}{quote_name(direct.name)} {direct.code} {options}", indent + "{"]
     if node.bare:
         row = node.rows[0]
         if row.is_name:

@@ -7,8 +7,9 @@ from importlib import import_module
 
 import numpy as np
 
-from ..errors import DataError, ModelError
+from ..errors import DataError, ModelError, UsageError
 from .methods import DEFAULT, find_method
+from .shortcuts import pair_classes
 from .stops import Stops
 
 __all__ = ["Decoded", "Plan", "decode", "plan", "predict_class"]
@@ -33,6 +34,8 @@ class Plan:
     def __init__(self, a, method=DEFAULT):
         self.method = find_method(method)
         self.a = _checked_code(a)
+        if self.method.codes == "one-vs-one" and pair_classes(self.a) is None:
+            raise UsageError(f"the decoder {self.method.name} needs a one-vs-one configuration")
         module, function = self.method.solver.split(":")
         prepare = getattr(import_module("." + module, __package__), function)
         self._solve = prepare(self.a)

@@ -25,6 +25,7 @@ class Method:
                 matrix a (m, k) and returns a solver r (n, m) -> (array, Stops)
     gives       "probabilities" (non-negative, sum 1), "estimates" (of
                 probabilities, but signs and sums are free), "votes" or "values"
+    codes       "any", or "one-vs-one" for a method that needs all pairs of classes
     """
 
     number: int | None
@@ -33,6 +34,7 @@ class Method:
     summary: str
     solver: str
     gives: str = "probabilities"
+    codes: str = "any"
 
 
 METHODS = (
@@ -66,6 +68,9 @@ METHODS = (
     Method(None, "zadrozny-kl", ("kullback-leibler",),
            "the smallest Kullback-Leibler divergence, Zadrozny's aim",
            "zadrozny:prepare_kl"),
+    Method(None, "wu-lin-weng", ("svm-predict",),
+           "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
+           "sweeps:prepare", codes="one-vs-one"),
 )
 
 DEFAULT = METHODS[1]

@@ -26,16 +26,19 @@ __all__ = ["prepare", "prepare_kl"]
 
 BUDGET = 1 << 20
 LIMIT = 3000
+QUICK = 300
 CLOSE = 1e-9
 LONGEST = 1e8
 REACH = 5.0
+GROWS = 1e-6
 LOWEST = -200.0
 
 
 def prepare(a):
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
-    A point is done when a step of length > 1000 moved no p by more than 1e-9;
+    A point is done when a step of length > 1000 moved no p by more than 1e-9 and
+    the factors of all classes that can still grow are 1 within 1e-6;
     it is given up, and counted as unfinished, after 3000 steps.
     """
     return _prepare(a, _flow)
@@ -61,38 +64,72 @@ def _prepare(a, flow):
         stops = Stops()
         for start in range(0, len(r), step):
             part = slice(start, start + step)
-            p[part], stopped = _follow(flow, plus, minus, (1.0 + r[part]) / 2)
+            p[part], stopped = _solved(flow, plus, minus, (1.0 + r[part]) / 2)
             stops += stopped
         return p, stops
 
     return solve
 
 
-def _follow(flow, plus, minus, right):
-    """Follow the flow from equal probabilities to where it ends; right (n, m) is rb."""
+def _solved(flow, plus, minus, right):
+    """Where the flow from equal probabilities ends; right (n, m) is rb.
+
+    Zadrozny's flow circles for some points of some codes (trees, mostly), whose
+    fixed point it would leave again.  They start once more where the divergence
+    is smallest, which is the fixed point itself where the code allows p to agree
+    with all classifiers.
+    """
     n, k = len(right), plus.shape[1]
-    theta = np.zeros((n, k))
-    p = np.full((n, k), 1.0 / k)
-    length = np.ones(n)
+    again = flow is _flow
+    p, rounds, left = _follow(flow, plus, minus, right, np.full((n, k), 1.0 / k), 1.0,
+                              QUICK if again else LIMIT)
+    if again and len(left):
+        near, _, _ = _follow(_flow_kl, plus, minus, right[left],
+                             np.full((len(left), k), 1.0 / k), 1.0, LIMIT)
+        found, more, lost = _follow(flow, plus, minus, right[left], near, LONGEST, LIMIT)
+        rest = np.delete(np.arange(len(left)), lost)
+        p[left[rest]] = found[rest]
+        rounds, left = max(rounds, more), left[lost]
+    return p, Stops(n, rounds, len(left))
+
+
+def _follow(flow, plus, minus, right, start, length, limit):
+    """Follow the flow from `start`; -> p (n, k), rounds, the points that did not come to rest."""
+    n, k = start.shape
+    theta, p = _normalise(np.log(np.maximum(start, np.exp(LOWEST))))
+    length = np.full(n, length)
     todo = np.arange(n)
     speed, slope = flow(plus, minus, right, p)
     rounds = 0
-    while len(todo) and rounds < LIMIT:
+    while len(todo) and rounds < limit:
         rounds += 1
         move = _implicit(p[todo], speed, slope, length[todo])
         trial, q = _normalise(theta[todo] + move)
         new_speed, new_slope = flow(plus, minus, right[todo], q)
-        size = np.abs(p[todo] * speed).max(axis=1)
-        good = np.abs(q * new_speed).max(axis=1) <= 2.0 * size + 1e-15
-        good |= length[todo] <= 1e-2
+        rest, size = _distance(q, new_speed), _distance(p[todo], speed)
+        # A long implicit step runs into corners that the flow leaves: against the growth.
+        along = (move * (speed - (p[todo] * speed).sum(axis=1, keepdims=True))).sum(axis=1)
+        good = (along >= 0) & (rest <= 2.0 * size + 1e-15)
+        good |= (length[todo] <= 1e-2) | (rest <= GROWS)
         done = good & (length[todo] > 1e3) & (np.abs(q - p[todo]).max(axis=1) <= CLOSE)
+        done &= rest <= GROWS
 
         taken = todo[good]
         theta[taken], p[taken] = trial[good], q[good]
         speed[good], slope[good] = new_speed[good], new_slope[good]
         length[todo] = np.where(good, np.minimum(length[todo] * 4, LONGEST), length[todo] / 16)
         todo, speed, slope = todo[~done], speed[~done], slope[~done]
-    return p, Stops(n, rounds, len(todo))
+    return p, rounds, todo
+
+
+def _distance(p, speed):
+    """How far from rest (n,): the largest growth of a class, or loss of its probability.
+
+    A class of hardly any probability that grows counts in full: a step may have
+    gone too far into a corner where the flow does not end.
+    """
+    growth = speed - (p * speed).sum(axis=1, keepdims=True)
+    return np.where(growth > 0, growth, -p * growth).max(axis=1)
 
 
 def _implicit(p, speed, slope, length):

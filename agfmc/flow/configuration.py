@@ -1,4 +1,4 @@
-"""A trained configuration: from control file and model files, or from one `.mbm`."""
+"""A trained configuration: from control file and model files, or from one model file."""
 
 from __future__ import annotations
 
@@ -9,107 +9,237 @@ from dataclasses import replace
 import numpy as np
 
 from .._version import __version__
-from ..collate.merge import collate
+from ..collate.merge import collate, regroup
 from ..control.parse import parse
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError
-from ..formats.controlfile import read_control
-from ..formats.files import read_bytes
+from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageError
+from ..formats.asciimodel import format_ascii_model, is_ascii_model, read_ascii_model
+from ..formats.controlfile import model_file, read_control
+from ..formats.files import read_bytes, replacing
 from ..formats.store import MAGIC, read_store, write_store
 from ..formats.svmmodel import read_svm_model
+from ..formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
+from .direct import classifier_of, read_direct
+from .extpredict import ExternalDirect
 
-__all__ = ["Configuration", "load", "merge", "save"]
+__all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
+           "renamed", "save"]
+
+_EXPORTS = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
 
 
 class Configuration:
     """A `CollatedModel` with its control tree: what classification starts from.
 
-    model: `CollatedModel`;  tree: its `Tree`;  made_by: versions, or {}.
+    model: `CollatedModel`, or None where other programs stand for the binary
+    classifiers;  tree: the control tree;  made_by: versions, or {};  direct: {node
+    number: object with probabilities(x)} of the direct classifiers.
     """
 
-    def __init__(self, model, tree, made_by=None):
-        if len(tree.rows) != len(model.rho):
+    def __init__(self, model, tree, made_by=None, direct=None):
+        if model is not None and len(tree.rows) != len(model.rho):
             raise ModelError(f"the control tree has {len(tree.rows)} classifiers, "
                              f"the model {len(model.rho)}")
         self.model = model
         self.tree = tree
         self.made_by = made_by or {}
+        self.direct = direct or {}
 
 
-def load(path, normalisation=None):
-    """Read a configuration from a `.mbm` file, or a control file and its models.
-
-    The first bytes tell which it is.  normalisation: to be applied to raw
-    points; an error beside a `.mbm` that holds its own.
-    """
-    raw = read_bytes(path)  # once: it may be a pipe
-    if raw.startswith(MAGIC):
-        model, made_by = read_store(path, raw)
-        if normalisation is not None:
-            if model.normalisation is not None:
-                raise ModelError("holds its own normalisation: leave -a out", file=path)
-            model = _normalised(model, normalisation, path)
-        try:
-            tree = parse(model.control, path)
-            tree.require_names()
-            return Configuration(model, tree, made_by)
-        except ControlError as error:
-            raise ModelError(f"damaged: {error.message} in its control text",
-                             file=path) from error
-        except ModelError as error:
-            raise ModelError(error.message, file=path) from error
-    configuration, _ = merge(read_control(path, raw), normalisation)
+def load(path, normalisation=None, models_in=None, **more):
+    """The `Configuration` in a file of any kind: `gather` without the count."""
+    configuration, _ = gather(path, normalisation, models_in, **more)
     return configuration
 
 
-def merge(tree, normalisation=None, names=None):
+def gather(path, normalisation=None, models_in=None, *, unnormalised=False, commands=None):
+    """Read a configuration: a control file and its models, or a file that holds everything.
+
+    -> (`Configuration`, number of support vectors in the files of its binary models, or
+    None where there are no such files).  The first bytes tell what `path` is: a
+    `.mbm` file, libAGF's ASCII model, a LIBSVM model of any number of classes, else a
+    control file.  normalisation: to be applied to raw points; an error beside a
+    `.mbm` that holds its own.  models_in: folder of the models that a control file
+    names.  unnormalised: the normalisation is for the support vectors too.
+    commands: a function that makes a `Predictor` of the text of a command, for
+    direct classifiers of code G; an error without it.
+    """
+    raw = read_bytes(path)  # once: it may be a pipe
+    if not _whole(raw):
+        return merge(read_control(path, raw), normalisation, models_in,
+                     unnormalised=unnormalised, commands=commands)
+    if models_in is not None:
+        raise UsageError(f"-y is for the models of a control file: {path} holds its own")
+    if raw.startswith(MAGIC):
+        configuration = _stored(path, raw)
+    elif is_ascii_model(raw):
+        model = read_ascii_model(path, raw)
+        tree = parse(model.control, path)
+        configuration = Configuration(regroup(model, tree.sides(), tree.classes), tree)
+    else:
+        tree, models = read_svm_multiclass(path, raw)
+        _warn_of_votes([path] if models[0].platt is None else [])
+        configuration = Configuration(_collated(tree, models), tree)
+    configuration.model = _normalised(configuration.model, normalisation, path, unnormalised)
+    return configuration, None
+
+
+def _whole(raw):
+    """True where a file that begins with the bytes `raw` holds its models itself."""
+    return raw.startswith(MAGIC) or is_ascii_model(raw) or re.match(rb"svm_type\s", raw)
+
+
+def _stored(path, raw):
+    """The configuration in a `.mbm` file."""
+    model, made_by = read_store(path, raw)
+    try:
+        tree = parse(model.control, path)
+        tree.require_names()
+        return Configuration(model, tree, made_by, _stored_directs(tree, model))
+    except ControlError as error:
+        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
+    except ModelError as error:
+        raise ModelError(error.message, file=path) from error
+
+
+def merge(tree, normalisation=None, models_in=None, *, unnormalised=False, commands=None):
     """Read the models that a classification tree names and merge them.
 
-    -> (`Configuration`, number of support vectors before).  names: {label:
-    name} in place of those in the control file.
+    -> (`Configuration`, number of support vectors before).  Arguments as for
+    `gather`; absolute names do not depend on `models_in`.
     """
     tree.require_names()
-    models = [_read(row, tree.source) for row in tree.rows]
-    names = tree.names if names is None else \
-        {label: names[label] for label in tree.labels if label in names}
-    tree = replace(tree, names=names)
-    model = collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=names)
-    if normalisation is not None:
-        model = _normalised(model, normalisation, tree.source)
-    missing = [m.name for m in models if m.platt is None]
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        warnings.warn(f"{missing[0]}{more} holds no probabilities (probA, probB): only votes "
-                      "can be used", AgfmcWarning, stacklevel=2)
-    return Configuration(model, tree), sum(len(m.sv) for m in models)
+    models = [_read(row, tree.source, models_in) for row in tree.rows]
+    direct, asked = read_directs(tree, models_in, commands)
+    model = _normalised(_collated(tree, models, direct), normalisation, tree.source, unnormalised)
+    _warn_of_votes([m.name for m in models if m.platt is None])
+    return Configuration(model, tree, None, asked), sum(len(m.sv) for m in models)
 
 
-def _read(row, source):
+def read_directs(tree, models_in=None, commands=None):
+    """The direct classifiers of a classification tree; -> (`DirectModel`s, {node: answering}).
+
+    Those of code G have no `DirectModel`.  Raises `ModelError` for them without
+    `commands`.
+    """
+    models, asked = [], {}
+    for number, direct in tree.directs.items():
+        name = model_file(direct.name, models_in)
+        branches = len(tree.nodes[number].children)
+        place = {"file": tree.source, "line": direct.line, "column": direct.column}
+        if direct.code == "G":
+            if commands is None:
+                raise ModelError(f"the command '{direct.options}' would be run here: allow it "
+                                 "with --allow-commands", **place)
+            asked[number] = ExternalDirect(name, branches, commands(direct.options))
+            continue
+        try:
+            models.append(read_direct(direct, branches, name))
+        except UsageError as error:  # in the options
+            raise ModelError(error.message, **place) from error
+        asked[number] = classifier_of(models[-1])
+    return models, asked
+
+
+def _stored_directs(tree, model):
+    """{node: answering} of a model that holds its direct classifiers."""
+    nodes = tree.directs
+    if len(nodes) != len(model.direct) or any(
+            (tree.nodes[number].direct.code, len(tree.nodes[number].children))
+            != (direct.code, direct.branches) for number, direct in zip(nodes, model.direct)):
+        raise ModelError("the direct classifiers are not those of the control text")
+    return {number: classifier_of(direct) for number, direct in zip(nodes, model.direct)}
+
+
+def renamed(configuration, names):
+    """`configuration` with other class names, {label: name}."""
+    tree = configuration.tree
+    tree = replace(tree, names={label: names[label] for label in tree.labels if label in names})
+    model = replace(configuration.model, control=format_tree(tree), names=tree.names)
+    return Configuration(model, tree, configuration.made_by, configuration.direct)
+
+
+def _collated(tree, models, direct=()):
+    return collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=tree.names,
+                   direct=direct)
+
+
+def _warn_of_votes(names):
+    """A warning where the models of these names hold no probabilities."""
+    if names:
+        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        warnings.warn(f"{names[0]}{more} holds no probabilities (probA, probB): only votes "
+                      "can be used", AgfmcWarning, stacklevel=3)
+
+
+def _read(row, source, models_in):
+    path = model_file(row.text, models_in)
     try:
-        return read_svm_model(row.text)
+        return read_svm_model(path)
     except AgfmcError as error:
-        if error.file == row.text and error.line is None and "cannot read" in error.message:
-            raise ModelError(f"model '{row.text}': {error.message}", file=source,
+        if error.file == path and error.line is None and "cannot read" in error.message:
+            raise ModelError(f"model '{path}': {error.message}", file=source,
                              line=row.line, column=row.column) from error
         raise
 
 
-def _normalised(model, normalisation, source):
-    """`model` with a normalisation, whose output has the width of the support vectors."""
-    for settings in model.settings:
-        told = re.search(r"; normalised ([0-9a-f]{16})(?:;|$)", settings)
-        if told and told.group(1) != normalisation.digest():
-            raise ModelError("the models were trained with another normalisation than the one "
-                             "given", file=source)
-    width = normalisation.matrix.shape[1]
+def _normalised(model, normalisation, source, unnormalised=False):
+    """`model` with a normalisation, whose output has the width of the support vectors.
+
+    unnormalised: the support vectors have not been through it; models that
+    say so need no telling.
+    """
+    told = ";".join(model.settings + tuple(direct.settings for direct in model.direct)) + ";"
+    if model.normalisation is None and "; vectors raw;" in told:
+        if normalisation is None:
+            raise ModelError("the support vectors are not normalised, and the points were for the "
+                             "training: give the normalisation with -a", file=source)
+        unnormalised = True
+    if normalisation is None:
+        return model
+    if model.normalisation is not None:
+        raise ModelError("holds its own normalisation: leave -a out", file=source)
+    if any(digest != normalisation.digest() for digest in re.findall(
+            r"; normalised ([0-9a-f]{16});", told)):
+        raise ModelError("the models were trained with another normalisation than the one "
+                         "given", file=source)
+    if unnormalised and model.direct:
+        raise ModelError("-u is for support vectors: direct classifiers have none", file=source)
+    width = normalisation.matrix.shape[0 if unnormalised else 1]
     if width < model.sv.shape[1] or (width > model.sv.shape[1] and not model.any_width):
-        raise ModelError(f"the normalisation gives {width} features, "
-                         f"the models need {model.sv.shape[1]}", file=source)
+        raise ModelError(f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
+                         f"features, the models need {model.sv.shape[1]}", file=source)
     sv = np.zeros((len(model.sv), width))
     sv[:, :model.sv.shape[1]] = model.sv
+    if unnormalised:
+        sv = normalisation.apply(sv)
     return replace(model, normalisation=normalisation, sv=sv, any_width=False)
 
 
 def save(path, configuration):
-    """Write a configuration as a `.mbm` file, whole or not at all."""
+    """Write a configuration as a `.mbm` file, whole or not at all.
+
+    Raises `ModelError` for commands: a model file must not make one run.
+    """
+    _refuse_directs(configuration, "G")
     write_store(path, configuration.model, {"agfmc": __version__})
+
+
+def export(path, configuration, form):
+    """Write a configuration for other programs, whole or not at all.
+
+    form: "ascii" for libAGF's ASCII model, "svm" for one LIBSVM model of all
+    classes.  Raises `ModelError` for what the format cannot hold.
+    """
+    _refuse_directs(configuration, "GKL")
+    lines = _EXPORTS[form](configuration.model, configuration.tree)
+    with replacing(path) as file:
+        file.writelines(lines)
+
+
+def _refuse_directs(configuration, codes):
+    for direct in configuration.tree.directs.values():
+        if direct.code in codes:
+            raise ModelError(f"a classifier of code {direct.code} has no place in this format",
+                             file=configuration.tree.source, line=direct.line,
+                             column=direct.column)

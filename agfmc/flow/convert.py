@@ -1,35 +1,62 @@
-"""Data between formats: text to binary files, values to classes."""
+"""Data between formats: text to binary files and back, values to classes."""
 
 from __future__ import annotations
 
 import os
-import warnings
-from contextlib import ExitStack
+from dataclasses import replace
+from typing import NamedTuple
 
-from ..errors import AgfmcWarning, UsageError
+import numpy as np
+
+from ..errors import UsageError
 from ..formats.dataset import read_training
-from ..formats.files import replacing_all
-from ..formats.names import names_bytes
-from ..formats.vectors import VecWriter, cls_bytes, read_dat
+from ..formats.vectors import read_dat, read_vec
 from ..models import Dataset
 from ..prepare import relabel
+from ..prepare.normalise import fit_normalisation
+from .outputs import Form, refuse_pipe, write_together
 from .prepare import about
 
-__all__ = ["classes_from_floats", "convert_text", "relabelled", "write_together"]
+__all__ = ["Classed", "break_down", "classes_from_floats", "convert_text", "print_data",
+           "range_of", "relabelled"]
 
 
-def convert_text(source, kind, base, *, compact=False, **reading):
-    """Text data to base.vec, base.cls and, for labels that are words, base.names.
+def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, **reading):
+    """Text data to base.vec, base.cls or base.dat and, for words, base.names.
 
     compact: number the classes 0..k-1 in ascending order; -> the old labels,
-    or None.  reading: as for `read_training`.
+    or None.  omit: there are labels, but they are not written.  Points without
+    labels may go to `-`, the binary stream `stdout`.  reading: as for `read_training`.
     """
-    data = read_training(source, kind, negative=compact, **reading)
+    refuse_pipe([base], Form(), reading.get("labels", True) and not omit)
+    data = read_training(source, kind, negative=compact or omit, **reading)
     old = None
-    if compact and data.y is not None:
+    if omit:
+        data = Dataset(data.x, None)
+    elif compact and data.y is not None:
         data, old = relabelled(data)
-    write_together({base: data})
+    write_together({base: data}, stdout=stdout)
     return old
+
+
+def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=False,
+               scale=False):
+    """Binary data as text of the `form` to the file `out`, or `-` for the stream `stdout`.
+
+    Without `labels`, `base` may be the name of the .vec file itself.  ordinates:
+    base.dat in place of base.cls;  words: the names of base.names in place of
+    labels;  scale: divided by standard deviations, constant features left out.
+    """
+    if not labels and os.path.exists(base) and not os.path.isdir(base):
+        data = Dataset(read_vec(base), None)
+    else:
+        data = read_training(base, labels=labels, ordinates=ordinates, negative=True)
+    if words and data.names is None:
+        raise UsageError(f"--words needs the class names in {base}.names")
+    if scale:
+        with about(base):
+            data = replace(data, x=fit_normalisation(data.x).apply(data.x))
+    write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
 
 
 def relabelled(data):
@@ -38,38 +65,35 @@ def relabelled(data):
     return Dataset(data.x, y, names), old
 
 
-def write_together(outputs, extra=None):
-    """Datasets {base: Dataset} and {path: bytes or table}, all complete before any is renamed."""
-    files = {}
-    for base, data in outputs.items():
-        if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
-            warnings.warn(f"{base}.names was there before: its names now stand for these labels",
-                          AgfmcWarning, stacklevel=3)
-        files[f"{base}.vec"] = data.x
-        if data.y is not None:
-            files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
-        if data.names is not None:
-            files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
-    files.update(extra or {})
-    with ExitStack() as stack:
-        opened = stack.enter_context(replacing_all(list(files), binary=True))
-        for file, content in zip(opened, files.values()):
-            if isinstance(content, bytes):
-                file.write(content)
-                continue
-            writer = VecWriter(file, content.shape[1])
-            step = max(1, 2**22 // content.shape[1])
-            for start in range(0, len(content), step):
-                writer.write(content[start:start + step])
+class Classed(NamedTuple):
+    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values."""
+
+    classes: np.ndarray
+    edges: np.ndarray
+    range: tuple
 
 
-def classes_from_floats(source, bins=None, geometric=False, numbers=()):
-    """Classes (n,) of the float32 values in `source` (.dat), and the thresholds used.
+def range_of(source, missing=None):
+    """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
+    seen = _present(source, read_dat(source), missing)
+    return float(seen.min()), float(seen.max())
+
+
+def _present(source, values, missing):
+    with about(source):
+        return values if missing is None else relabel.present(values, missing)
+
+
+def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=None, ends=False):
+    """The Classed values of `source` (.dat), with `bins` classes (default 2).
 
     numbers: (), or (min, max) with `bins` classes between them, or, without
-    `bins`, the thresholds themselves.
+    `bins`, the thresholds themselves.  missing: larger values do not count for the
+    least and greatest.  ends: the thresholds include both ends, and what is outside
+    has class -1.
     """
     values = read_dat(source)
+    seen = _present(source, values, missing)
     if bins is None and numbers:
         if geometric:
             raise UsageError("-g spaces thresholds between min and max: it needs -q")
@@ -78,5 +102,20 @@ def classes_from_floats(source, bins=None, geometric=False, numbers=()):
         raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
     else:
         with about(source):
-            edges = relabel.bin_edges(values, bins or 2, *numbers, geometric=geometric)
-    return relabel.classes_of(values, edges), edges
+            edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
+    return Classed(relabel.classes_of(values, edges, ends), edges,
+                   (float(seen.min()), float(seen.max())))
+
+
+def break_down(classed, ends=False):
+    """Lines with the number of values in each class, as libAGF prints them."""
+    edges = classed.edges.tolist()
+    ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
+    if ends:
+        ranges = ["(< %g %g <)" % (edges[0], edges[-1]), *ranges]
+    else:
+        ranges = ["(< %g)" % edges[0], *ranges, "(> %g)" % edges[-1]]
+    count = np.bincount(classed.classes + bool(ends), minlength=len(ranges)).tolist()
+    yield "Class break-down:\n"
+    for label, (text, number) in enumerate(zip(ranges, count), -bool(ends)):
+        yield "%2d %s:  %d\n" % (label, text, number)

@@ -6,6 +6,8 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ..control.tree import CODES
+
 __all__ = ["describe", "format_description"]
 
 
@@ -28,6 +30,7 @@ def describe(configuration):
              "kernel": int(model.kernel_of[i]),
              "probabilities": bool(np.isfinite(model.a[i])), "made_by": model.settings[i]}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
+        "direct_classifiers": _directs(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
@@ -38,9 +41,19 @@ def describe(configuration):
     }
 
 
+def _directs(configuration):
+    """What each direct classifier is, and what is known of how it was made."""
+    tree, models = configuration.tree, iter(configuration.model.direct)
+    branches = tree.branch_labels()
+    return [{"name": direct.name, "code": direct.code, "kind": CODES[direct.code],
+             "options": direct.options, "branches": [list(labels) for labels in branches[number]],
+             "made_by": "" if direct.code == "G" else next(models).settings}
+            for number, direct in tree.directs.items()]
+
+
 def _kind(tree):
     if not tree.hierarchical:
-        return "coding matrix"
+        return "direct classifier" if tree.nodes[0].direct else "coding matrix"
     return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
 
 
@@ -68,14 +81,18 @@ def format_description(info):
     for text, names in settings.items():
         which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"
         lines.append(f"trained by        {which}: {text}")
-    lines.append("")
-    width = max(len(binary["name"]) for binary in info["binary_models"])
-    lines.append(f"{'binary model':{max(width, 12)}}  support vectors  classes left / right")
+    if info["binary_models"]:
+        width = max(len(binary["name"]) for binary in info["binary_models"])
+        lines += ["", f"{'binary model':{max(width, 12)}}  support vectors  classes left / right"]
     for binary in info["binary_models"]:
         sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
         note = "" if binary["probabilities"] else "  (no probabilities)"
         lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
                      f"{sides}{note}")
+    for direct in info["direct_classifiers"]:
+        lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
+                      f"\"{direct['options']}\", classes "
+                      + " / ".join(_short(labels) for labels in direct["branches"])]
     if info["control"] is not None:
         lines += ["", "tree"] + [f"  {line}" for line in info["control"].splitlines()]
     return "\n".join(lines) + "\n"

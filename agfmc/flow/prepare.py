@@ -15,7 +15,7 @@ __all__ = ["about", "load_training"]
 
 def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
                   norm_file=None):
-    """Read training data and normalise them; -> (Dataset, Normalisation or None).
+    """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     scale, nsv: normalise by standard deviation, by singular values; it is for
     the caller to write the normalisation.  Without them, `norm_file` is read
@@ -24,7 +24,7 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     bit.
     """
     data = read_training(base, kind, missing=missing, header=header)
-    normalisation = None
+    raw, normalisation = data.x, None
     with about(base):
         if scale or nsv is not None:
             normalisation = fit_normalisation(data.x, scale=scale, nsv=nsv)
@@ -32,7 +32,7 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
             normalisation = read_std(norm_file)
         if normalisation is not None:
             data = replace(data, x=normalisation.apply(data.x))
-    return data, normalisation
+    return data, normalisation, raw
 
 
 @contextmanager

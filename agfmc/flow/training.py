@@ -6,18 +6,21 @@ import os
 import warnings
 from dataclasses import dataclass, replace
 
-from ..control.build import check_classes, rename
+from ..control.build import check_classes, rename, rename_directs
 from ..control.write import quote_name
 from ..errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
+from ..formats.controlfile import model_file
 from ..formats.files import read_bytes, remove, replacing
 from ..formats.svmmodel import RowText, format_svm_model
 from ..formats.vectors import write_std
 from ..train.jobs import plan_jobs
+from ..train.options import parse_options
+from .direct import plan_directs, train_direct
 from .executors import available_cores
 from .fit import fit, rows_by_class
 from .prepare import load_training
 
-__all__ = ["Work", "check_outputs", "plan", "save_normalisation", "train"]
+__all__ = ["Work", "check_outputs", "plan", "save_normalisation", "train", "train_directs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +28,11 @@ class Work:
     """Everything that is settled before the first classifier is trained.
 
     tree: the classification control tree;  jobs: `TrainingJob`s in its order;
-    data: the normalised `Dataset`;  norm_file: where its normalisation is, or
-    will be, or None;  normalisation: itself, or None;  fitted: it is new, and
-    to be written.
+    directs: `DirectJob`s in its order;  data: the normalised `Dataset`;
+    norm_file: where its normalisation is, or will be, or None;  normalisation:
+    itself, or None;  fitted: it is new, and to be written;  raw: the points
+    before the normalisation, where support vectors are to be written as such;
+    path: folder of the model files, or None.
     """
 
     tree: object
@@ -36,33 +41,56 @@ class Work:
     norm_file: str | None
     normalisation: object = None
     fitted: bool = False
+    directs: tuple = ()
+    raw: object = None
+    path: str | None = None
+
+    def place(self, name):
+        """Where the model of that name is written."""
+        return model_file(name, self.path)
+
+    @property
+    def files(self):
+        """(path, what it is) of every model file that training writes."""
+        return [(self.place(job.name), "a binary model") for job in self.jobs] + \
+            [(self.place(file), "a model") for job in self.directs for file in job.files]
 
 
 def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file=None,
-         **reading):
+         path=None, parse=parse_options, unnormalised=False, **reading):
     """Read the data and check all jobs of `tree`, a training control tree.
 
     train, kind: as for `read_training`; model: base name of the model files;
     only: name of the one job wanted, and `tree` may then be a classification
-    tree with its names, for which default must be given.  Raises errors with
-    the place in the control file for anything that training would trip over.
+    tree with its names, for which default must be given; path: folder of the
+    model files, which the control file does not name; parse: what understands
+    the training options; unnormalised: support vectors are written as they
+    were before the normalisation.  Raises errors with the place in the
+    control file for anything that training would trip over.
     """
     if "\n" in model or "\0" in model:
         raise UsageError("the model's name cannot hold a line break: it stands in a control file")
     if model.startswith("-"):
         model = os.path.join(os.curdir, model)
-    if only is not None and all(row.is_name for row in tree.rows):
+    if only is not None and all(row.is_name for row in tree.rows) and \
+            all(direct.name is not None for direct in tree.directs.values()):
         if default is None:
             raise UsageError(f"{tree.source} holds the names of models and not their training "
                              "options: give the options with -+")
-        jobs = _named_jobs(tree, default, seed)
+        jobs = _named_jobs(tree, default, seed, parse)
     else:
-        jobs = _jobs(tree, model, default or "", seed)
+        jobs = _jobs(tree, model, default or "", seed, parse)
+    directs = plan_directs(tree, model)
+    if unnormalised and directs:
+        raise UsageError("-u is for support vectors: direct classifiers have none")
     if only is not None:
         jobs = [job for job in jobs if job.name == only]
-        if not jobs:
-            raise UsageError(f"there is no binary model '{only}' in this configuration")
-    data, normalisation = load_training(train, kind, norm_file=norm_file, **reading)
+        directs = {number: job for number, job in directs.items() if job.name == only}
+        if not jobs and not directs:
+            raise UsageError(f"there is no model '{only}' in this configuration")
+    data, normalisation, raw = load_training(train, kind, norm_file=norm_file, **reading)
+    if unnormalised and normalisation is None:
+        raise UsageError("-u needs a normalisation: -n, -S or -a")
     rows_of = rows_by_class(data.y)
     counts = {label: len(rows) for label, rows in rows_of.items()}
     check_classes(tree, counts, _source(train))
@@ -70,20 +98,22 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
                            if data.names is not None and label < len(data.names)}
     trained = replace(tree, names=names)
     if only is None:
-        trained = rename(trained, [job.name for job in jobs])
-        for job in jobs:
+        trained = rename_directs(rename(trained, [job.name for job in jobs]),
+                                 {number: job.name for number, job in directs.items()})
+        for job in [*jobs, *directs.values()]:
             quote_name(job.name)
     fitted = bool(reading.get("scale")) or reading.get("nsv") is not None
     used = norm_file or f"{model}.std" if normalisation is not None else None
     if used is None and only is None and os.path.exists(f"{model}.std"):
         warnings.warn(f"{model}.std is there already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
-    return Work(trained, jobs, data, used, normalisation, fitted)
+    return Work(trained, jobs, data, used, normalisation, fitted, tuple(directs.values()),
+                raw if unnormalised else None, path)
 
 
-def _jobs(tree, model, default, seed):
+def _jobs(tree, model, default, seed, parse):
     try:
-        return plan_jobs(tree, model, default, seed)
+        return plan_jobs(tree, model, default, seed, parse)
     except UsageError as error:
         if error.file is None:
             raise
@@ -92,9 +122,11 @@ def _jobs(tree, model, default, seed):
                            column=error.column) from error
 
 
-def _named_jobs(tree, default, seed):
+def _named_jobs(tree, default, seed, parse):
     """Jobs of a classification tree: its own names, all with the default options."""
-    jobs = plan_jobs(rename(tree, [""] * len(tree.rows), quoted=True), "", default, seed)
+    unnamed = rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
+                             dict.fromkeys(tree.directs))
+    jobs = plan_jobs(unnamed, "", default, seed, parse)
     return [replace(job, name=row.text) for job, row in zip(jobs, tree.rows)]
 
 
@@ -112,8 +144,7 @@ def check_outputs(work, control_out, inputs):
     taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
     if work.fitted:
         taken[os.path.realpath(work.norm_file)] = "the normalisation"
-    outputs = [(control_out, "control-out")] + [(job.name, "a binary model") for job in work.jobs]
-    for path, what in outputs:
+    for path, what in [(control_out, "control-out"), *work.files]:
         if path == "-":
             continue
         if not os.path.isdir(os.path.dirname(path) or os.curdir):
@@ -138,7 +169,7 @@ def train(work, workers, progress=None, control_out=None):
     as a model of that run is replaced by another one, as it would name a
     mixture of both.
     """
-    text = RowText(work.data.x)
+    text = RowText(work.data.x if work.raw is None else work.raw)
     failures = {}
     begun = False
     for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
@@ -149,14 +180,42 @@ def train(work, workers, progress=None, control_out=None):
         if not begun:
             save_normalisation(work)
             begun = True
+        if work.raw is not None:
+            result = _with_raw_vectors(result, work.raw[rows])
         model = format_svm_model(result, [text(row) for row in rows])
-        other = control_out is not None and _holds_another(job.name, model)
-        with replacing(job.name) as file:
+        path = work.place(job.name)
+        other = control_out is not None and _holds_another(path, model)
+        with replacing(path) as file:
             file.write(model)
         if other:
             remove(control_out)
             control_out = None
     return [failures[job.name] for job in work.jobs if job.name in failures]
+
+
+def train_directs(work, progress=None, control_out=None, convert=None, text="svm"):
+    """Train the direct classifiers of `work`, one after the other, and write their files.
+
+    control_out: control file of an earlier run, which goes before one of its
+    models is replaced; convert, text: as for `train_direct`.
+    """
+    normalised = "" if work.normalisation is None else \
+        f"; normalised {work.normalisation.digest()}"
+    for done, job in enumerate(work.directs, 1):
+        if control_out is not None and any(os.path.isfile(work.place(file)) for file in job.files):
+            remove(control_out)
+        train_direct(replace(job, name=work.place(job.name)), work.data.x, work.data.y,
+                     normalised, convert, text)
+        if done == 1 and not work.jobs:
+            save_normalisation(work)
+        if progress is not None:
+            progress(done, len(work.directs))
+
+
+def _with_raw_vectors(model, sv):
+    """`model` with its support vectors as they were before the normalisation."""
+    settings = model.settings.replace(f"; features {model.features};", f"; features {sv.shape[1]};")
+    return replace(model, sv=sv, features=sv.shape[1], settings=f"{settings}; vectors raw")
 
 
 def _holds_another(path, text):

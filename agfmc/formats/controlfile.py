@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from ..control.parse import parse
 from ..control.write import format_tree
 from ..errors import ControlError
 from .files import read_bytes, replacing
 
-__all__ = ["read_control", "write_control"]
+__all__ = ["model_file", "read_control", "write_control"]
 
 _LARGEST = 256 * 2**20
 
@@ -40,3 +42,8 @@ def write_control(path, tree):
     text = format_tree(tree)
     with replacing(path) as file:
         file.write(text)
+
+
+def model_file(name, folder=None):
+    """Where a model is that a control file names; absolute names do not depend on `folder`."""
+    return os.path.join(folder or "", name)

@@ -16,7 +16,7 @@ from ..models import Dataset
 from .lvq import iter_lvq, read_lvq
 from .names import read_names
 from .svmtext import iter_svm, read_svm, read_svm_labels
-from .vectors import VecReader, read_cls, read_vec, refuse_negative
+from .vectors import VecReader, read_cls, read_dat, read_vec, refuse_negative
 
 __all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
 
@@ -24,32 +24,42 @@ KINDS = ("binary", "svm", "lvq")
 
 
 def read_training(base, kind="binary", missing=0.0, header=True, labels=True, names=None,
-                  negative=False, stdin=None):
+                  negative=False, ordinates=False, stdin=None):
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
     `base` is a base name for "binary", else the file itself or `-`.  `missing`
     stands for features absent from LIBSVM text; `header` says that LVQ text begins
     with its number of features.  Without `labels` there are none to be read (binary,
     LVQ) and y is None.  `names` (entry i names label i) numbers words and replaces
-    `base.names`.  Labels below 0 are refused unless `negative`.
+    `base.names`.  Labels below 0 are refused unless `negative`.  With `ordinates`
+    y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
+    text, and there are no names.  Binary points without labels may come from `-`.
 
     Raises DataError, with the file and where it can the line, for bad data.
     """
     base = os.fsdecode(base)
     if kind == "binary":
-        _refuse_pipe(base)
-        x = read_vec(base + ".vec")
-        y = read_cls(base + ".cls", len(x), negative) if labels else None
-        data = Dataset(x, y, _names_beside(base, names) if labels else names)
+        data = _read_binary(base, labels, names, negative, ordinates, stdin)
     elif kind == "svm":
-        data = read_svm(base, missing, names, stdin=stdin)
+        data = read_svm(base, missing, names, stdin=stdin, ordinates=ordinates)
     elif kind == "lvq":
-        data = read_lvq(base, header, labels, names, stdin=stdin)
+        data = read_lvq(base, header, labels, names, stdin=stdin, ordinates=ordinates)
     else:
         raise UsageError(f"there is no kind of data {kind!r}")
-    if data.y is not None:
+    if data.y is not None and not ordinates:
         _check_labels(data.y, data.names, base, negative)
     return data
+
+
+def _read_binary(base, labels, names, negative, ordinates, stdin):
+    if not labels:
+        return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
+    _refuse_pipe(base)
+    x = read_vec(base + ".vec")
+    if ordinates:
+        return Dataset(x, read_dat(base + ".dat", len(x)))
+    y = read_cls(base + ".cls", len(x), negative)
+    return Dataset(x, y, _names_beside(base, names))
 
 
 def read_labels(base, kind="binary", header=True, names=None, stdin=None):

@@ -14,15 +14,17 @@ from .textlabels import TextLabels, show
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 
 
-def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK):
+def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK,
+             ordinates=False):
     """A Dataset of float64 from LVQ text.
 
     Without `header` the first line is a point; without `labels` there is no class
-    column and y is None.  Labels are whole numbers or words, as in LIBSVM text.
+    column and y is None.  Labels are whole numbers or words, as in LIBSVM text; with
+    `ordinates` they are any finite numbers, and y is float64.
     Raises DataError with the line of whatever cannot be.
     """
     with open_input(path, stdin) as file:
-        column = TextLabels(file.name, names)
+        column = TextLabels(file.name, names, ordinates=ordinates)
         parts = list(_parts(file, column, header, labels, None, block))
     x = np.concatenate([part for part, _ in parts])
     if not labels:

@@ -2,7 +2,8 @@
 
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
-    8-11, 12-15   format version: major, minor (uint32, little-endian throughout)
+    8-11, 12-15   format version: major 1, minor 0, or 1 with direct classifiers (uint32,
+                  little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
@@ -20,13 +21,14 @@ import struct
 import numpy as np
 
 from ..errors import ModelError
-from ..models import CollatedModel, Kernel, Normalisation
+from ..models import CollatedModel, DirectModel, Kernel, Normalisation
+from .consistency import check_model
 from .files import read_bytes, replacing
 
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 0
+_MAJOR = 1
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -34,6 +36,7 @@ _ARRAYS = {  # name: (dtype, number of dimensions)
     "orientation": ("|i1", 1), "kernel_of": ("<i4", 1),
 }
 _NORMALISATION = {"matrix": ("<f4", 2), "mean": ("<f4", 1)}
+_DIRECT = {"K": {"points": ("<f4", 2), "y": ("<i4", 1)}, "L": {"weights": ("<f8", 2)}}
 _KEYS = {"arrays", "any_width", "control", "kernels", "made_by", "names", "settings"}
 
 
@@ -48,6 +51,10 @@ def write_store(path, model, made_by):
     if model.normalisation is not None:
         wanted.update(_NORMALISATION)
         arrays.update(matrix=model.normalisation.matrix, mean=model.normalisation.mean)
+    for number, direct in enumerate(model.direct):
+        for name, kind in _DIRECT[direct.code].items():
+            wanted[f"{name} {number}"] = kind
+            arrays[f"{name} {number}"] = getattr(direct, name)
     listing = {}
     blobs = []
     offset = 0
@@ -56,15 +63,17 @@ def write_store(path, model, made_by):
         listing[name] = {"shape": list(np.shape(arrays[name])), "offset": offset}
         blobs.append(blob + bytes(-len(blob) % 64))
         offset += len(blobs[-1])
+    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.settings] for d in model.direct]} \
+        if model.direct else {}
     header = json.dumps({
         "control": model.control, "names": {str(k): v for k, v in sorted(model.names.items())},
         "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
         "settings": list(model.settings), "any_width": bool(model.any_width),
-        "made_by": made_by, "arrays": listing,
+        "made_by": made_by, "arrays": listing, **extra,
     }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
-    start = _START.pack(MAGIC, _MAJOR, _MINOR, len(header), size, bytes(32))
+    start = _START.pack(MAGIC, _MAJOR, 1 if model.direct else 0, len(header), size, bytes(32))
     body = b"".join([header, *blobs])
     digest = hashlib.sha256(start[:32] + body).digest()
     with replacing(path, binary=True) as file:
@@ -85,12 +94,15 @@ def read_store(path, raw=None):
     def fail(message):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
 
-    if not isinstance(header, dict) or set(header) != _KEYS:
+    if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
         raise fail("the header does not have the keys it should have")
     listing = header["arrays"]
     wanted = dict(_ARRAYS)
     if isinstance(listing, dict) and "matrix" in listing:
         wanted.update(_NORMALISATION)
+    entries = _direct_entries(header.get("direct", []), fail)
+    for number, entry in enumerate(entries):
+        wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
     if not isinstance(listing, dict) or set(listing) != set(wanted):
         raise fail("the list of arrays is not as it should be")
     arrays = {name: _array(raw, start, listing[name], *wanted[name], name, fail)
@@ -108,11 +120,15 @@ def read_store(path, raw=None):
         if matrix.shape != (len(mean), arrays["sv"].shape[1]):
             raise fail("the normalisation does not fit the support vectors")
         normalisation = Normalisation(matrix, mean)
+    direct = tuple(
+        DirectModel(code, name, branches, told, k=k, **{
+            part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
+        for number, (code, name, branches, k, told) in enumerate(entries))
     model = CollatedModel(
         control=header["control"], names={int(key): value for key, value in names.items()},
         kernels=_kernels(kernels, fail), normalisation=normalisation, settings=tuple(settings),
-        any_width=header["any_width"], **arrays)
-    _check(model, fail)
+        any_width=header["any_width"], direct=direct, **arrays)
+    check_model(model, fail)
     return model, header["made_by"]
 
 
@@ -155,6 +171,15 @@ def _array(raw, start, entry, dtype, ndim, name, fail):
     return np.frombuffer(raw, dtype=dtype, count=count, offset=start + offset).reshape(shape)
 
 
+def _direct_entries(entries, fail):
+    """[code, name, branches, k, settings] of each direct classifier, of the right types."""
+    for entry in entries if isinstance(entries, list) else [None]:
+        if not (isinstance(entry, list) and [type(part) for part in entry] == [
+                str, str, int, int, str] and entry[0] in _DIRECT):
+            raise fail("a direct classifier is not as it should be")
+    return entries
+
+
 def _kernels(entries, fail):
     kernels = []
     for entry in entries if isinstance(entries, list) else [None]:
@@ -165,33 +190,3 @@ def _kernels(entries, fail):
             raise fail("a kernel is not as it should be")
         kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))
     return tuple(kernels)
-
-
-def _check(model, fail):
-    """Everything that later steps take on trust."""
-    m, s = len(model.rho), len(model.sv)
-    per_model = (model.a, model.b, model.orientation, model.kernel_of, model.settings)
-    if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or m == 0:
-        raise fail("the arrays do not have the same number of classifiers")
-    if len(model.group) != s or len(model.index) != len(model.coef):
-        raise fail("the arrays do not have the same number of support vectors")
-    # compared, not subtracted: a difference of lying numbers could overflow
-    if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
-            or np.any(model.indptr[1:] < model.indptr[:-1])):
-        raise fail("the classifiers' coefficients do not follow each other")
-    for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
-        if len(values) and not (values.min() >= 0 and values.max() < limit):
-            raise fail("a number points outside its array")
-    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]):
-        raise fail("an orientation or group is not as it should be")
-    for values in (model.sv, model.coef, model.rho):
-        if not np.isfinite(values).all():
-            raise fail("a number is not finite")
-    for values in (model.a, model.b):
-        if np.isinf(values).any():
-            raise fail("a number is not finite")
-    if np.any(np.isnan(model.a) != np.isnan(model.b)):
-        raise fail("half of a classifier's probabilities is missing")
-    norm = model.normalisation
-    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
-        raise fail("the normalisation is not finite")

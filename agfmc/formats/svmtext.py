@@ -31,17 +31,19 @@ def memory_limit():
         return 1 << 32
 
 
-def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK):
+def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK,
+             ordinates=False):
     """A Dataset of float64 from LIBSVM text; absent features are `missing`.
 
     d is the largest index.  Labels are whole numbers or words; words are numbered
-    in sorted order, or by `names` (entry i names label i).  The table takes
-    n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused before
-    it is made.  Raises DataError with the line of whatever cannot be.
+    in sorted order, or by `names` (entry i names label i).  With `ordinates` they are
+    any finite numbers, and y is float64.  The table takes n d 8 bytes; above
+    `limit_bytes` (default `memory_limit()`) it is refused before it is made.  Raises
+    DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
     with open_input(path, stdin) as file:
-        labels = TextLabels(file.name, names)
+        labels = TextLabels(file.name, names, ordinates=ordinates)
         table, codes = _Table(missing), []
         for rows in _parsed(file, labels, None, block):
             table.make_room(rows, limit, file.name)

@@ -13,11 +13,15 @@ from .textlabels import numeric
 __all__ = ["check_words", "svm_lines", "write_svm"]
 
 
-def svm_lines(x, y, names=None):
-    """Lines of LIBSVM text for x (n, d) and y (n,), zeros left out, values without loss."""
+def svm_lines(x, y, names=None, full=False):
+    """Lines of LIBSVM text for x (n, d) and y (n,), values without loss.
+
+    Zeros are left out, but for -0, unless `full`: for readers that take what is
+    missing for another value.
+    """
     for row, label in zip(x, np.asarray(y).tolist()):
         row = np.asarray(row, np.float64)
-        kept = np.flatnonzero(row)
+        kept = np.flatnonzero(full | (row != 0) | np.signbit(row))
         entries = [f" {j + 1}:{_shortest(v)}" for j, v in zip(kept.tolist(), row[kept].tolist())]
         yield f"{label if names is None else names[label]}{''.join(entries)}\n"
 

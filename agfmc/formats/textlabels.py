@@ -17,13 +17,15 @@ class TextLabels:
     """The labels of one file, taken block by block; the first decides on words or numbers.
 
     `names` (entry i names label i) is a numbering of words from elsewhere, in which
-    a word that is missing is an error.  With `ignore` labels may be anything.
+    a word that is missing is an error.  With `ignore` labels may be anything.  With
+    `ordinates` they are finite numbers, whole or not, and are kept as float64.
     """
 
-    def __init__(self, file, names=None, ignore=False):
+    def __init__(self, file, names=None, ignore=False, ordinates=False):
         self.file = file
         self.ignore = ignore
-        self.words = None  # True or False once the first label is seen
+        self.ordinates = ordinates
+        self.words = False if ordinates else None  # else settled by the first label
         self._given = None if names is None else tuple(names)
         listed = enumerate(self._given or ())
         self._codes = {name.encode("utf-8", "surrogateescape"): i for i, name in listed}
@@ -70,6 +72,8 @@ class TextLabels:
 
     def whole(self, values, line):
         """Labels given as numbers (n,) to int32; DataError with the line of one that is not."""
+        if self.ordinates:
+            return values
         good = (values == np.rint(values)) & (np.abs(values) < 2**31)
         if not good.all():
             row = int(np.argmin(good))
@@ -82,6 +86,9 @@ class TextLabels:
         problem = None
         if self.ignore:
             pass
+        elif self.ordinates:
+            if not (NUMBER.fullmatch(word) and np.isfinite(float(word))):
+                problem = f"the ordinate {show(word)} is not a finite number"
         elif not self.words:
             if not (NUMBER.fullmatch(word) and _whole(float(word))):
                 problem = f"the label {show(word)} is not a whole number of 32 bits"

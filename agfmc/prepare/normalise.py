@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..models import Normalisation
 
-__all__ = ["fit_normalisation"]
+__all__ = ["blocks", "fit_normalisation", "moments"]
 
 _BLOCK = 1 << 20  # values at a time
 
@@ -34,7 +34,7 @@ def fit_normalisation(x, scale=True, nsv=None):
         raise UsageError(f"the number of singular values must be 1 or more, not {nsv}")
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a normalisation needs two points or more")
-    mean, std = _moments(x)
+    mean, std = moments(x)
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 / std if scale else np.ones_like(std)
         # what is constant, or so nearly that 1/std cannot be stored, is left out
@@ -64,17 +64,18 @@ def _left_out(dropped):
     return f"features {listed} (from 0) are constant and were left out"
 
 
-def _blocks(x):
+def blocks(x):
+    """The rows of x (n, d) as float64, a bounded number of values at a time."""
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
         yield x[start:start + step].astype(np.float64)
 
 
-def _moments(x):
+def moments(x):
     """Mean and standard deviation (d,) of x (n, d), in two passes."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = sum(block.sum(axis=0) for block in _blocks(x)) / len(x)
-        square = sum(((block - mean) ** 2).sum(axis=0) for block in _blocks(x))
+        mean = sum(block.sum(axis=0) for block in blocks(x)) / len(x)
+        square = sum(((block - mean) ** 2).sum(axis=0) for block in blocks(x))
     return mean, np.sqrt(square / (len(x) - 1))
 
 
@@ -83,7 +84,7 @@ def _directions(x, mean, kept, factor, nsv):
     if nsv > len(kept):
         raise DataError(f"{nsv} singular values were asked for, but {len(kept)} features vary")
     gram = np.zeros((len(kept), len(kept)))
-    for block in _blocks(x):
+    for block in blocks(x):
         block = (block[:, kept] - mean[kept]) * factor
         gram += block.T @ block
     value, vector = np.linalg.eigh(gram)

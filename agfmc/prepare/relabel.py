@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["bin_edges", "check_edges", "classes_of", "relabel"]
+__all__ = ["bin_edges", "check_edges", "classes_of", "present", "relabel"]
 
 
 def relabel(y, names=None):
@@ -20,8 +20,17 @@ def relabel(y, names=None):
     return new.astype(np.int32), old, names
 
 
-def bin_edges(values, q, low=None, high=None, geometric=False):
-    """The q - 1 thresholds that part low..high into q bins.
+def present(values, missing):
+    """Those of `values` (n,) that are not above `missing`; DataError where none is left."""
+    values = np.asarray(values)
+    kept = values[values <= missing]
+    if not len(kept):
+        raise DataError(f"every value is above {missing:g}, and so missing")
+    return kept
+
+
+def bin_edges(values, q, low=None, high=None, geometric=False, ends=False):
+    """The q - 1 thresholds that part low..high into q bins; with `ends`, low and high too.
 
     The bins are equal in width or, if `geometric`, in the ratio of their ends.
     `low` and `high` default to the least and greatest of `values` (n,).
@@ -42,9 +51,9 @@ def bin_edges(values, q, low=None, high=None, geometric=False):
     if geometric and low <= 0:
         raise kind(f"a geometric progression needs positive values, not {low:g}")
     edges = np.geomspace if geometric else np.linspace
-    edges = edges(low, high, q + 1)[1:-1]
-    check_edges(np.concatenate([[low], edges, [high]]), kind)
-    return edges
+    edges = np.concatenate([[low], edges(low, high, q + 1)[1:-1], [high]])
+    check_edges(edges, kind)
+    return edges if ends else edges[1:-1]
 
 
 def check_edges(edges, kind=UsageError):
@@ -58,13 +67,21 @@ def check_edges(edges, kind=UsageError):
     return edges
 
 
-def classes_of(values, edges):
+def classes_of(values, edges, ends=False):
     """Class (n,) int32 of each of `values` (n,): the number of thresholds not above it.
 
     Below the first threshold it is 0; a value on a threshold is in the class above it.
+    With `ends` the first and the last threshold, two at least, are the ends of the first
+    and of the last class; what is outside has class -1, and the last end is inside.
     """
     edges = check_edges(edges)
+    if ends and len(edges) < 2:
+        raise UsageError("classes with ends need two thresholds or more")
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
         raise DataError(f"value {int(np.argmin(np.isfinite(values)))} (from 0) is not finite")
-    return np.searchsorted(edges, values, side="right").astype(np.int32)
+    classes = np.searchsorted(edges, values, side="right").astype(np.int32)
+    if not ends:
+        return classes
+    classes[values == edges[-1]] -= 1
+    return np.where(values > edges[-1], np.int32(-1), classes - np.int32(1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["shuffled", "split_fraction", "split_parts", "split_stratified"]
+__all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_stratified"]
 
 
 def split_fraction(n, fraction):
@@ -40,6 +40,20 @@ def split_stratified(y, fraction, seed):
     place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
     test = np.zeros(len(y), bool)
     test[order[place < np.repeat(take, size)]] = True
+    return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def split_random(n, fraction, seed):
+    """(training rows, test rows): each of n rows is for testing with probability `fraction`.
+
+    The sizes are not definite; the choice depends on `seed`, and not on that of `shuffled`.
+    Raises UsageError unless 0 < fraction < 1, DataError where a part would be empty.
+    """
+    _check_fraction(fraction)
+    test = np.random.default_rng([seed, 1]).random(n) < fraction
+    if test.all() or not test.any():
+        raise DataError(f"of {n} points, all went into one part: expected more points, or "
+                        "another seed")
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 

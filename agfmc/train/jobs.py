@@ -19,7 +19,8 @@ class TrainingJob:
     """One binary classifier to be trained.
 
     name: of the model, and of its file;  left, right: the labels on its sides;
-    options: `SvmOptions`, and `text`, as the user wrote them;  seed: the user's;
+    options: `SvmOptions`, or what stands for them elsewhere, and `text`, as
+    the user wrote them;  seed: the user's;
     place: (file, line, column) of its row in the control file.
     """
 
@@ -44,19 +45,20 @@ class Side:
     side: np.ndarray
 
 
-def plan_jobs(tree, base, default, seed):
+def plan_jobs(tree, base, default, seed, parse=parse_options):
     """The `TrainingJob`s of a training control file, in the order of its text.
 
     base: name of the model; default: options where the file has `""`.  All
-    options are parsed here, before anything is trained.  Raises `UsageError`
-    or `ControlError` with the place of a row that is wrong.
+    options are parsed here, before anything is trained; parse: by what, where
+    it is not LIBSVM that is to understand them.  Raises `UsageError` or
+    `ControlError` with the place of a row that is wrong.
     """
-    default_options = parse_options(default)
+    default_options = parse(default)
     jobs = []
     for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
                                       resolve_options(tree, default)):
         place = (tree.source, row.line, row.column)
-        options = default_options if text == default else parse_options(
+        options = default_options if text == default else parse(
             text, file=tree.source, line=row.line, column=row.column)
         jobs.append(TrainingJob(name, *sides, options, text, seed, place))
     return jobs

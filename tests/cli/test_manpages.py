@@ -141,7 +141,7 @@ def test_every_option_and_operand_is_in_the_page(command):
     bold = set(re.findall(r"\\fB(.*?)\\fR", options))
     for action in parser_of(command)._actions:
         for name in action.option_strings:
-            assert name.replace("-", r"\-") in bold
+            assert name.replace("-", r"\-").replace("^", r"\(ha") in bold
         if not action.option_strings:
             assert (action.metavar or action.dest).strip("{}") in operands
     usage = " ".join(parser_of(command).usage.replace("%(prog)s", command).split())
@@ -246,7 +246,7 @@ def test_matrices_of_the_control_page(scheme):
 def test_control_files_of_the_control_page():
     files = [textwrap.dedent(block) for block in blocks(CONTROL)
              if "{" in block and ":=" not in block]
-    assert len(files) == 5
+    assert len(files) == 7
     trees = [parse(block) for block in files]
     at = next(i for i, block in enumerate(files) if "branches 0 and 1" in block)
     assert format_tree(to_code(trees[at])).split() == files[at + 1].split()
@@ -258,7 +258,8 @@ def test_control_files_of_the_control_page():
 def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
     model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
-    for name in (*store._ARRAYS, *store._NORMALISATION, *store._KEYS):
+    direct = [f"{name} 0" for kinds in store._DIRECT.values() for name in kinds]
+    for name in (*store._ARRAYS, *store._NORMALISATION, *store._KEYS, *direct, "direct"):
         assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
     assert " ".join(f"{byte:02X}" for byte in store.MAGIC) in model
     for dtype, ndim in (*store._ARRAYS.values(), *store._NORMALISATION.values()):

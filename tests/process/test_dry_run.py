@@ -20,7 +20,8 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
             shutil.copy(place / f"trn{kind}", folder / f"{train}{kind}")
         folders.append(place.at(folder))
     whole, parts = folders
-    operands = ["--", "../plan", train, model, control]
+    operands = ["../plan", *(f"./{name}" if name.startswith("-") else name
+                             for name in (train, model, control))]
     whole.ok("multi_borders", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
     lines = parts.ok("multi_borders", "-0", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
     assert lines.count(b"\n") == 3

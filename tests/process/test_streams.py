@@ -16,7 +16,7 @@ PRINTING = {
 }
 WRITING = {
     "agf_preprocess": ["trn", "trn"], "classify_m": ["all.mbm", "many.vec", "out"],
-    "float_to_class": ["many.con", "tst.cls"], "lvq2agf": ["trn.lvq"],
+    "float_to_class": ["many.con", "tst.cls"], "lvq2agf": ["trn.lvq", "trn"],
     "mbh2mbm": ["ctl", "all.mbm"], "multi_borders": ["plan", "trn", "m", "ctl"],
     "svm2agf": ["trn.svm", "trn"],
 }

@@ -14,7 +14,8 @@ FLOORS = {
     "errors": 0, "arrays": 0, "_version": 0, "": 0,
     "control": 1, "coding": 1, "models": 1,
     "formats": 2,
-    "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
+    "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3, "direct": 3,
+    "external": 3,
     "flow": 4,
     "cli": 5,
 }

@@ -18,10 +18,13 @@ INVALID = sorted((DATA / "invalid").glob("*.mbt"))
 
 def plain(tree, number=0):
     node = tree.nodes[number]
-    return {"rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
+    found = {"rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
             "bare": node.bare,
             "children": [child.label if isinstance(child, Leaf) else plain(tree, child)
                          for child in node.children]}
+    if node.direct is not None:
+        found["direct"] = [node.direct.name, node.direct.code, node.direct.options]
+    return found
 
 
 def test_the_corpora_are_there():

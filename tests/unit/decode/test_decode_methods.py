@@ -36,6 +36,6 @@ def test_table_needs_no_numpy(root):
 
 def test_decoders_need_no_scipy(root):
     code = ("import sys; from agfmc.decode.front import plan; from agfmc.decode.methods import *\n"
-            "for method in METHODS: plan([[-1, 1, 0], [0, -1, 1]], method)([.1, .2])\n"
+            "for method in METHODS: plan([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]], method)([.1, .2, .3])\n"
             "sys.exit('scipy' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0

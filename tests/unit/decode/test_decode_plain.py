@@ -101,8 +101,21 @@ def test_certain_decision_values_are_safe(a, method):
     np.testing.assert_allclose(done.p.sum(axis=1), 1, atol=1e-12)
 
 
+@pytest.mark.parametrize("code, r", [
+    ([[-1, 1, 1], [0, -1, 1]], [-.96, -.96]),  # a long step once ended in a corner
+    ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-.8864, -.9979, .8235]),
+    ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-.9999876, .85718415, -.6315318]),
+])
+def test_fixed_points_near_the_corners(code, r):
+    for method in ("zadrozny", "zadrozny-kl"):
+        done = decode(code, r, method)
+        assert not done.stops.unfinished
+        np.testing.assert_allclose(done.p, decode(code, r, 0).p, atol=1e-8)
+
+
 def test_limit_is_reported(monkeypatch):
     monkeypatch.setattr(zadrozny, "LIMIT", 2)
+    monkeypatch.setattr(zadrozny, "QUICK", 2)
     done = decode(MIXED, np.full((3, 5), .3), 7)
     assert done.stops.unfinished == 3
     assert "3 of 3 solutions" in done.stops.warning()

@@ -14,6 +14,7 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.flow.configuration import Configuration, load, merge, save
 from agfmc.flow.describe import describe, format_description
 from agfmc.flow.predict import Classifier, classify
+from agfmc.flow.values import MachineValues
 from agfmc.formats.controlfile import read_control
 from agfmc.formats.svmmodel import format_svm_model
 from agfmc.formats.vectors import read_cls, read_con, read_vec
@@ -196,7 +197,8 @@ def test_models_that_do_not_tell_their_width():
     with pytest.raises(DataError, match="the points have 5 features"):
         classifier(x[:, :5])
     # chunks of LIBSVM text are as wide as their largest index
-    classifier = Classifier(configuration_of(CODE, features=False), open_ended=True)
+    configuration = configuration_of(CODE, features=False)
+    classifier = Classifier(configuration, values=MachineValues(configuration.model, True))
     short = np.concatenate([x[:, :4], np.zeros((1, 2))], axis=1)
     wanted = [Classifier(configuration_of(CODE))(short).columns, expected, expected]
     for workers in (1, 3):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.prepare.relabel import bin_edges, check_edges, classes_of, relabel
+from agfmc.prepare.relabel import bin_edges, check_edges, classes_of, present, relabel
 
 
 def test_old_labels_become_0_to_k_in_their_order():
@@ -80,3 +80,28 @@ def test_thresholds_that_cannot_be(edges):
 def test_values_that_cannot_be():
     with pytest.raises(DataError, match=r"value 1 \(from 0\) is not finite"):
         classes_of([1.0, np.nan], [0.5])
+
+
+@given(st.lists(st.floats(0.125, 2**20, width=32), min_size=2), st.integers(2, 30), st.booleans())
+def test_the_values_lie_within_their_own_ends(values, q, geometric):
+    values = np.float32(values)
+    if values.min() == values.max():
+        return
+    edges = bin_edges(values, q, geometric=geometric, ends=True)
+    assert (edges[0], edges[-1], len(edges)) == (values.min(), values.max(), q + 1)
+    inner = bin_edges(values, q, geometric=geometric)
+    assert np.array_equal(edges[1:-1], inner)
+    assert np.array_equal(classes_of(values, edges, ends=True), classes_of(values, inner))
+
+
+def test_outside_of_the_ends_there_is_no_class():
+    got = classes_of([0, 1, 1.5, 2, 3, 3.5, 4, 4.5], [1, 2, 4], ends=True)
+    assert got.tolist() == [-1, 0, 0, 1, 1, 1, 1, -1] and got.dtype == np.int32
+    with pytest.raises(UsageError, match="two thresholds"):
+        classes_of([0], [1], ends=True)
+
+
+def test_values_above_the_limit_are_missing():
+    assert present(np.float32([3, 9, 5, -1]), 5).tolist() == [3, 5, -1]
+    with pytest.raises(DataError, match="every value is above -2, and so missing"):
+        present([3, 9], -2)

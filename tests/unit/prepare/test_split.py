@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.prepare.split import shuffled, split_fraction, split_parts, split_stratified
+from agfmc.prepare.split import (
+    shuffled,
+    split_fraction,
+    split_parts,
+    split_random,
+    split_stratified,
+)
 
 FRACTIONS = st.floats(0.01, 0.99)
 
@@ -83,3 +89,20 @@ def test_shuffling_follows_the_seed():
     assert whole([shuffled(100, 1)], 100)
     assert np.array_equal(shuffled(100, 1), shuffled(100, 1))
     assert not np.array_equal(shuffled(100, 1), shuffled(100, 2))
+
+
+def test_each_row_is_drawn_with_the_probability():
+    parts = [split_random(400, 0.2, seed) for seed in range(50)]
+    assert all(whole(part, 400) for part in parts)
+    sizes = [len(test) for _, test in parts]
+    assert len(set(sizes)) > 5 and abs(np.mean(sizes) - 80) < 5
+    drawn = np.bincount(np.concatenate([test for _, test in parts]), minlength=400)
+    assert drawn.max() < 30 and abs(drawn[:50].mean() - 10) < 3
+    assert np.array_equal(split_random(400, 0.2, 3)[1], parts[3][1])
+
+
+@pytest.mark.parametrize("n, fraction, error", [(3, 0.0, UsageError), (3, 1.0, UsageError),
+                                                (3, 0.001, DataError), (3, 0.999, DataError)])
+def test_drawing_that_cannot_be(n, fraction, error):
+    with pytest.raises(error):
+        split_random(n, fraction, 1)

@@ -1,0 +1,50 @@
+"""cls_comp_stats: classes beside the truth, as libAGF prints them."""
+
+from __future__ import annotations
+
+import sys
+
+from .options import Parser, whole_number
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "cls_comp_stats"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
+        "and, from confidence ratings, how often answers are right that claim to be, in "
+        "libAGF's layout.",
+        usage="%(prog)s [-b] [-H] [-q BINS] truth result")
+    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
+    parser.add_argument("result", help="base name of result.cls and, if there are ratings, "
+                                       "result.con")
+    group = parser.add_argument_group("output")
+    group.add_argument("-b", "--brief", action="store_true",
+                       help="one line for scripts: accuracy and uncertainty coefficient")
+    group.add_argument("-H", "--no-header", action="store_true",
+                       help="with -b: leave the line of headings out")
+    group.add_argument("-q", "--bins", type=whole_number(0, 100_000), default=10, metavar="BINS",
+                       help="bins of the confidence ratings, for each side of 0 where there are "
+                            "two classes; 0 leaves their table out (default 10)")
+    return parser.finish()
+
+
+def execute(args):
+    """Read, score, print."""
+    from ..flow.compare import brief_comparison, comparison
+
+    if args.brief:
+        line = brief_comparison(args.truth, args.result)
+        sys.stdout.write(line if args.no_header else f"Acc.   U.C.\n{line}")
+    else:
+        sys.stdout.writelines(comparison(args.truth, args.result, args.bins))
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

@@ -1,0 +1,50 @@
+"""The lines that multi_borders -0 prints: one shell command for each classifier."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+from ..errors import UsageError
+
+__all__ = ["command_line"]
+
+
+def command_line(prog, args, work, job):
+    """A shell command that trains one job of `work` on its own."""
+    words = [*_ourselves(prog), f"--only={job.name}",
+             f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
+    if args.svm:
+        words += ["-M", f"--missing={args.missing!r}"]
+    if args.lvq:
+        words += ["-A"] + ["-H"] * args.no_header
+    if work.norm_file is not None:
+        words.append(f"--norm-file={work.norm_file}")
+    words += ["-u"] * args.unnormalised
+    if args.path is not None:
+        words.append(f"--path={args.path}")
+    if args.command is not None:
+        words.append(f"--command={args.command}")
+    if args.convert is not None:
+        words.append(f"--convert={args.convert}")
+    words += ["-K"] * args.keep + ["--quiet"] * args.quiet
+    words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
+    for word in words:
+        if "\n" in word or "\0" in word:
+            raise UsageError("with -0, no name or option may hold a line break: "
+                             f"{word!r} cannot stand in one line")
+    return shlex.join(words)
+
+
+def _operand(name):
+    """A name that cannot be taken for an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _ourselves(prog):
+    """The words that start this very program, also where the shell has another environment."""
+    program = os.path.abspath(sys.argv[0])
+    if os.path.basename(program) == prog and os.path.isfile(program) and sys.executable:
+        return [sys.executable, program]
+    return [prog]

@@ -1,0 +1,62 @@
+"""The options of multi_borders."""
+
+from __future__ import annotations
+
+from .options import Parser, add_input_kind, add_normalisation, add_seed, add_workers
+
+__all__ = ["PROG", "get_parser"]
+
+PROG = "multi_borders"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Train the binary support vector machines that a control file describes. Writes one "
+        "LIBSVM model file for each, with probabilities, and the control file for "
+        "classification.",
+        usage="%(prog)s [-0] [--only NAME] [-M | -A] [-n] [-a FILE [-u]] [-S N] [-j N] [--seed N] "
+              "[-y FOLDER] [-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model "
+              "control-out")
+    parser.dashes = "--command"
+    parser.add_argument("control", nargs="?",
+                        help="training control file, as print_control writes it "
+                             "(- or left out: standard input)")
+    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
+                                      "text file with -M or -A")
+    parser.add_argument("model", help="base name of the model files: model-00 for rows of a "
+                                      "coding matrix, model.00 for branches of a tree")
+    parser.add_argument("control_out", metavar="control-out",
+                        help="control file for classification, written last "
+                             "(- is standard output)")
+    group = parser.add_argument_group("training")
+    group.add_argument("-+", "--options", metavar="OPTIONS",
+                       help='training options where the control file has "": LIBSVM\'s -s -t '
+                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side; -b "
+                            "and -q change nothing: probabilities are always fitted")
+    add_seed(group)
+    add_workers(group)
+    group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
+                       help="train nothing: print one shell command for each "
+                            "classifier, to be run in any order or side by side; the control "
+                            "file and the normalisation are written")
+    group.add_argument("--only", metavar="NAME",
+                       help="train only the model of that name, and do not write control-out; "
+                            "control may then be the control file that -0 wrote")
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="folder of the model files, which control-out does not name")
+    group = parser.add_argument_group("training by another program")
+    group.add_argument("--command", metavar="COMMAND",
+                       help="`-- COMMAND` does the same: the program that trains each binary "
+                            "classifier, called `COMMAND OPTIONS data model` like svm-train; data "
+                            "is LIBSVM text, or LVQ text with -A, with the labels 0 and 1")
+    group.add_argument("-^", "--convert", metavar="COMMAND",
+                       help="program that makes the data what the trainer takes, from its "
+                            "standard input to its standard output")
+    group.add_argument("-K", "--keep", action="store_true",
+                       help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
+    add_input_kind(parser)
+    add_normalisation(parser, unnormalised="write support vectors as they were before the "
+                                           "normalisation, which classify_m and mbh2mbm then need")
+    return parser.finish()

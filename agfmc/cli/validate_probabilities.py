@@ -1,0 +1,63 @@
+"""validate_probabilities: probabilities beside the truth, as libAGF prints them."""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import UsageError
+from .options import Parser
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "validate_probabilities"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Say how well probabilities foretell: Brier score, and how the sum of the forecasts "
+        "follows the number of those that came true, in libAGF's layout.",
+        usage="%(prog)s [-B] [-b] [-C] [-H] truth prob [output]")
+    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
+    parser.add_argument("prob", help="text with the probabilities and the class of each point, "
+                                     "or - for standard input; with -b the base name of prob.cls "
+                                     "and prob.con")
+    parser.add_argument("output", nargs="?", help="file for the sums, as text for plotting")
+    group = parser.add_argument_group("input")
+    group.add_argument("-b", "--results", action="store_true",
+                       help="take the probabilities of the winning classes from classes and "
+                            "confidence ratings, prob.cls and prob.con")
+    group.add_argument("-C", "--no-labels", action="store_true",
+                       help="there is no class behind the probabilities")
+    group.add_argument("-H", "--no-header", action="store_true",
+                       help="there is no first line with the number of columns")
+    group = parser.add_argument_group("output")
+    group.add_argument("-B", "--brier", action="store_true", help="the Brier score alone")
+    return parser.finish()
+
+
+def execute(args):
+    """Read, score, write and print."""
+    from ..flow import validate
+
+    if args.truth == "-" and args.prob == "-":
+        raise UsageError("truth and prob cannot both be standard input")
+    if args.output == "-":
+        raise UsageError("output must be a file: the scores go to standard output")
+    if args.results:
+        samples = validate.samples_of_results(args.truth, args.prob)
+    else:
+        samples = validate.samples_of_text(args.truth, args.prob, not args.no_header,
+                                           not args.no_labels)
+    lines = None if args.brier and args.output is None else validate.curves_of(samples)
+    if args.output is not None:
+        validate.write_curves(args.output, lines)
+    sys.stdout.write(validate.format_brier(samples) if args.brier
+                     else validate.format_validation(samples, lines))
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

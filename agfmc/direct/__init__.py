@@ -1,0 +1,1 @@
+"""Classifiers that tell all classes apart at once: neighbours, logistic regression."""

@@ -1,0 +1,155 @@
+"""k nearest neighbours with the Euclidean metric, exact and repeatable.
+
+The distance of a point p and a training point x is the sum of (p_j - x_j)^2
+in float64, added in the order of the features; equal distances go by row
+number.  A search tree or a matrix product only proposes candidates, with a
+margin above every rounding error they can make: the answer is the same by
+either way, and depends neither on the other points asked for nor on threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["Neighbours"]
+
+_CELLS = 1 << 21  # candidate distances held at once
+_TREE_FEATURES = 20  # above, a search tree visits nearly every point
+_TREE_POINTS = 2000  # below, the product is done before scipy is loaded
+# Two distances from the tree are taken as different when they differ by more than this.
+_MARGIN = 1e-9
+_TINY = 1e-140  # of a distance: its square is still a normal number
+
+
+class Neighbours:
+    """Training points x (l, d) with classes y (l,) in 0..c-1, ready to be asked.
+
+    Raises `UsageError` for k below 1 and `DataError` for k above l.
+    """
+
+    def __init__(self, x, y, c, k=11):
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        if k < 1:
+            raise UsageError(f"{k} nearest neighbours: expected 1 or more")
+        if k > len(x):
+            raise DataError(f"{k} nearest neighbours need as many training points, "
+                            f"there are {len(x)}")
+        self.c, self.k = int(c), int(k)
+        self._y = np.asarray(y, dtype=np.int64)
+        self._columns = np.ascontiguousarray(x.T)
+        self._tree = self._product = None
+        if x.shape[1] <= _TREE_FEATURES and len(x) >= _TREE_POINTS and k < len(x):
+            from scipy.spatial import cKDTree
+
+            # cut at the middle, not at the median: equal points cannot stall the making
+            self._tree = cKDTree(x, balanced_tree=False)
+        else:
+            self._product = _Product(x)
+
+    def probabilities(self, points):
+        """p (n, c): the share of each class among the k nearest of each of points (n, d).
+
+        Raises `DataError` where the points have another number of features.
+        """
+        near = self.nearest(points)
+        cells = self._y[near]
+        cells += np.arange(len(near))[:, None] * self.c
+        counts = np.bincount(cells.ravel(), minlength=len(near) * self.c)
+        return counts.reshape(len(near), self.c) / self.k
+
+    def nearest(self, points):
+        """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
+        points = np.asarray(points)
+        features, size = self._columns.shape
+        if points.ndim != 2 or points.shape[1] != features:
+            width = points.shape[-1] if points.ndim else 0
+            raise DataError(f"the points have {width} features, "
+                            f"the training points have {features}")
+        result = np.empty((len(points), self.k), dtype=np.int64)
+        step = max(1, _CELLS // (self.k + 1 if self._tree is not None else size))
+        find = self._by_product if self._tree is None else self._by_tree
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(points), step):
+                block = np.asarray(points[start:start + step], dtype=np.float64)
+                result[start:start + step] = find(block)
+        return result
+
+    def _by_tree(self, points):
+        """The k nearest of a block, from the tree as long as few distances are equal."""
+        result = np.empty((len(points), self.k), dtype=np.int64)
+        pending = np.arange(len(points))
+        size = len(self._y)
+        count = self.k + 1
+        while len(pending):
+            step = max(1, _CELLS // count)
+            left = []
+            for start in range(0, len(pending), step):
+                which = pending[start:start + step]
+                distance, near = self._tree.query(points[which], count)
+                # all rows as near as the k-th are among the candidates
+                # when the last candidate is clearly farther
+                last = distance[:, self.k - 1]
+                settled = distance[:, -1] > last * (1.0 + _MARGIN) + _TINY
+                done = which[settled]
+                result[done] = self._choose(points[done], near[settled])
+                left.append(which[~settled])
+            pending = np.concatenate(left)
+            count *= 4
+            if count > max(size // 16, self.k + 1):
+                break
+        step = max(1, _CELLS // size)
+        for start in range(0, len(pending), step):
+            which = pending[start:start + step]
+            result[which] = self._by_product(points[which])
+        return result
+
+    def _choose(self, points, near):
+        """The k nearest (n, k) of candidates near (n, q); row number l stands for none."""
+        size = len(self._y)
+        near = np.sort(near, axis=1)
+        square = np.zeros(near.shape)
+        rows = np.minimum(near, size - 1)
+        for j, column in enumerate(self._columns):
+            square += np.square(points[:, j, None] - column[rows])
+        square[near == size] = np.inf
+        order = np.argsort(square, axis=1, kind="stable")[:, :self.k]
+        return np.take_along_axis(near, order, axis=1)
+
+    def _by_product(self, points):
+        """The k nearest of a block of bounded size, from all distances."""
+        if self._product is None:
+            self._product = _Product(np.ascontiguousarray(self._columns.T))
+        which, near = self._product.candidates(points, self.k)
+        square = np.zeros(len(near))
+        for j, column in enumerate(self._columns):
+            square += np.square(points[which, j] - column[near])
+        # stable: where point and distance are equal, rows stay in their order
+        order = np.lexsort((square, which))
+        first = np.searchsorted(which, np.arange(len(points)))
+        return near[order[first[:, None] + np.arange(self.k)]]
+
+
+class _Product:
+    """Squared distances but for |p|^2, as |x|^2 - 2 p.x with one matrix product."""
+
+    def __init__(self, x):
+        # centred, so that data far from the origin lose no digits
+        self._centre = x.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._right = np.ascontiguousarray((x - self._centre).T)
+            self._norms = np.einsum("ji,ji->i", self._right, self._right)
+            self._radius = np.sqrt(self._norms.max())
+
+    def candidates(self, points, k):
+        """(which (t,), near (t,)): rows that may be among the k nearest, in ascending order."""
+        left = points - self._centre
+        reach = np.sqrt(np.einsum("ij,ij->i", left, left)) + self._radius
+        value = left @ self._right
+        value *= -2.0
+        value += self._norms
+        # |error| <= (d + 4) eps reach^2 for the product, as much again for the sum it stands for
+        error = 4.0 * (len(self._right) + 8) * np.finfo(np.float64).eps * reach**2 + _TINY**2
+        limit = np.partition(value, k - 1, axis=1)[:, k - 1] + 4.0 * error
+        return np.nonzero(~(value > limit[:, None]))  # what overflowed stays a candidate

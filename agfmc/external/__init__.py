@@ -1,0 +1,1 @@
+"""Programs that users name: trainers, predictors, converters."""

@@ -1,0 +1,198 @@
+"""Run a program that the user named, with file names behind its own words.
+
+No shell is used unless the user's text needs one (a pipe, a redirection, a
+variable); file names are never part of what a shell reads.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+
+from ..errors import CommandFailed, UsageError
+
+__all__ = ["Command", "Works", "killing_commands"]
+
+_SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~#!\n]|^\s*[A-Za-z_][A-Za-z_0-9]*=")
+_NO_PLACE = re.compile(r"[|&;]\s*\Z|(?:^|[\s|&;()])#.*\Z")  # for words behind: a comment
+_LAST_LINES = 3
+_LONGEST = 300
+
+_running = set()
+_lock = threading.Lock()
+_closed = False
+
+
+class Command:
+    """A command line, ready to be run: `text` as the user wrote it.
+
+    Raises `UsageError` where it is empty, has an open quote, or names a program
+    that is not there.
+    """
+
+    def __init__(self, text):
+        self.text = text
+        if "\0" in text:
+            raise UsageError("a command cannot hold a NUL character")
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"the command '{text}' cannot be read: {error}") from None
+        if not words:
+            raise UsageError("expected a command, found nothing")
+        bare = _unquoted(text)
+        if _SHELL.search(bare):
+            if _NO_PLACE.search(bare):
+                raise UsageError(f"the command '{text}' ends where file names are to follow it")
+            # "$@" stands for the file names, behind the last word as without a shell
+            self._words = ["/bin/sh", "-c", f'{text.strip()} "$@"', words[0]]
+        else:
+            self._words = words
+            if shutil.which(words[0]) is None:
+                raise UsageError(f"the command '{words[0]}' is not there, or may not be run")
+
+    def run(self, *operands, stdin=None, stdout=None, options=""):
+        """Run the command: its own words, then those of `options`, then `operands`.
+
+        stdin: an open file, or None for nothing; stdout: an open file, or None
+        to pass over what it prints.  Raises `CommandFailed` with the command,
+        how it ended, and the last lines of its standard error, or if there are
+        none of what it printed.
+        """
+        words = [*self._words, *_split(options), *(_operand(name) for name in operands)]
+        with tempfile.TemporaryFile() as messages, tempfile.TemporaryFile() as printed:
+            with _lock:
+                if _closed:
+                    raise CommandFailed(f"the command '{self.text}' was not started: the run "
+                                        "has ended")
+                try:
+                    process = subprocess.Popen(
+                        words, stdin=subprocess.DEVNULL if stdin is None else stdin,
+                        stdout=printed if stdout is None else stdout, stderr=messages)
+                except (OSError, ValueError) as error:
+                    raise CommandFailed(f"the command '{self.text}' could not be started: "
+                                        f"{getattr(error, 'strerror', None) or error}") from error
+                _running.add(process)
+            try:
+                status = process.wait()
+            except BaseException:
+                _kill(process)
+                raise
+            finally:
+                with _lock:
+                    _running.discard(process)
+            if status:
+                words = _last(messages) or _last(printed)
+                raise CommandFailed(f"the command '{self.text}' {_ended(status)}{words}")
+
+
+class Works:
+    """Pieces of work of several threads, each with commands and temporary files of its own."""
+
+    def __init__(self):
+        self._busy = 0
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def of(self, function):
+        """`function` as such a piece; it raises `CommandFailed` once the end has come."""
+
+        def piece(*args):
+            with self._changed:
+                if self._ended:
+                    raise CommandFailed("not begun: the run has ended")
+                self._busy += 1
+            try:
+                return function(*args)
+            finally:
+                with self._changed:
+                    self._busy -= 1
+                    self._changed.notify_all()
+
+        return piece
+
+    def refuse(self):
+        """Let no further piece begin."""
+        with self._changed:
+            self._ended = True
+
+    def wait(self):
+        """Until no piece is under way."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._busy)
+
+
+@contextmanager
+def killing_commands():
+    """Within the block commands may run in threads; when it ends, none is left running.
+
+    Yields `Works`, whose pieces have come to their end then, and removed their files.
+    """
+    global _closed
+    _closed = False
+    works = Works()
+    try:
+        yield works
+    finally:
+        works.refuse()
+        with _lock:
+            _closed = True
+            left = list(_running)
+        for process in left:
+            _kill(process)
+        works.wait()
+        _closed = False
+
+
+def _unquoted(text):
+    """`text` without what stands in quotes, but for what a shell reads there too."""
+
+    def sign(match):
+        piece = match.group()
+        return "$" if piece[0] == '"' and re.search(r'[$`]|\\[^"\\]', piece) else "q"
+
+    return re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", sign, text)
+
+
+def _split(options):
+    try:
+        return shlex.split(options)
+    except ValueError as error:
+        raise UsageError(f"the options '{options}' cannot be read: {error}") from None
+
+
+def _operand(name):
+    """A file name that no program takes for an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _kill(process):
+    with _lock:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _ended(status):
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        return f"was ended by {name}"
+    return f"failed with status {status}"
+
+
+def _last(messages):
+    """The last lines of a file of messages, in one line."""
+    size = messages.seek(0, 2)
+    messages.seek(max(0, size - 4096))
+    text = messages.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()][-_LAST_LINES:]
+    return ": " + " | ".join(line[:_LONGEST] for line in lines) if lines else ""

@@ -1,0 +1,90 @@
+"""Answers of a classifier to files: classes, confidence ratings, text."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from ..decode.stops import Stops
+from ..formats.files import replacing, replacing_all
+from ..formats.probtext import format_points
+from ..formats.vectors import cls_bytes, con_bytes
+from .predict import classify
+
+__all__ = ["Summary", "write_answers", "write_predictions"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of it: how many points, how many rejected, how the decoders stopped."""
+
+    points: int
+    rejected: int
+    stops: Stops
+
+
+class _Tally:
+    def __init__(self):
+        self.points = self.rejected = 0
+        self.stops = Stops()
+
+    def add(self, answers):
+        for stop in answers.stops:
+            self.stops += stop
+        self.points += len(answers.classes)
+        self.rejected += int((answers.classes < 0).sum())
+
+    def summary(self):
+        return Summary(self.points, self.rejected, self.stops)
+
+
+def write_answers(classifier, chunks, workers, base, show, header=False):
+    """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
+
+    header: begin with a line `labels ...` where there is a column for each
+    class.  The files appear together when `show` has had everything; show(b"")
+    ends it.  -> `Summary`.
+    """
+    with_class = not classifier.raw and classifier.method.name != "binary"
+    head = _labels(classifier) if header and with_class and classifier.mode in ("flat", "full") \
+        else b""
+    tally = _Tally()
+    with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
+        for answers in classify(classifier, chunks, workers):
+            classes.write(cls_bytes(answers.classes))
+            confidence.write(con_bytes(answers.confidence))
+            if answers.columns is not None:
+                show(head + format_points(answers.columns,
+                                          answers.classes if with_class else None))
+                head = b""
+            tally.add(answers)
+        show(b"")
+    return tally.summary()
+
+
+def write_predictions(classifier, chunks, path, show):
+    """One text file as svm-predict writes it: `labels ...`, then a class and probabilities.
+
+    path: the file, or `-` for show(bytes), which b"" ends.
+
+    Where only the probability of the answer is known (a tree that was
+    descended), there is no line `labels`, and that is the one column.
+    -> `Summary`.
+    """
+    tally = _Tally()
+    with ExitStack() as stack:
+        write = show if path == "-" else stack.enter_context(replacing(path, binary=True)).write
+        if classifier.mode in ("flat", "full"):
+            write(_labels(classifier))
+        for answers in classify(classifier, chunks):
+            text = format_points(answers.columns).decode()
+            write("".join(f"{label}{line}\n" for label, line in zip(
+                answers.classes.tolist(), text.splitlines())).encode())
+            tally.add(answers)
+        if path == "-":
+            show(b"")
+    return tally.summary()
+
+
+def _labels(classifier):
+    return f"labels {' '.join(map(str, classifier.classes))}\n".encode()

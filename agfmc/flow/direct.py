@@ -1,0 +1,180 @@
+"""Direct classifiers: nodes of a control file that tell all their branches apart at once."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._version import __version__
+from ..control.tree import node_names
+from ..direct.logistic import fit_logistic, logistic_probabilities
+from ..direct.neighbours import Neighbours
+from ..direct.options import parse_logistic_options, parse_neighbour_options
+from ..errors import AgfmcError, ControlError, DataError, JobsFailed, ModelError, UsageError
+from ..formats.files import replacing, replacing_all
+from ..formats.logisticmodel import (
+    LogisticModel, format_logistic_model, read_logistic_model,
+)
+from ..formats.svmmodel import RowText
+from ..formats.vectors import VecWriter, cls_bytes, read_cls, read_vec
+from ..models import DirectModel
+from .exttrain import partition_text
+from .fit import rows_by_class
+
+__all__ = ["DirectJob", "classifier_of", "plan_directs", "read_direct", "train_direct"]
+
+
+@dataclass(frozen=True)
+class DirectJob:
+    """A direct classifier to be trained.
+
+    name: of the model, and of its files;  code, options: as in `Direct`;
+    branches: the labels of each branch;  place: (file, line, column).
+    """
+
+    name: str
+    code: str
+    options: str
+    branches: tuple
+    place: tuple
+
+    @property
+    def files(self):
+        """The files that training writes."""
+        return [f"{self.name}.vec", f"{self.name}.cls"] if self.code == "K" else [self.name]
+
+
+def plan_directs(tree, base):
+    """{node number: `DirectJob`} of a control tree, training or trained, names below `base`.
+
+    Options are parsed here, before anything is trained; `""` and `" "` are the
+    classifier's own defaults.
+    """
+    names, branches = node_names(tree, base), tree.branch_labels()
+    jobs = {}
+    for number, direct in tree.directs.items():
+        place = (tree.source, direct.line, direct.column)
+        _parsed(direct.code, direct.options, place)
+        jobs[number] = DirectJob(names[number] if direct.name is None else direct.name,
+                                 direct.code, direct.options, branches[number], place)
+    return jobs
+
+
+def _parsed(code, text, place):
+    """The options of a direct classifier; for G the `Command` is made where it is run."""
+    file, line, column = place
+    if code == "G":
+        if not text.strip():
+            raise ControlError("expected a command in the quotes of code G, found nothing",
+                               file=file, line=line, column=column)
+        return None
+    parse = parse_neighbour_options if code == "K" else parse_logistic_options
+    try:
+        return parse(text)
+    except UsageError as error:  # they stand in the control file, not on the command line
+        raise ControlError(error.message, file=file, line=line, column=column) from error
+
+
+def train_direct(job, x, y, normalised="", convert=None, text="svm"):
+    """Train a direct classifier on points x (n, d) with labels y (n,) and write its files.
+
+    normalised: what the settings of the model say of the normalisation of x.
+
+    K keeps its points (.vec and .cls), L its weights; G gets the points as
+    text, "svm" or "lvq", turned by `convert`, a `Command`, if there is one.
+    Labels are the numbers of the branches, from 0.
+    """
+    rows_of = rows_by_class(y)
+    parts = [np.concatenate([rows_of[label] for label in side]) for side in job.branches]
+    rows = np.concatenate(parts)
+    labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts]).astype(np.int32)
+    order = np.argsort(rows)
+    rows, labels = rows[order], labels[order]
+    try:
+        options = _parsed(job.code, job.options, job.place)
+        if job.code == "K":
+            _write_points(job, x, rows, labels, options)
+        elif job.code == "L":
+            weights = fit_logistic(x[rows], labels, len(parts), options.ridge)
+            text = format_logistic_model(LogisticModel(
+                weights, options.ridge, len(rows),
+                f"{__version__}; options {options.canonical()}{normalised}"))
+            with replacing(job.name) as file:
+                file.write(text)
+        else:
+            _write_text(job.name, x, rows, labels, convert, text)
+    except AgfmcError as error:
+        file, line, column = job.place
+        raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
+
+
+def _write_points(job, x, rows, labels, options):
+    if options.k > len(rows):
+        raise DataError(f"{options.k} nearest neighbours need as many samples, there are "
+                        f"{len(rows)}")
+    with replacing_all(job.files, binary=True) as (points, classes):
+        writer = VecWriter(points, x.shape[1])
+        for start in range(0, len(rows), 4096):
+            writer.write(x[rows[start:start + 4096]])
+        classes.write(cls_bytes(labels))
+
+
+def _write_text(name, x, rows, labels, convert, text):
+    lines = partition_text(x, rows, labels, text, RowText(x))
+    if convert is None:
+        with replacing(name) as file:
+            file.writelines(lines)
+        return
+    import tempfile
+
+    with ExitStack() as stack:
+        source = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii"))
+        source.writelines(lines)
+        source.flush()
+        source.seek(0)
+        target = stack.enter_context(replacing(name, binary=True))
+        convert.run(stdin=source, stdout=target)
+
+
+def read_direct(direct, branches, name):
+    """The `DirectModel` of a trained node with so many branches; None for code G.
+
+    name: of its files, where they are.  Raises `ModelError` or `DataError`
+    where they do not fit the node.
+    """
+    if direct.code == "K":
+        options = parse_neighbour_options(direct.options)
+        points = read_vec(f"{name}.vec")
+        y = read_cls(f"{name}.cls", len(points))
+        if y.max() >= branches:
+            raise ModelError(f"holds class {y.max()}, and the classifier has {branches} branches",
+                             file=f"{name}.cls")
+        if options.k > len(points):
+            raise ModelError(f"has {len(points)} points, fewer than {options.k} nearest "
+                             "neighbours", file=f"{name}.vec")
+        return DirectModel("K", name, branches, f"options {options.canonical()}",
+                           points=points, y=y, k=options.k)
+    if direct.code == "L":
+        model = read_logistic_model(name)
+        if len(model.weights) != branches:
+            raise ModelError(f"is a model of {len(model.weights)} classes, and the classifier "
+                             f"has {branches} branches", file=name)
+        return DirectModel("L", name, branches, model.settings, weights=model.weights)
+    return None
+
+
+class _Logistic:
+    def __init__(self, weights):
+        self._weights = weights
+
+    def probabilities(self, x):
+        return logistic_probabilities(self._weights, x)
+
+
+def classifier_of(model):
+    """What answers for a `DirectModel`: an object with probabilities(x (n, d)) -> (n, c)."""
+    if model.code == "K":
+        return Neighbours(model.points, model.y, model.branches, model.k)
+    return _Logistic(model.weights)

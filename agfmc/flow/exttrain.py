@@ -1,0 +1,164 @@
+"""Training by a program of the user's: a file of points in, a model file out.
+
+The program is called `command options data model`, as svm-train is: the data
+are text with labels 0 (left) and 1 (right).
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shlex
+import shutil
+import tempfile
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import AgfmcError, CommandFailed, DataError, JobsFailed, UsageError
+from ..external.command import Command, killing_commands
+from ..formats.files import remove
+from ..formats.lvq import lvq_lines
+from ..formats.svmmodel import RowText, read_svm_model
+from ..train.jobs import check_jobs
+from .executors import available_cores, run_tasks
+from .fit import rows_by_class
+
+__all__ = ["Trainer", "any_options", "partition_text", "train_external"]
+
+TEXTS = ("svm", "lvq")
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """What trains the binary classifiers in the place of LIBSVM.
+
+    command, convert: `Command`s, the latter or None for one that turns the
+    text of a partition, on its standard input, to what the trainer takes; text:
+    "svm" or "lvq", the text they get; keep: leave temporary files there.
+    """
+
+    command: Command
+    convert: Command | None = None
+    text: str = "svm"
+    keep: bool = False
+
+
+def any_options(text, *, file=None, line=None, column=None):
+    """Options of a foreign trainer: passed on as they are, if they are words.
+
+    Raises `UsageError`, with the place given, for a quote that is left open.
+    """
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"the options '{text}' cannot be read: {error}", file=file, line=line,
+                         column=column) from None
+    return text
+
+
+def partition_text(x, rows, labels, text, row_text):
+    """Lines of text of the points `rows` of x, labelled; row_text: `RowText` of x."""
+    if text == "svm":
+        for row, label in zip(rows.tolist(), labels.tolist()):
+            yield f"{label} {row_text(row)}\n"
+    else:
+        yield from lvq_lines(x[rows], labels)
+
+
+def train_external(work, trainer, workers, progress=None, control_out=None, started=None):
+    """Train the jobs of `work` with `trainer`, `workers` of them at a time (0: all cores).
+
+    control_out: control file of an earlier run, which goes as soon as a model
+    of that run is replaced by another one; started: called when the first
+    model is there.
+
+    A model appears under its name when its program has ended well and the file
+    is there; one that begins as a LIBSVM model must be a whole one.  The first
+    program that fails ends the run: raises `JobsFailed`, and what was finished
+    is kept.
+    """
+    rows_of = rows_by_class(work.data.y)
+    check_jobs(work.jobs, {label: len(rows) for label, rows in rows_of.items()})
+    row_text = RowText(work.data.x)
+    lock = threading.Lock()
+
+    def install(source, target):
+        if os.path.isdir(target) != os.path.isdir(source) and os.path.exists(target):
+            raise DataError("cannot write: there is something else of this name", file=target)
+        with lock:
+            if control_out is not None and os.path.isfile(target) and \
+                    not filecmp.cmp(source, target, shallow=False):
+                remove(control_out)
+            if os.path.isdir(target):
+                shutil.rmtree(target)
+            os.replace(source, target)
+
+    def task(job):
+        try:
+            _train_one(job, work, rows_of, trainer, row_text, install)
+        except AgfmcError as error:
+            file, line, column = job.place
+            return JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column)
+
+    done = 0
+    with killing_commands() as works:
+        for _, error in run_tasks(works.of(task), work.jobs, workers or available_cores(),
+                                  ordered=False, inline=False):
+            if error is not None:
+                raise error
+            done += 1
+            if started is not None and done == 1:
+                started()
+            if progress is not None:
+                progress(done, len(work.jobs))
+
+
+def _train_one(job, work, rows_of, trainer, row_text, install):
+    sides = [np.concatenate([rows_of[label] for label in side]) for side in (job.left, job.right)]
+    rows = np.concatenate(sides)
+    labels = np.repeat([0, 1], [len(side) for side in sides])
+    order = np.argsort(rows)
+    rows, labels = rows[order], labels[order]
+    folder, name = os.path.split(work.place(job.name))
+    with ExitStack() as stack:
+        if trainer.keep:
+            private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp", dir=folder or os.curdir)
+        else:
+            private = tempfile.mkdtemp(prefix=".agfmc-", dir=folder or os.curdir)
+            stack.callback(shutil.rmtree, private, ignore_errors=True)
+        data = os.path.join(private, "partition.txt")
+        with open(data, "w", encoding="ascii") as file:
+            file.writelines(partition_text(work.data.x, rows, labels, trainer.text, row_text))
+        if trainer.convert is not None:
+            converted = os.path.join(private, "converted.txt")
+            with open(data, "rb") as source, open(converted, "wb") as target:
+                trainer.convert.run(stdin=source, stdout=target)
+            data = converted
+        made = os.path.join(private, "model")
+        os.mkdir(made)
+        trainer.command.run(data, os.path.join(made, name), options=job.options)
+        _check(os.path.join(made, name), trainer)
+        for entry in sorted(os.listdir(made)):
+            install(os.path.join(made, entry), os.path.join(folder, entry))
+
+
+def _check(path, trainer):
+    """The program said it succeeded: is there a model, a file or a folder?"""
+    if os.path.isdir(path):
+        return
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(8)
+    except OSError:
+        raise CommandFailed(f"the command '{trainer.command.text}' wrote no model") from None
+    if not begin:
+        raise CommandFailed(f"the command '{trainer.command.text}' wrote an empty model")
+    if begin == b"svm_type":
+        try:
+            read_svm_model(path)
+        except AgfmcError as error:
+            raise CommandFailed(f"the command '{trainer.command.text}' wrote a wrong model: "
+                                f"{error.message}") from error

@@ -1,0 +1,47 @@
+"""A classifier, from the file that a user names and what is to be done with it."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..external.command import Command
+from ..formats.controlfile import model_file, read_control
+from .configuration import Configuration, load, read_directs
+from .extpredict import ExternalValues, Predictor
+from .predict import Classifier
+from .values import MachineValues
+
+__all__ = ["open_classifier"]
+
+
+def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reject=None,
+                    normalisation=None, unnormalised=False, models_in=None, sigmoid=None,
+                    predictor=None, allow_commands=False, keep=False, workers=1):
+    """A `Classifier` for points of that kind ("binary", "svm" or "lvq").
+
+    path: a control file or any model file; predictor: text of a command that
+    reads the binary models, or None; allow_commands: run those of code G;
+    keep: their temporary files stay; workers: how many commands run at a time.
+    Other arguments as for `Classifier`, `gather` and `MachineValues`.
+    """
+
+    def commands(text):
+        return Predictor(Command(text), "lvq" if kind == "lvq" else "svm", keep, workers)
+
+    allowed = commands if allow_commands else None
+    if predictor is None:
+        configuration = load(path, normalisation, models_in, unnormalised=unnormalised,
+                             commands=allowed)
+        return Classifier(configuration, method, tree, raw, reject,
+                          MachineValues(configuration.model, kind == "svm", sigmoid))
+    if raw or str(method) in ("-1", "binary", "raw"):
+        raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
+    if unnormalised or sigmoid is not None:
+        raise UsageError(f"{'-u' if unnormalised else '-c'} is for support vector machines: it "
+                         "does not go with -O")
+    control = read_control(path)
+    control.require_names()
+    _, direct = read_directs(control, models_in, allowed)
+    values = ExternalValues(control, commands(predictor), normalisation,
+                            lambda name: model_file(name, models_in))
+    mode = "path" if tree == "recursive" else tree  # its one probability has a place here
+    return Classifier(Configuration(None, control, None, direct), method, mode, raw, reject, values)

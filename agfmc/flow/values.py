@@ -1,0 +1,124 @@
+"""Decision values: what the binary classifiers of a configuration say about points."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernel.machine import BLOCK, Machine
+
+__all__ = ["SIGMOIDS", "MachineValues"]
+
+
+def _logistic(values):
+    """1 - 2 / (1 + exp(v)) = tanh(v / 2)."""
+    return np.tanh(0.5 * values)
+
+
+def _erf(values):
+    from scipy.special import erf
+
+    return erf(values)
+
+
+def _arctangent(values):
+    """arctan with slope 1 at 0 and limits -1 and 1."""
+    return np.arctan(0.5 * math.pi * values) * (2.0 / math.pi)
+
+
+# r = g(a f + b): libAGF's codes; a and b are fitted for the first.
+SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
+
+
+class MachineValues:
+    """f and r of the support vector machines of a `CollatedModel`.
+
+    open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text,
+    where the model does not tell their number), and not an error; sigmoid: a
+    key of `SIGMOIDS`, or None, which is 0, except that classifiers without
+    probabilities then give the sign of f alone.
+    """
+
+    def __init__(self, model, open_ended=False, sigmoid=None):
+        self.model = model
+        self.open_ended = open_ended
+        self._sigmoid = SIGMOIDS[sigmoid or 0]
+        fitted = np.isfinite(model.a)
+        self.has_probabilities = sigmoid is not None or bool(fitted.all())
+        self._a = np.where(fitted, model.a, model.orientation)
+        self._b = np.where(fitted, model.b, 0.0)
+        self._lock = threading.Lock()
+        self._machines = {}
+
+    @property
+    def count(self):
+        """Number of binary classifiers."""
+        return len(self.model.rho)
+
+    @property
+    def features(self):
+        """Number of features of the points to classify; None where any number will do."""
+        if self.model.normalisation is not None:
+            return self.model.normalisation.matrix.shape[0]
+        return None if self.model.any_width else self.model.sv.shape[1]
+
+    def rows(self, k):
+        """A good number of points for one call, for k classes: bounded memory, whole blocks."""
+        widest = max(self.count, k, self.model.sv.shape[1])
+        return BLOCK * max(1, min(32, 4_000_000 // (BLOCK * widest)))
+
+    def prepared(self, x):
+        """Points x (n, d) normalised, and at least as wide as the support vectors.
+
+        Raises `DataError` for another width.
+        """
+        if self.model.normalisation is not None:
+            return self.model.normalisation.apply(x)
+        width = self.model.sv.shape[1]
+        if self.model.any_width and self.open_ended:
+            # Few different widths, so that few machines are made for them.
+            return _widened(x, max(width, -(-x.shape[1] // 64) * 64))
+        if x.shape[1] < width or x.shape[1] > width and not self.model.any_width:
+            raise DataError(f"the points have {x.shape[1]} features, the model needs {width}")
+        return x
+
+    def __call__(self, columns, x):
+        """f and r, (n, m'), of the classifiers `columns` (a range) for prepared points.
+
+        Raises `DataError` for points that give a classifier no decision value:
+        NaN, or numbers too large for its kernel.
+        """
+        machine = self._machine(columns, x.shape[1])
+        f = machine.decision_values(x)
+        wrong = np.isnan(f).any(axis=1)
+        if wrong.any():
+            raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
+                            "they hold NaN, or numbers too large for the kernel")
+        if not self.has_probabilities:
+            return f, np.sign(f * self.model.orientation[machine.columns])
+        r = f * self._a[machine.columns]
+        r += self._b[machine.columns]
+        return f, self._sigmoid(r)
+
+    def _machine(self, columns, width):
+        """The `Machine` of the classifiers `columns` (a range) for points of that width."""
+        with self._lock:
+            machine = self._machines.get((columns, width))
+            if machine is None:
+                model = self.model
+                if width > model.sv.shape[1]:
+                    # Support vectors are 0 in features that no model file mentions.
+                    model = replace(model, sv=_widened(model.sv, width))
+                machine = self._machines[columns, width] = Machine(model, columns)
+        return machine
+
+
+def _widened(x, width):
+    """x (n, d) with columns of zeros behind it, up to `width`."""
+    wide = np.zeros((len(x), width))
+    wide[:, :x.shape[1]] = x
+    return wide

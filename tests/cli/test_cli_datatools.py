@@ -1,0 +1,410 @@
+"""The data commands, letter by letter: text and binary data, parts, order, classes of values."""
+
+import importlib
+import io
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from agfmc.formats.lvq import read_lvq, write_lvq
+from agfmc.formats.svmtext import read_svm
+from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.vectors import (
+    read_cls,
+    read_dat,
+    read_std,
+    read_vec,
+    write_cls,
+    write_dat,
+    write_vec,
+)
+
+
+def call(command, *words):
+    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    """x (40, 3), labels and ordinates: `trn` binary, `trn.svm`, `trn.lvq`, `ord.lvq`, `ord.svm`."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 3)).astype(np.float32)
+    x[::5, 1] = 0
+    y = rng.integers(0, 4, 40) * 2 + 1
+    y[:4] = 1, 3, 5, 7
+    value = rng.normal(size=40).astype(np.float32)
+    write_vec("trn.vec", x)
+    write_cls("trn.cls", y)
+    write_dat("trn.dat", value)
+    write_svm("trn.svm", x, y)
+    write_lvq("trn.lvq", x, y)
+    write_lvq("ord.lvq", x, value)
+    write_svm("ord.svm", x, value)
+    return x, y, value
+
+
+def feed(monkeypatch, content):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def printed(capfdbinary, *words):
+    """The bytes that a command which succeeds prints."""
+    capfdbinary.readouterr()
+    assert call(*words) == 0
+    return capfdbinary.readouterr().out
+
+
+def content(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def refused(capsys, text, *words):
+    """A command line that ends with status 2 in one line, and writes nothing."""
+    before = sorted(os.listdir())
+    capsys.readouterr()
+    assert call(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and text in err, err
+    assert sorted(os.listdir()) == before
+
+
+# agf_preprocess
+
+TEXT = {"-A": ("trn.lvq", read_lvq), "-M": ("trn.svm", read_svm)}
+RECIPES = [["-n"], ["-S", "2"], ["-F"], ["-z"], ["-B"], ["-U"], ["-f", "0.25"],
+           ["-f", "0.25", "-R"], ["-f", "0.25", "--stratified"], ["-d", "3"], ["partition"]]
+
+
+@pytest.mark.parametrize("kind", TEXT)
+@pytest.mark.parametrize("recipe", RECIPES, ids=" ".join)
+def test_text_becomes_what_binary_data_become(kind, recipe):
+    source, read = TEXT[kind]
+    options = [word for word in recipe if word != "partition"]
+    rest = ["t"] if "-f" in recipe else []
+    rest += {"-F": ["2", "0"], "partition": ["3", "5", "/", "1"]}.get(recipe[0], [])
+    assert call("agf_preprocess", *options, "trn", "o", *rest) == 0
+    assert call("agf_preprocess", kind, *options, source, "text", *["u"] * ("-f" in recipe),
+                *rest["-f" in recipe:]) == 0
+    names = {"o": "text", "t": "u", "o-00": "text-00", "o-02": "text-02"}
+    pairs = {a: b for a, b in names.items() if os.path.exists(f"{a}.vec")}
+    assert pairs
+    for base, file in pairs.items():
+        got = read(file)
+        assert got.x.astype(np.float32).tobytes() == read_vec(f"{base}.vec").tobytes()
+        assert got.y.tolist() == read_cls(f"{base}.cls").tolist()
+    if "-n" in recipe or "-S" in recipe:
+        assert content("o.std") == content("text.std")
+
+
+def test_text_is_written_without_loss(data):
+    x = data[0].astype(float) / 3
+    for kind, write_text, read in (("-A", write_lvq, read_lvq), ("-M", write_svm, read_svm)):
+        write_text("a", x, data[1])
+        assert call("agf_preprocess", kind, "a", "b") == 0
+        assert content("a") == content("b")
+        assert read("b").x.tobytes() == x.tobytes()
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_text_from_and_to_pipes(kind, monkeypatch, capfdbinary):
+    source, _ = TEXT[kind]
+    assert call("agf_preprocess", kind, "-z", "-F", source, "want", "1", "2") == 0
+    feed(monkeypatch, content(source))
+    got = printed(capfdbinary, "agf_preprocess", kind, "-0", "-1", "-z", "-F", "1", "2")
+    assert got == content("want")
+    feed(monkeypatch, content(source))
+    assert call("agf_preprocess", kind, "-0", "-z", "-F", "file", "1", "2") == 0
+    assert content("file") == content("want")
+    assert printed(capfdbinary, "agf_preprocess", kind, "-1", "-z", "-F", source, "1",
+                   "2") == content("want")
+
+
+def test_the_test_part_is_a_file_where_the_rest_goes_to_a_pipe(capfdbinary):
+    assert call("agf_preprocess", "-A", "-f", "0.5", "trn.lvq", "a", "b") == 0
+    got = printed(capfdbinary, "agf_preprocess", "-A", "-f", "0.5", "-1", "trn.lvq", "c")
+    assert got == content("a") and content("c") == content("b")
+
+
+def test_points_without_labels_through_pipes(data, monkeypatch, capfdbinary):
+    feed(monkeypatch, content("trn.vec"))
+    got = printed(capfdbinary, "agf_preprocess", "-C", "-0", "-1", "-F", "2")
+    assert got == np.int32(1).tobytes() + data[0][:, 2].tobytes()
+
+
+def test_words_stay_words_and_numbers_can_be_had():
+    write("w", "1\n1 pine\n2 birch\n3 pine\n")
+    assert call("agf_preprocess", "-A", "-B", "w", "o") == 0
+    assert content("o") == b"1\n2.0 birch\n1.0 pine\n3.0 pine\n"
+    assert call("agf_preprocess", "-A", "-U", "w", "o") == 0
+    assert content("o") == b"1\n1.0 1\n2.0 0\n3.0 1\n"
+
+
+def test_both_letters_mean_libsvm_text_and_labels_may_be_negative():
+    write("a", "-1 1:1 3:2\n+1 2:5\n")
+    assert call("agf_preprocess", "-A", "-M", "a", "o") == 0
+    assert content("o") == b"-1 1:1 3:2\n1 2:5\n"
+    assert call("agf_preprocess", "-M", "a", "o", "--", "1", "/", "-1") == 0
+    assert content("o") == b"1 1:1 3:2\n0 2:5\n"
+
+
+def test_missing_features_have_their_value_and_zeros_are_written_out():
+    write("a", "1 1:1 3:0\n2 2:5\n")
+    assert call("agf_preprocess", "-M", "-E", "-9", "a", "o") == 0
+    assert content("o") == b"1 1:1 2:-9 3:0\n2 1:-9 2:5 3:-9\n"
+    assert call("agf_preprocess", "-M", "-E", "-9", "o", "p") == 0
+    assert content("p") == content("o")
+
+
+def test_no_header():
+    write("a", "1 2 0\n3 4 1\n")
+    assert call("agf_preprocess", "-A", "-H", "-B", "a", "o") == 0
+    assert content("o") == b"1.0 2.0 0\n3.0 4.0 1\n"
+    assert call("agf_preprocess", "-A", "-H", "-C", "a", "o") == 0
+    assert content("o") == b"1.0 2.0 0.0\n3.0 4.0 1.0\n"
+
+
+def test_sorted_by_class_after_the_shuffle_and_stable(data):
+    x, y, _ = data
+    assert call("agf_preprocess", "-B", "trn", "o") == 0
+    order = np.argsort(y, kind="stable")
+    assert read_vec("o.vec").tobytes() == x[order].tobytes()
+    assert read_cls("o.cls").tolist() == y[order].tolist()
+    assert call("agf_preprocess", "-B", "-z", "trn", "p") == 0
+    assert read_cls("p.cls").tolist() == y[order].tolist()
+    assert read_vec("p.vec").tobytes() != x[order].tobytes()
+
+
+def test_ordinates(data):
+    x, _, value = data
+    order = np.argsort(value)
+    assert call("agf_preprocess", "-L", "-B", "trn", "o") == 0
+    assert read_dat("o.dat").tolist() == value[order].tolist() and not os.path.exists("o.cls")
+    assert read_vec("o.vec").tobytes() == x[order].tobytes()
+    for kind, name, read in (("-A", "ord.lvq", read_lvq), ("-M", "ord.svm", read_svm)):
+        assert call("agf_preprocess", kind, "-L", "-B", name, "o") == 0
+        assert read("o", ordinates=True).y.tolist() == value[order].tolist()
+    write("bad", "1\n1 1.5\n1 1e999\n")
+    assert call("agf_preprocess", "-A", "-L", "bad", "p") == 1
+
+
+def test_covariance(data, capfdbinary):
+    x = data[0].astype(float)
+    before = sorted(os.listdir())
+    want = np.cov(x, rowvar=False)
+    text = "".join("".join("%12.6g " % v for v in row) + "\n" for row in want).encode()
+    for words in (["trn"], ["trn", "out"], ["-z", "trn", "out"]):
+        assert printed(capfdbinary, "agf_preprocess", "-P", *words) == text
+    got = printed(capfdbinary, "agf_preprocess", "-P", "-F", "trn", "out", "2", "0")
+    assert np.allclose(np.loadtxt(got.decode().splitlines()), want[np.ix_([2, 0], [2, 0])],
+                       rtol=1e-5)
+    got = printed(capfdbinary, "agf_preprocess", "-P", "-A", "-n", "trn.lvq")
+    assert np.allclose(np.loadtxt(got.decode().splitlines()), np.corrcoef(x, rowvar=False),
+                       rtol=1e-5)
+    assert sorted(os.listdir()) == before
+
+
+def test_independent_split_has_every_row_once_and_repeats(data):
+    x, y, _ = data
+    assert call("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b") == 0
+    parts = np.concatenate([read_vec("a.vec"), read_vec("b.vec")])
+    assert sorted(map(tuple, parts.tolist())) == sorted(map(tuple, x.tolist()))
+    assert len(read_cls("b.cls")) not in (0, 40)
+    first = content("b.vec")
+    assert call("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b") == 0
+    assert content("b.vec") == first
+    assert call("agf_preprocess", "-R", "-f", "0.3", "--seed", "2", "trn", "a", "b") == 0
+    assert content("b.vec") != first
+
+
+def test_a_partition_of_many_sides(data):
+    x, y, _ = data
+    assert call("agf_preprocess", "trn", "o", "7", "/", "1", "/", "5") == 0
+    kept = np.flatnonzero(y != 3)
+    assert read_vec("o.vec").tobytes() == x[kept].tobytes()
+    assert read_cls("o.cls").tolist() == [{7: 0, 1: 1, 5: 2}[label] for label in y[kept].tolist()]
+
+
+def test_a_partition_leaves_rejected_points_out(data):
+    write_cls("trn.cls", np.where(data[1] == 7, -1, data[1]))
+    assert call("agf_preprocess", "trn", "o") == 1
+    assert call("agf_preprocess", "trn", "o", "1", "/", "3", "/", "5") == 0
+    assert len(read_cls("o.cls")) == np.count_nonzero(data[1] != 7)
+
+
+@pytest.mark.parametrize("words, text", [
+    ("-0 out", "cannot go through a pipe"), ("-1 trn", "cannot go through a pipe"),
+    ("-L -1 trn", "cannot go through a pipe"), ("-A -1 -n trn.lvq", "need -a FILE"),
+    ("-A -1 -d 2 trn.lvq", "-d needs the name"), ("-C -B trn o", "-B needs labels"),
+    ("-L -U trn o", "-U needs classes"), ("-L trn o 1 / 3", "a partition needs classes"),
+    ("-L -f 0.5 --stratified trn o t", "--stratified needs classes"),
+    ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
+    ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
+    ("-H trn o", "-H goes with -A"), ("-M -H trn.svm o", "-H goes with -A"),
+    ("-A -E 1 trn.lvq o", "-E goes with -M"), ("-R trn o", "goes with -f"),
+    ("-R --stratified -f 0.5 trn o t", "one of them"), ("-P -f 0.5 trn o t", "exclude each other"),
+    ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
+    ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 stands on two sides"),
+    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name"),
+])
+def test_what_agf_preprocess_refuses(capsys, words, text):
+    refused(capsys, text, "agf_preprocess", *words.split())
+
+
+# agf2ascii, lvq2agf, svm2agf
+
+def test_ordinates_there_and_back(capfdbinary):
+    for option, command, text in (((), "lvq2agf", "ord.lvq"), (("-M",), "svm2agf", "ord.svm")):
+        got = printed(capfdbinary, "agf2ascii", "-L", *option, "trn")
+        assert got == content(text)
+        assert call(command, "-L", text, command) == 0
+        assert content(f"{command}.dat") == content("trn.dat")
+        assert content(f"{command}.vec") == content("trn.vec")
+        assert not os.path.exists(f"{command}.cls")
+
+
+def test_text_in_a_file_of_its_own(capfdbinary):
+    for options in ([], ["-M"], ["-H", "-C"], ["-L"], ["-n"]):
+        want = printed(capfdbinary, "agf2ascii", *options, "trn")
+        assert printed(capfdbinary, "agf2ascii", *options, "trn", "out") == b""
+        assert content("out") == want
+
+
+def test_normalised_text_is_that_of_the_normalisation(data, capfdbinary):
+    got = printed(capfdbinary, "agf2ascii", "-n", "trn")
+    assert call("agf_preprocess", "-n", "trn", "o") == 0
+    write("got", got.decode())
+    assert read_lvq("got").x.tobytes() == read_std("o.std").apply(data[0]).tobytes()
+
+
+def test_points_by_base_and_by_file(data, capfdbinary):
+    want = printed(capfdbinary, "agf2ascii", "-C", "trn")
+    assert printed(capfdbinary, "agf2ascii", "-C", "trn.vec") == want
+    os.rename("trn.vec", "points")
+    assert printed(capfdbinary, "agf2ascii", "-C", "points") == want
+    write_vec("points.vec", data[0] + 1)  # the name as it is comes first
+    assert printed(capfdbinary, "agf2ascii", "-C", "points") == want
+    os.remove("points")
+    os.mkdir("points")
+    assert printed(capfdbinary, "agf2ascii", "-C", "points") != want
+
+
+def test_rejected_points_can_be_printed(capfdbinary):
+    write_vec("a.vec", np.ones((2, 1)))
+    write_cls("a.cls", np.array([-1, 3]))
+    assert printed(capfdbinary, "agf2ascii", "a") == b"1\n1.0 -1\n1.0 3\n"
+
+
+def test_one_operand_of_lvq2agf_is_the_base(monkeypatch):
+    feed(monkeypatch, content("trn.lvq"))
+    assert call("lvq2agf", "copy") == 0
+    feed(monkeypatch, content("trn.lvq").split(b"\n", 1)[1])
+    assert call("lvq2agf", "-H", "-", "other") == 0
+    for name in ("copy", "other"):
+        assert content(f"{name}.vec") == content("trn.vec")
+        assert content(f"{name}.cls") == content("trn.cls")
+
+
+def test_lvq2agf_without_operands(monkeypatch, capfdbinary):
+    feed(monkeypatch, content("trn.lvq"))
+    assert printed(capfdbinary, "lvq2agf", "-o") == content("trn.vec")
+    assert call("agf2ascii", "-C", "trn", "points") == 0
+    feed(monkeypatch, content("points"))
+    assert printed(capfdbinary, "lvq2agf", "-C") == content("trn.vec")
+    assert printed(capfdbinary, "lvq2agf", "-C", "points", "-") == content("trn.vec")
+
+
+def test_labels_omitted(capsys):
+    assert call("lvq2agf", "-o", "trn.lvq", "o") == 0
+    assert content("o.vec") == content("trn.vec") and not os.path.exists("o.cls")
+    write("w", "1\n1 -3\n")  # whatever the label is
+    assert call("lvq2agf", "-o", "w", "o") == 0
+    write("w", "1\n1\n")
+    assert call("lvq2agf", "-o", "w", "p") == 1 and not os.path.exists("p.vec")
+
+
+@pytest.mark.parametrize("words, text", [
+    ("lvq2agf", "expected the base name"), ("lvq2agf -H", "expected the base name"),
+    ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
+    ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
+    ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),
+    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"),
+    ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
+    ("agf2ascii -M -C trn", "for LVQ text"),
+])
+def test_what_the_converters_refuse(capsys, words, text):
+    refused(capsys, text, *words.split())
+
+
+# float_to_class
+
+@pytest.fixture
+def values():
+    write_dat("v", np.array([0.5, 1, 2, 3.25, 4, 99], np.float32))
+
+
+def test_values_and_range(values, capfdbinary):
+    assert printed(capfdbinary, "float_to_class", "v") == b"0.5\n1\n2\n3.25\n4\n99\n"
+    assert printed(capfdbinary, "float_to_class", "-M", "v") == b"0.5\n99\n"
+    assert printed(capfdbinary, "float_to_class", "-M", "-T", "50", "v") == b"0.5\n4\n"
+    write_dat("v", np.array([0.1], np.float32))
+    assert printed(capfdbinary, "float_to_class", "v") == b"0.10000000149011612\n"
+
+
+def test_thresholds_are_printed_and_can_be_given_again(values, capfdbinary):
+    got = printed(capfdbinary, "float_to_class", "-q", "3", "v", "c", "0.5", "4")
+    edges = got.decode().split()
+    assert list(map(float, edges)) == np.linspace(0.5, 4, 4)[1:-1].tolist()
+    assert read_cls("c").tolist() == [0, 0, 1, 2, 2, 2]
+    assert printed(capfdbinary, "float_to_class", "v", "d", *edges) == got
+    assert content("d") == content("c")
+    assert printed(capfdbinary, "float_to_class", "-M", "v", "c", "2") == b"0.5\n99\n2\n"
+
+
+def test_missing_values_do_not_stretch_the_range(values, capfdbinary):
+    got = printed(capfdbinary, "float_to_class", "-T", "98", "-q", "2", "v", "c")
+    assert got == b"2.25\n" and read_cls("c").tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_open_classes(values, capfdbinary):
+    got = printed(capfdbinary, "float_to_class", "-o", "-q", "2", "v", "c", "1", "4")
+    assert got == b"1\n2.5\n4\n"
+    assert read_cls("c", negative=True).tolist() == [-1, 0, 0, 1, 1, -1]
+    assert printed(capfdbinary, "float_to_class", "-o", "v", "d", "1", "2.5", "4") == got
+    assert content("c") == content("d")
+    assert printed(capfdbinary, "float_to_class", "-o", "-q", "2", "-T", "50", "v", "c")
+    assert read_cls("c", negative=True).tolist() == [0, 0, 0, 1, 1, -1]
+    printed(capfdbinary, "float_to_class", "-o", "-q", "7", "-g", "v", "c")
+    assert read_cls("c").min() == 0  # all inside: the ends are the values themselves
+
+
+def test_break_down(values, capfdbinary):
+    assert printed(capfdbinary, "float_to_class", "-Q", "v", "c", "1", "3.5", "3.75") == (
+        b"Class break-down:\n 0 (< 1):  1\n 1 (1 - 3.5):  3\n 2 (3.5 - 3.75):  0\n"
+        b" 3 (> 3.75):  2\n")
+    assert printed(capfdbinary, "float_to_class", "-Q", "-o", "v", "c", "1", "2.5", "3") == (
+        b"Class break-down:\n-1 (< 1 3 <):  4\n 0 (1 - 2.5):  2\n 1 (2.5 - 3):  0\n")
+    assert printed(capfdbinary, "float_to_class", "-Q", "v", "c", "1") == (
+        b"Class break-down:\n 0 (< 1):  1\n 1 (> 1):  5\n")
+
+
+@pytest.mark.parametrize("words, text", [
+    ("-q 3 v", "need the file of classes"), ("-Q v", "need the file of classes"),
+    ("-o v c 1", "two thresholds or more"), ("-T nan v", "expected a number"),
+    ("-q 2 v c 1", "expected min and max"),
+])
+def test_what_float_to_class_refuses(capsys, values, words, text):
+    refused(capsys, text, "float_to_class", *words.split())
+
+
+def test_every_value_missing(capsys, values):
+    assert call("float_to_class", "-M", "-T", "0", "v") == 1
+    assert "v: every value is above 0" in capsys.readouterr().err

@@ -1,0 +1,59 @@
+"""Numbers in the place of labels, in every kind of data; LIBSVM text with its zeros."""
+
+import io
+
+import numpy as np
+import pytest
+
+from agfmc.errors import DataError, UsageError
+from agfmc.formats.dataset import KINDS, read_training
+from agfmc.formats.lvq import read_lvq, write_lvq
+from agfmc.formats.svmtext import read_svm
+from agfmc.formats.svmwriter import svm_lines, write_svm
+from agfmc.formats.vectors import write_dat, write_vec
+
+X = np.array([[1, 0], [0.5, 3], [0, 0.25]])
+Y = np.array([-1.5, 3, 1 / 3])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ordinates_of_any_kind(tmp_path, kind):
+    base = str(tmp_path / "a")
+    write_vec(base + ".vec", X)
+    write_dat(base + ".dat", Y)
+    write_svm(base + ".svm", X, Y)
+    write_lvq(base + ".lvq", X, Y)
+    data = read_training(base + {"binary": ""}.get(kind, f".{kind}"), kind, ordinates=True)
+    want = Y.astype(np.float32) if kind == "binary" else Y
+    assert data.y.tobytes() == want.tobytes() and data.y.dtype == want.dtype
+    assert np.array_equal(data.x, X) and data.names is None
+
+
+@pytest.mark.parametrize("block", [1, 1000])
+@pytest.mark.parametrize("text, line, message", [
+    (b"1:0\n", 1, "no label|columns"), (b"x 1:1\n", 1, "ordinate 'x'"),
+    (b"1.5 1:1\nnan 1:1\n", 2, "ordinate 'nan'"), (b"1e999 1:1\n", 1, "ordinate '1e999'"),
+    (b"1.5 1:x\n", 1, "'x'"),
+])
+def test_ordinates_that_cannot_be(text, line, message, block):
+    lvq = b"".join(b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
+                   for row in text.splitlines())
+    for read, lines, head in ((read_svm, text, 0), (read_lvq, b"1\n" + lvq, 1)):
+        with pytest.raises(DataError, match=message) as caught:
+            read("-", stdin=io.BytesIO(lines), block=block, ordinates=True)
+        assert caught.value.line == line + head
+
+
+def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
+    write_vec(tmp_path / "a.vec", X)
+    content = (tmp_path / "a.vec").read_bytes()
+    data = read_training("-", labels=False, stdin=pipe_of(content))
+    assert np.array_equal(data.x, X) and data.y is None
+    with pytest.raises(UsageError, match="pipe"):
+        read_training("-", ordinates=True)
+
+
+def test_zeros_are_written_on_demand():
+    assert list(svm_lines(X, [1, 2, 0], full=True)) == [
+        "1 1:1 2:0\n", "2 1:0.5 2:3\n", "0 1:0 2:0.25\n"]
+    assert list(svm_lines(np.array([[0.0, -0.0]]), [1])) == ["1 2:-0\n"]
