@@ -30,7 +30,7 @@ OPTIONAL = {"compatibility"}  # commands that libAGF has too
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha",
                           "~": "\\(ti", '"': "\\(dq"})
 _LAYOUT = ".nr HY 0\n.nh\n.ad l"  # neither hyphens nor wide gaps in what is to be typed
-_ENTRY = re.compile(r"((?:-?[0-9]+ )?[a-z][a-z-]*): (.+)")
+_ENTRY = re.compile(r"((?:-?[0-9]+ )?[a-z][a-z:-]*): (.+)")
 
 
 def commands():
@@ -118,7 +118,8 @@ class _Body:
                 operands += actions
             elif actions:
                 groups.append((group.title, actions))
-        lines.append(".SS Operands")
+        if operands:
+            lines.append(".SS Operands")
         for action in operands:
             lines += [".TP", _operand(action), *_help(parser, action)]
         lines.append(".SH OPTIONS")

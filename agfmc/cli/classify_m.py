@@ -22,6 +22,7 @@ def execute(args):
     from ..flow.opening import open_classifier
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
+    from ..kernel.cost import KernelCounter
 
     if args.predictor is not None and not args.svm and not args.test.endswith(".vec"):
         args.lvq = True  # libAGF's
@@ -33,7 +34,8 @@ def execute(args):
         reject=args.reject, unnormalised=args.unnormalised, models_in=args.path,
         normalisation=None if args.norm_file is None else read_std(args.norm_file),
         sigmoid=args.sigmoid, predictor=args.predictor, keep=args.keep, workers=workers,
-        allow_commands=args.allow_commands)
+        allow_commands=args.allow_commands, counting=args.count, pair_errors=args.pair_errors,
+        opponents=args.opponents, seed=args.seed, top=args.top or 0)
     if kind == "svm" and args.missing != 0 and classifier.features is None:
         raise UsageError("-E needs a model that tells its number of features, and the files of "
                          f"{args.model} do not: what a line leaves out can only be 0")
@@ -43,11 +45,28 @@ def execute(args):
     if args.predictor is not None:
         done = write_predictions(classifier, chunks, args.output, _show)
     else:
-        done = write_answers(classifier, chunks, workers, args.output, _show, args.header)
+        done = write_answers(classifier, chunks, workers, args.output, _show, args.header,
+                             KernelCounter(classifier.values.model) if args.count else None)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
-    if args.reject is not None:
+    _report(args, classifier, done)
+
+
+def _report(args, classifier, done):
+    """What was asked for on standard error."""
+    from ..kernel.cost import KernelCounter, squared_norms
+
+    if args.reject is not None or classifier.method.name == "and":
         report(args, PROG, f"{done.rejected} of {done.points} points rejected")
+    if args.count and done.points:
+        model = classifier.values.model
+        report(args, PROG, f"{done.asked / done.points:.2f} of {len(model.rho)} binary classifiers "
+               f"and {done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
+               "evaluations per point")
+    if args.margins:
+        norms = squared_norms(classifier.values.model)
+        report(args, PROG, f"sum of 1/margin^2 over {len(norms)} binary classifiers: "
+                           f"{norms.sum():.6g}")
 
 
 def _show(text):
@@ -74,6 +93,13 @@ def _check_names(args, kind):
         raise UsageError("control and test cannot both be standard input")
     if args.unnormalised and args.norm_file is None:
         raise UsageError("-u goes with -a")
+    for given, option, method in ((args.top is not None, "--top", "poll"),
+                                  (args.pair_errors is not None, "--pair-errors", "radag")):
+        if given and args.method != method:
+            raise UsageError(f"{option} goes with -Q {method}")
+    if args.predictor is not None and (args.count or args.margins):
+        raise UsageError("--count and --margins are for support vector machines: they do not go "
+                         "with -O")
     if args.keep and args.predictor is None and not args.allow_commands:
         raise UsageError("-K goes with -O or --allow-commands")
 

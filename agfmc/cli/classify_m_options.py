@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..decode.methods import DEFAULT, METHODS
-from .options import Parser, add_input_kind, add_workers, whole_number
+from .options import Parser, add_input_kind, add_seed, add_workers, whole_number
 
 __all__ = ["PROG", "get_parser"]
 
@@ -20,7 +20,8 @@ def get_parser():
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--reject P] [-a FILE [-u]] [-y FOLDER] "
-              "[-j N] [--header] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] "
+              "[-j N] [--header] [--opponents L] [--top T] [--seed N] [--pair-errors FILE] "
+              "[--count] [--margins] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] "
               "[-O COMMAND [-K]] [--allow-commands] {control | model} test output")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
@@ -31,6 +32,7 @@ def get_parser():
                                        "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
                                        "the text file that is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
+    _add_asking(parser.add_argument_group("decoders that ask some of the classifiers"))
     kinds = add_input_kind(parser, "test")
     kinds.add_argument("-C", "--no-labels", action="store_true",
                        help="with -A: the lines hold no labels")
@@ -79,6 +81,23 @@ def _add_decoding(group):
     group.add_argument("--header", action="store_true",
                        help="print a line `labels 0 1 ...` first, where a column for each class "
                             "follows: the labels of the columns")
+
+
+def _add_asking(group):
+    group.add_argument("--opponents", default="3log", metavar="L",
+                       help="with -Q poll: random opponents of each class, a number, or a multiple "
+                            "of log2 of the number of classes such as 3log (default)")
+    group.add_argument("--top", type=whole_number(1), metavar="T",
+                       help="with -Q poll: the T best classes are asked for all their votes")
+    add_seed(group)
+    group.add_argument("--pair-errors", metavar="FILE",
+                       help="with -Q radag: errors of the pairs, as multi_borders --cv-errors "
+                            "writes them")
+    group.add_argument("--count", action="store_true",
+                       help="report the binary classifiers asked and the kernel evaluations for "
+                            "a point, on average; with any decoder")
+    group.add_argument("--margins", action="store_true",
+                       help="report the sum of 1/margin^2 over the binary classifiers")
 
 
 def _share(text):

@@ -18,6 +18,7 @@ __all__ = ["get_parser", "main"]
 def execute(args):
     """Plan the jobs, then train them or print them."""
     from ..formats.controlfile import read_control
+    from ..flow.pairs import PairTally
     from ..flow.training import check_outputs, save_normalisation
     from .multi_borders_lines import command_line
 
@@ -39,6 +40,12 @@ def execute(args):
         raise UsageError("with -0, train and control-out must be files: the commands read them")
     trainer = _trainer(args)
     work = _plan(args, kind, read_control(args.control or "-"), trainer)
+    if args.cv_errors is not None and trainer is not None:
+        raise UsageError("--cv-errors counts LIBSVM's cross-validation: it does not go with --")
+    if args.cv_irrelevant and args.cv_errors is None:
+        raise UsageError("--cv-irrelevant goes with --cv-errors")
+    tally = None if args.cv_errors is None else PairTally(
+        work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
     if args.only is None:
         ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
         check_outputs(work, args.control_out, [
@@ -49,7 +56,7 @@ def execute(args):
         _save(work.tree, args.control_out)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
-    _train(args, work, trainer)
+    _train(args, work, trainer, tally)
     if args.only is None:
         _save(work.tree, args.control_out)
 
@@ -75,7 +82,7 @@ def _plan(args, kind, tree, trainer):
                 parse=parse_options if trainer is None else any_options, **reading(args))
 
 
-def _train(args, work, trainer):
+def _train(args, work, trainer, tally):
     from ..flow.exttrain import train_external
     from ..flow.training import save_normalisation, train, train_directs
 
@@ -83,7 +90,7 @@ def _train(args, work, trainer):
     control_out = args.control_out if args.only is None else None
     with library_words(), Progress(args, "training") as progress:
         if trainer is None:
-            failures = train(work, args.jobs, progress, control_out)
+            failures = train(work, args.jobs, progress, control_out, tally and tally.add)
         else:
             train_external(work, trainer, args.jobs, progress, control_out,
                            lambda: save_normalisation(work))
@@ -94,6 +101,8 @@ def _train(args, work, trainer):
     if failures:
         raise JobsFailed(f"{len(failures)} of {len(work.jobs)} binary classifiers could not be "
                          "trained; the finished ones are kept, and control-out is not written")
+    if tally is not None:
+        tally.write(args.cv_errors)
     if args.keep:
         report(args, PROG, "the temporary files are kept in the folders "
                            f"{os.path.join(args.path or '', args.model)}*.tmp")

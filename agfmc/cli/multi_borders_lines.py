@@ -22,6 +22,9 @@ def command_line(prog, args, work, job):
     if work.norm_file is not None:
         words.append(f"--norm-file={work.norm_file}")
     words += ["-u"] * args.unnormalised
+    if args.cv_errors is not None:
+        words.append(f"--cv-errors={args.cv_errors}.{os.path.basename(job.name)}")
+    words += ["--cv-irrelevant"] * args.cv_irrelevant
     if args.path is not None:
         words.append(f"--path={args.path}")
     if args.command is not None:

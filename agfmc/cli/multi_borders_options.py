@@ -17,8 +17,8 @@ def get_parser():
         "LIBSVM model file for each, with probabilities, and the control file for "
         "classification.",
         usage="%(prog)s [-0] [--only NAME] [-M | -A] [-n] [-a FILE [-u]] [-S N] [-j N] [--seed N] "
-              "[-y FOLDER] [-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model "
-              "control-out")
+              "[-y FOLDER] [--cv-errors FILE [--cv-irrelevant]] [-+ OPTIONS] "
+              "[-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
@@ -44,6 +44,12 @@ def get_parser():
     group.add_argument("--only", metavar="NAME",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")
+    group.add_argument("--cv-errors", metavar="FILE",
+                       help="for one-vs-one: write how often each pair of classes was confused "
+                            "when its samples were held out, for order_classes and classify_m")
+    group.add_argument("--cv-irrelevant", action="store_true",
+                       help="with --cv-errors: also where each classifier sends the samples of "
+                            "all other classes, which takes longer")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the model files, which control-out does not name")
     group = parser.add_argument_group("training by another program")

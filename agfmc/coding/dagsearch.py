@@ -45,9 +45,9 @@ class Problem:
 def local_search(problem, starts, restarts, seed, most, least=0):
     """(order (k,), J): the best local optimum of swaps and insertions.
 
-    From each order of `starts`, then `restarts` times from the best one with a few
-    of its classes shuffled.  No restart begins once the problem's `work` is above
-    `least`, and the search ends when it is above `most`.
+    From each order of `starts`, then `restarts` times from a random one and from the best
+    one with a few of its classes shuffled, in turn.  No restart begins once the
+    problem's `work` is above `least`, and the search ends when it is above `most`.
     """
     rng = np.random.default_rng(seed)
     best, value = None, -np.inf
@@ -55,10 +55,11 @@ def local_search(problem, starts, restarts, seed, most, least=0):
         order, reached = _climb(problem, np.asarray(start), rng, most)
         if reached > value + _EPSILON:
             best, value = order, reached
-    for _ in range(restarts):
+    for n in range(restarts):
         if problem.work > least:
             break
-        order, reached = _climb(problem, _shaken(best, rng), rng, most)
+        start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
+        order, reached = _climb(problem, start, rng, most)
         if reached > value + _EPSILON:
             best, value = order, reached
     return best, value

@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import DataError, ModelError, UsageError
+from . import oneagainst
 from .methods import DEFAULT, find_method
 from .shortcuts import pair_classes
 from .stops import Stops
@@ -34,8 +35,12 @@ class Plan:
     def __init__(self, a, method=DEFAULT):
         self.method = find_method(method)
         self.a = _checked_code(a)
-        if self.method.codes == "one-vs-one" and pair_classes(self.a) is None:
-            raise UsageError(f"the decoder {self.method.name} needs a one-vs-one configuration")
+        if (self.method.codes == "one-vs-one" and pair_classes(self.a) is None
+                or self.method.codes == "one-vs-rest" and oneagainst.find(self.a) is None):
+            raise UsageError(f"the decoder {self.method.name} needs a {self.method.codes} "
+                             "configuration")
+        if self.method.gives == "winner":
+            raise UsageError(f"the decoder {self.method.name} has to ask: see asking_plan")
         module, function = self.method.solver.split(":")
         prepare = getattr(import_module("." + module, __package__), function)
         self._solve = prepare(self.a)
@@ -43,9 +48,11 @@ class Plan:
     def __call__(self, r):
         """`Decoded` for decision values r (n, m) or (m,); r is clipped to [-1, 1].
 
+        For a method that takes raw values these are not clipped.
+
         Raises DataError if r has another number of columns or is not finite.
         """
-        r = _checked_values(r, self.a.shape[0])
+        r = _checked_values(r, self.a.shape[0], self.method.takes == "r")
         p, stops = self._solve(r)
         return Decoded(p, stops)
 
@@ -91,7 +98,7 @@ def _checked_code(a):
     return a
 
 
-def _checked_values(r, m):
+def _checked_values(r, m, clipped):
     r = np.atleast_2d(np.asarray(r, dtype=float))
     if r.ndim != 2 or r.shape[1] != m:
         raise DataError(f"{r.shape[-1]} decision values for each point, "
@@ -100,4 +107,4 @@ def _checked_values(r, m):
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         raise DataError(f"decision value {column} of point {row} is {r[row, column]}")
-    return np.clip(r, -1.0, 1.0)
+    return np.clip(r, -1.0, 1.0) if clipped else r

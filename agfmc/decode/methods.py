@@ -24,8 +24,13 @@ class Method:
     solver      "module:function" in this package; the function takes the coding
                 matrix a (m, k) and returns a solver r (n, m) -> (array, Stops)
     gives       "probabilities" (non-negative, sum 1), "estimates" (of
-                probabilities, but signs and sums are free), "votes" or "values"
-    codes       "any", or "one-vs-one" for a method that needs all pairs of classes
+                probabilities, but signs and sums are free), "votes", "values", or
+                "winner" for a method that asks on its way and knows the winner's
+                probability alone; its solver is one of `asked`
+    codes       "any", "one-vs-one" for a method that needs all pairs of classes, or
+                "one-vs-rest"
+    takes       "r", decision values as differences of probabilities, or "g", raw
+                ones turned so that g > 0 speaks for +1
     """
 
     number: int | None
@@ -35,6 +40,7 @@ class Method:
     solver: str
     gives: str = "probabilities"
     codes: str = "any"
+    takes: str = "r"
 
 
 METHODS = (
@@ -71,6 +77,33 @@ METHODS = (
     Method(None, "wu-lin-weng", ("svm-predict",),
            "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
            "sweeps:prepare", codes="one-vs-one"),
+    *(Method(None, name, aliases, summary, f"asked:{solver}", "winner", "one-vs-one")
+      for name, aliases, summary, solver in (
+          ("max-win", ("maxwin",), "one-vs-one: every pair votes, and the most votes win",
+           "prepare_max_win"),
+          ("ddag", ("dagsvm",), "one-vs-one: the first and the last class of a list are compared "
+           "and the loser is struck off; k - 1 classifiers are asked", "prepare_ddag"),
+          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are asked",
+           "prepare_adag"),
+          ("radag", (), "adag that pairs the classes anew in each round, by --pair-errors",
+           "prepare_radag"),
+          ("poll", (), "one-vs-one: votes of --opponents random opponents for each class; with "
+           "--top, the best by all their votes", "prepare_poll"),
+          ("and", ("unanimous",), "one-vs-one: the class that wins all its pairs, else -1",
+           "prepare_unanimous"))),
+    Method(None, "argmax", (),
+           "one-vs-rest: the class with the largest probability against the rest",
+           "scored:prepare_argmax", "estimates", "one-vs-rest"),
+    Method(None, "argmax-raw", (),
+           "one-vs-rest: the class with the largest raw decision value",
+           "scored:prepare_argmax_raw", "votes", "one-vs-rest", "g"),
+    *(Method(None, f"loss:{name}", (),
+             f"any code, from raw decision values: the smallest sum of losses {loss}",
+             f"scored:prepare_{name}", "votes", takes="g")
+      for name, loss in (
+          ("hamming", "(1 - sign z)/2"), ("linear", "-z"), ("hinge", "max(0, 1 - z)"),
+          ("exponential", "exp(-z)"), ("logit", "log(1 + exp(-2z))"),
+          ("quadratic", "(1 - z)^2"))),
 )
 
 DEFAULT = METHODS[1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..decode.stops import Stops
 from ..formats.files import replacing, replacing_all
 from ..formats.probtext import format_points
@@ -16,39 +18,51 @@ __all__ = ["Summary", "write_answers", "write_predictions"]
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of it: how many points, how many rejected, how the decoders stopped."""
+    """What came of it: how many points, how many rejected, how the decoders stopped.
+
+    asked, kernels: binary classifiers asked and kernel values needed, all points
+    together, where it was counted.
+    """
 
     points: int
     rejected: int
     stops: Stops
+    asked: int = 0
+    kernels: int = 0
 
 
 class _Tally:
-    def __init__(self):
-        self.points = self.rejected = 0
+    def __init__(self, counter):
+        self.points = self.rejected = self.asked = self.kernels = 0
         self.stops = Stops()
+        self._counter = counter
 
     def add(self, answers):
         for stop in answers.stops:
             self.stops += stop
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
+        if answers.asked is not None:
+            self.asked += int(np.count_nonzero(answers.asked))
+            if self._counter is not None:
+                self.kernels += int(self._counter(answers.asked).sum())
 
     def summary(self):
-        return Summary(self.points, self.rejected, self.stops)
+        return Summary(self.points, self.rejected, self.stops, self.asked, self.kernels)
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False):
+def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     header: begin with a line `labels ...` where there is a column for each
-    class.  The files appear together when `show` has had everything; show(b"")
-    ends it.  -> `Summary`.
+    class.  counter: a `KernelCounter` for a classifier that counts.  The files
+    appear together when `show` has had everything; show(b"") ends it.
+    -> `Summary`.
     """
     with_class = not classifier.raw and classifier.method.name != "binary"
     head = _labels(classifier) if header and with_class and classifier.mode in ("flat", "full") \
         else b""
-    tally = _Tally()
+    tally = _Tally(counter)
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
         for answers in classify(classifier, chunks, workers):
             classes.write(cls_bytes(answers.classes))
@@ -71,7 +85,7 @@ def write_predictions(classifier, chunks, path, show):
     descended), there is no line `labels`, and that is the one column.
     -> `Summary`.
     """
-    tally = _Tally()
+    tally = _Tally(None)
     with ExitStack() as stack:
         write = show if path == "-" else stack.enter_context(replacing(path, binary=True)).write
         if classifier.mode in ("flat", "full"):

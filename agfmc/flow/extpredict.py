@@ -82,6 +82,7 @@ class ExternalValues:
     """
 
     has_probabilities = True
+    has_decision_values = False
 
     def __init__(self, tree, predictor, normalisation=None, place=lambda name: name):
         self._rows = tree.rows

@@ -39,7 +39,7 @@ class _Work:
     error: object = None
 
 
-def fit(jobs, x, y, workers=1, progress=None, normalisation=None):
+def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None):
     """Train `jobs` on points x (n, d) with labels y (n,).
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
@@ -48,7 +48,9 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None):
     Each job is six tasks, the classifier itself and five folds whose decision
     values fit the probabilities (Platt 1999), and the tasks of all jobs share
     the workers.  progress: called with (tasks done, all tasks); normalisation:
-    the one that x went through, or None, whose digest the models tell.  Raises
+    the one that x went through, or None, whose digest the models tell;
+    held_out: called with (job, side (l,), right (l,), model) for each job that is
+    done, right telling where its samples were sent when they were held out.  Raises
     `DataError` before any training where a side has fewer than two samples.
     """
     rows_of = rows_by_class(y)
@@ -94,8 +96,14 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None):
         if progress is not None:
             progress(done, total)
         if work.left == 0:
-            yield (work.job, *(_assemble(work, x, normalised) if work.error is None
-                               else (work.error, None)))
+            if work.error is not None:
+                yield work.job, work.error, None
+                continue
+            model, rows = _assemble(work, x, normalised)
+            if held_out is not None:
+                a, b = model.scale
+                held_out(work.job, work.side, a * work.values + b >= 0, model)
+            yield work.job, model, rows
 
 
 def _tasks(jobs, rows_of):

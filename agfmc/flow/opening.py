@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ..decode.asked import AskOptions
 from ..errors import UsageError
 from ..external.command import Command
 from ..formats.controlfile import model_file, read_control
+from ..formats.pairerrors import read_pair_errors
 from .configuration import Configuration, load, read_directs
 from .extpredict import ExternalValues, Predictor
 from .predict import Classifier
@@ -15,13 +17,16 @@ __all__ = ["open_classifier"]
 
 def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reject=None,
                     normalisation=None, unnormalised=False, models_in=None, sigmoid=None,
-                    predictor=None, allow_commands=False, keep=False, workers=1):
+                    predictor=None, allow_commands=False, keep=False, workers=1,
+                    counting=False, pair_errors=None, **asking):
     """A `Classifier` for points of that kind ("binary", "svm" or "lvq").
 
     path: a control file or any model file; predictor: text of a command that
     reads the binary models, or None; allow_commands: run those of code G;
-    keep: their temporary files stay; workers: how many commands run at a time.
-    Other arguments as for `Classifier`, `gather` and `MachineValues`.
+    keep: their temporary files stay; workers: how many commands run at a time;
+    pair_errors: file of the errors of pairs, for radag; asking: other fields of
+    `AskOptions`.  Other arguments as for `Classifier`, `gather` and
+    `MachineValues`.
     """
 
     def commands(text):
@@ -32,7 +37,8 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
         configuration = load(path, normalisation, models_in, unnormalised=unnormalised,
                              commands=allowed)
         return Classifier(configuration, method, tree, raw, reject,
-                          MachineValues(configuration.model, kind == "svm", sigmoid))
+                          MachineValues(configuration.model, kind == "svm", sigmoid),
+                          _asking(configuration.tree, pair_errors, asking), counting)
     if raw or str(method) in ("-1", "binary", "raw"):
         raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
     if unnormalised or sigmoid is not None:
@@ -44,4 +50,13 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     values = ExternalValues(control, commands(predictor), normalisation,
                             lambda name: model_file(name, models_in))
     mode = "path" if tree == "recursive" else tree  # its one probability has a place here
-    return Classifier(Configuration(None, control, None, direct), method, mode, raw, reject, values)
+    return Classifier(Configuration(None, control, None, direct), method, mode, raw, reject, values,
+                      _asking(control, pair_errors, asking), counting)
+
+
+def _asking(tree, pair_errors, asking):
+    """`AskOptions`, with the errors of the pairs in the order of the tree's labels."""
+    weights = None
+    if pair_errors is not None:
+        weights = read_pair_errors(pair_errors).error_rates(tree.labels)
+    return AskOptions(weights=weights, **asking)

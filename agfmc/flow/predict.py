@@ -9,6 +9,7 @@ import numpy as np
 from ..coding.matrix import rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import tree as descent
+from ..decode.asked import AskOptions, asking_plan
 from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import ModelError, UsageError
@@ -29,13 +30,15 @@ class Answers:
 
     classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
     / (k - 1) of the winner;  columns (n, c) what is printed, or None;  stops:
-    how the decoders' iterations ended.
+    how the decoders' iterations ended;  asked (n, m): which binary classifiers
+    were asked, or None where nobody counts.
     """
 
     classes: np.ndarray
     confidence: np.ndarray
     columns: np.ndarray | None
     stops: tuple = ()
+    asked: np.ndarray | None = None
 
 
 class Classifier:
@@ -47,16 +50,19 @@ class Classifier:
     or "full" (all probabilities, products along the branches); raw: print f
     itself; reject: classes whose probability is below it become -1; values:
     what asks the binary classifiers, by default `MachineValues` of the
-    configuration's model.  Raises `ModelError` where the method needs
-    probabilities that the models lack.
+    configuration's model; asking: `AskOptions` of decoders that ask on their way;
+    counting: tell what was asked.  Raises `ModelError` where the method needs
+    probabilities that the models lack, and `UsageError` where it does not suit
+    the configuration.
     """
 
     def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
-                 values=None):
+                 values=None, asking=None, counting=False):
         self.tree = configuration.tree
         self.values = MachineValues(configuration.model) if values is None else values
         self.method = find_method(method)
         self.mode = tree if self.tree.hierarchical else "flat"
+        self.counting = counting
         self.raw = raw
         self.reject = reject
         self.classes = np.array(self.tree.classes, dtype=np.int32)
@@ -69,9 +75,19 @@ class Classifier:
         for node in self.tree.nodes:
             self._ranges.append(range(at, at + len(node.rows)))
             at += len(node.rows)
-            self._plans.append(None if node.bare or node.direct else plan(rows_to_matrix(
-                [(row.left, row.right) for row in node.rows], len(node.children)), decoder))
+            self._plans.append(None if node.bare or node.direct else self._plan(
+                rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children)),
+                decoder, asking))
         self._branches = _branches(self.tree)
+
+    def _plan(self, code, decoder, asking):
+        if decoder.gives != "winner":
+            return plan(code, decoder)
+        if self.mode != "flat":
+            raise UsageError(f"the decoder {decoder.name} is for a coding matrix alone, not for "
+                             "one in a tree")
+        self.mode = "asking"
+        return asking_plan(code, decoder, AskOptions() if asking is None else asking)
 
     def _decoder(self):
         """The method that finds the class, checked against what the models can give."""
@@ -82,12 +98,17 @@ class Classifier:
         if self.reject is not None and (method.gives == "votes" or self.raw):
             raise UsageError("--reject needs a decoder that gives probabilities, "
                              f"not {'-0' if self.raw else method.name}")
+        if method.takes == "g" and not self.values.has_decision_values:
+            raise UsageError(f"the decoder {method.name} needs decision values, and other "
+                             "programs give probabilities")
         if not self.values.has_probabilities:
             if self.mode == "flat" and (self.raw or method.name == "vote"):
                 return find_method("vote")
-            raise ModelError("the binary models hold no probabilities (probA, probB): only "
-                             "-Q 3 (vote) and -0 of a coding matrix can do without, or -c, which "
-                             "makes them from the decision values as they are")
+            if self.mode == "flat" and (method.gives == "winner" or method.takes == "g"):
+                return method
+            raise ModelError("the binary models hold no probabilities (probA, probB): votes "
+                             "(-Q vote, max-win, ddag ...), losses and -0 of a coding matrix can "
+                             "do without, or -c, which makes them from the decision values")
         if method.name == "binary" or self.raw:
             return find_method("least-squares")
         if method.gives == "votes" and self.mode != "flat" and \
@@ -113,15 +134,20 @@ class Classifier:
         classifier no decision value: NaN, or too large for its kernel.
         """
         x = self.values.prepared(x)
+        if self.mode == "asking":
+            decision = self._plans[0](len(x), lambda rows, columns: self.values(
+                tuple(columns.tolist()), x if len(rows) == len(x) else x[rows])[1])
+            return self._answers(decision.winner, decision.p, decision.p[:, None], [],
+                                 decision.asked if self.counting else None)
         printed = self.raw or self.method.name == "binary"
         everyone = range(self.values.count)
+        stops = []
         if self.mode == "flat":
             f, r = self.values(everyone, x) if everyone else (None, None)
-            stops = []
-            p = self._local(0, x, r, stops)
+            p = self._local(0, x, self.values.turned(f, everyone)
+                            if self.method.takes == "g" and not printed else r, stops)
             columns = f if self.raw else r if printed else p[:, self._columns]
             return self._answers(*_best(p), columns, stops)
-        stops = []
         if self.mode == "full" and not printed:
             r = self.values(everyone, x)[1] if everyone else None
             p = descent.products(self._branches, [
@@ -131,21 +157,33 @@ class Classifier:
         if printed:  # everyone is asked anyway
             f, r = self.values(everyone, x)
             columns = f if self.raw else r
+            asked = None
             leaf, winner = descent.descend_asking(
                 self._branches, len(x), lambda number, rows: self._local(
                     number, x[rows], self._part(number, r)[rows], stops))
         else:
-            leaf, winner = descent.descend_asking(
-                self._branches, len(x), lambda number, rows: self._asked(number, x[rows], stops))
-            columns = winner[:, None] if self.mode == "path" else None
-        return self._answers(leaf, winner, columns, stops)
+            asked = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
 
-    def _answers(self, leaf, winner, columns, stops):
+            def ask(number, rows):
+                if asked is not None:
+                    span = self._ranges[number]
+                    asked[rows, span.start:span.stop] = True
+                return self._asked(number, x[rows], stops)
+
+            leaf, winner = descent.descend_asking(self._branches, len(x), ask)
+            columns = winner[:, None] if self.mode == "path" else None
+        return self._answers(leaf, winner, columns, stops, asked)
+
+    def _answers(self, leaf, winner, columns, stops, asked=None):
+        """`Answers`; asked: None where everyone was."""
         k = len(self.classes)
-        classes = self._labels[leaf]
+        classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
         if self.reject is not None:
             classes = np.where(winner < self.reject, REJECTED, classes)
-        return Answers(classes.astype(np.int32), confidence(winner, k), columns, tuple(stops))
+        if self.counting and asked is None:
+            asked = np.ones((len(leaf), self.values.count), dtype=bool)
+        return Answers(classes.astype(np.int32), confidence(winner, k), columns, tuple(stops),
+                       asked)
 
     def _part(self, number, r):
         """The columns of r that belong to a node."""

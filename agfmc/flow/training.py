@@ -161,19 +161,20 @@ def save_normalisation(work):
         write_std(work.norm_file, work.normalisation)
 
 
-def train(work, workers, progress=None, control_out=None):
+def train(work, workers, progress=None, control_out=None, held_out=None):
     """Train the jobs of `work` and write each model as it is finished; -> errors, in job order.
 
     The files appear whole or not at all, and do not depend on `workers` (0:
     all cores).  control_out: control file of an earlier run; it goes as soon
     as a model of that run is replaced by another one, as it would name a
-    mixture of both.
+    mixture of both.  held_out: as for `fit`.
     """
     text = RowText(work.data.x if work.raw is None else work.raw)
     failures = {}
     begun = False
     for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
-                                 workers or available_cores(), progress, work.normalisation):
+                                 workers or available_cores(), progress, work.normalisation,
+                                 held_out):
         if isinstance(result, AgfmcError):
             failures[job.name] = result
             continue

@@ -66,6 +66,12 @@ class MachineValues:
             return self.model.normalisation.matrix.shape[0]
         return None if self.model.any_width else self.model.sv.shape[1]
 
+    has_decision_values = True
+
+    def turned(self, f, columns):
+        """g (n, m'), raw decision values f of `columns` turned so that g > 0 speaks for +1."""
+        return f * self.model.orientation[list(columns)]
+
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
         widest = max(self.count, k, self.model.sv.shape[1])
@@ -87,7 +93,9 @@ class MachineValues:
         return x
 
     def __call__(self, columns, x):
-        """f and r, (n, m'), of the classifiers `columns` (a range) for prepared points.
+        """f and r, (n, m'), of the classifiers `columns` for prepared points.
+
+        columns: a range, or a tuple of numbers.
 
         Raises `DataError` for points that give a classifier no decision value:
         NaN, or numbers too large for its kernel.

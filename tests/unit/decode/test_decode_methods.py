@@ -35,7 +35,15 @@ def test_table_needs_no_numpy(root):
 
 
 def test_decoders_need_no_scipy(root):
-    code = ("import sys; from agfmc.decode.front import plan; from agfmc.decode.methods import *\n"
-            "for method in METHODS: plan([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]], method)([.1, .2, .3])\n"
+    code = ("import sys, numpy; from agfmc.decode.front import plan\n"
+            "from agfmc.decode.methods import *; from agfmc.decode.asked import *\n"
+            "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
+            "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
+            "for method in METHODS:\n"
+            "    if method.gives != 'winner':\n"
+            "        plan(codes.get(method.codes, pairs), method)([.1, .2, .3])\n"
+            "    elif method.name != 'radag':\n"
+            "        asking_plan(pairs, method, AskOptions())(\n"
+            "            2, lambda rows, columns: numpy.zeros((len(rows), len(columns))))\n"
             "sys.exit('scipy' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0

@@ -1,0 +1,97 @@
+"""order_classes: write a control file with its classes in another order."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from ..errors import UsageError
+from .messages import report
+from .options import input_kind, reading
+from .order_classes_options import PROG, get_parser
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+
+def execute(args):
+    """Read, order, print, report."""
+    kind = input_kind(args)
+    _refuse_idle(args)
+    if [args.control, args.train, args.errors].count("-") > 1:
+        raise UsageError("only one of control, train and --errors can be standard input")
+
+    from ..control.write import format_tree
+
+    ordered = _by_path(args, kind) if args.path else _by_accuracy(args, kind)
+    sys.stdout.write(format_tree(ordered.tree))
+    what = "length of the path" if args.path else "expected accuracy"
+    report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
+                       f"{ordered.after:.6g} now")
+
+
+def _refuse_idle(args):
+    """UsageError for an option that would change nothing."""
+    if args.path and args.train is None:
+        raise UsageError("--path needs training data: the distances of their classes")
+    if args.train is None and (args.svm or args.lvq):
+        raise UsageError("-M and -A say what train is: there is none")
+    if args.train is not None and args.priors is not None:
+        raise UsageError("--priors and train exclude each other")
+    for given, option, wanted, there in (
+            (args.errors is not None, "--errors", "DDAGs", not args.path),
+            (args.priors is not None, "--priors", "DDAGs", not args.path),
+            (args.error_rate is not None, "--error-rate", "DDAGs", not args.path),
+            (args.exact_up_to is not None, "--exact-up-to", "DDAGs", not args.path),
+            (args.metric is not None, "--metric", "--path", args.path),
+            (args.normalise, "-n", "--path", args.path),
+            (args.svd is not None, "-S", "--path", args.path),
+            (args.norm_file is not None, "-a", "--path", args.path)):
+        if given and not there:
+            raise UsageError(f"{option} is for {wanted}")
+    if args.errors is not None and args.error_rate is not None:
+        raise UsageError("--errors and --error-rate exclude each other")
+    if args.errors is None and args.exact_up_to is not None:
+        raise UsageError("--exact-up-to goes with --errors")
+
+
+def _by_accuracy(args, kind):
+    from ..control.build import check_classes
+    from ..flow import ordering
+    from ..formats.controlfile import read_control
+    from ..formats.pairerrors import read_pair_errors
+
+    tree = read_control(args.control)
+    ordering.require_one_vs_one(tree)
+    counts = None
+    if args.train is not None:
+        counts = ordering.class_counts(args.train, kind, not args.no_header)
+        check_classes(tree, counts, args.train)
+    errors = None if args.errors is None else read_pair_errors(args.errors)
+    return ordering.order_for_pairs(
+        tree, priors=args.priors, counts=counts, pair_errors=errors,
+        error_rate=0.1 if args.error_rate is None else args.error_rate,
+        exact_up_to=10 if args.exact_up_to is None else args.exact_up_to, seed=args.seed)
+
+
+def _by_path(args, kind):
+    from ..control.build import check_classes
+    from ..flow.ordering import order_for_path, require_untrained_matrix
+    from ..flow.prepare import about, load_training
+    from ..formats.controlfile import read_control
+
+    tree = read_control(args.control)
+    require_untrained_matrix(tree)
+    data, normalisation, _ = load_training(args.train, kind, **reading(args))
+    check_classes(tree, Counter(data.y.tolist()), args.train)
+    with about(args.train):
+        ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")
+    if args.norm_file is not None and (args.normalise or args.svd is not None):
+        from ..formats.vectors import write_std
+        write_std(args.norm_file, normalisation)
+    return ordered
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

@@ -1,0 +1,134 @@
+"""simulate_decoders: how often decoders of one-vs-one classifiers find the true class."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+
+from ..errors import UsageError
+from .messages import Progress
+from .options import Parser, add_seed, whole_number
+from .run import run_command
+
+__all__ = ["get_parser", "main"]
+
+PROG = "simulate_decoders"
+CLASSES = [16, 32, 64, 128, 256, 512]
+ERRORS = [0.1, 0.3]
+OPPONENTS = ["1log", "3log", "5log"]
+
+_OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9})log")
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Simulate one-vs-one classifiers that err at random, and print how often the decoders "
+        "MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG find the true class, against the number "
+        "of classes.",
+        usage="%(prog)s [--classes K,K,...] [--error P,P,...] [--similarity R] "
+              "[--opponents L,L,...] [--top T] [--rounds N] [--seed N] [--csv | --json] "
+              "[--plot FILE]")
+    group = parser.add_argument_group("model")
+    group.add_argument("--classes", type=_list(whole_number(2, 4096)), metavar="K,K,...",
+                       help="numbers of classes (default 16,32,64,128,256,512)")
+    group.add_argument("--error", type=_list(_probability), metavar="P,P,...",
+                       help="probabilities that a classifier which knows the true class is "
+                            "wrong; the others are coins (default 0.1,0.3)")
+    group.add_argument("--similarity", metavar="R",
+                       help="in place of --error, how similar the point is to each class, the "
+                            "true one first: values `r,r,...`, a file of them, or a family "
+                            "for any number of classes, `geometric:Q` (Q to the power i - 1) or "
+                            "`power:Q` (1/i to the power Q). Classifier {i, j} says i with "
+                            "probability r_i/(r_i + r_j)")
+    group = parser.add_argument_group("decoders")
+    group.add_argument("--opponents", type=_list(_opponents), default=OPPONENTS,
+                       metavar="L,L,...",
+                       help="opponents that POLL draws for each class: a number, or `3log` for "
+                            "3 log2 K, rounded up (default 1log,3log,5log)")
+    group.add_argument("--top", type=whole_number(1), default=5, metavar="T",
+                       help="how many of the best of POLL TOP-t compares by their full scores "
+                            "(default 5)")
+    group = parser.add_argument_group("simulation")
+    group.add_argument("--rounds", type=whole_number(1, 10**9), default=10000, metavar="N",
+                       help="points for each number in the table (default 10000)")
+    add_seed(group)
+    group = parser.add_argument_group("output")
+    group.add_argument("--csv", action="store_true",
+                       help="comma-separated values with a line of names, in full precision")
+    group.add_argument("--json", action="store_true",
+                       help="one JSON object, with a standard error for each number")
+    group.add_argument("--plot", metavar="FILE",
+                       help="also draw success against the number of classes: .png, .svg or "
+                            ".pdf; needs matplotlib")
+    return parser.finish()
+
+
+def _list(convert):
+    """A type for options: values with commas between them, each once."""
+
+    def values(text):
+        found = [convert(word) for word in text.split(",")]
+        if len(set(found)) < len(found):
+            raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
+        return found
+
+    return values
+
+
+def _probability(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a probability, found '{text}'")
+    return value
+
+
+def _opponents(text):
+    if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
+    return text
+
+
+def execute(args):
+    """Simulate, draw, print."""
+    from ..flow import simulate
+
+    if args.csv and args.json:
+        raise UsageError("--csv and --json exclude each other")
+    if args.plot:
+        from ..flow.picture import check_picture, draw
+        check_picture(args.plot)  # before the work, not after it
+    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
+    if args.similarity is not None:
+        if args.error:
+            raise UsageError("--error and --similarity exclude each other")
+        errors, similarity = [None], simulate.similarity_family(args.similarity)
+        if similarity is None:
+            r = simulate.read_similarity(args.similarity)
+            if args.classes not in (None, [len(r)]):
+                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
+            classes, similarity = [len(r)], lambda k: r
+    with Progress(args, "simulating") as progress:
+        rows = simulate.simulations(classes, errors, args.opponents, args.top, args.rounds,
+                                    args.seed, similarity, progress)
+    if args.plot:
+        draw(args.plot, rows, args.top, args.similarity)
+    if args.json:
+        import json
+        text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.top,
+                           "similarity": args.similarity, "results": rows}, indent=1) + "\n"
+    else:
+        text = (simulate.format_csv if args.csv else simulate.format_table)(rows, args.top)
+    sys.stdout.write(text)
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

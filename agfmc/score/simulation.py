@@ -1,0 +1,219 @@
+"""How often decoders of one-vs-one classifiers find the true class, by simulation and exactly.
+
+The random model (N. Bunrupunthunad, J. Fakcharoenphol and T. Rakthanmanon,
+"POLL: multiclass classification from binary classifiers through random
+sampling", 2003, section 2.2): a classifier that knows the true class is wrong
+with probability `error`, all others are coins.  The similarity model (section
+2.3): classifier {i, j} says i with probability r_i/(r_i + r_j).
+Class 0 is the true one in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Polled", "Simulated", "adag_success", "ddag_success", "separation_limit", "simulate",
+           "standard_error"]
+
+_CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
+_ROUNDS = 1 << 14  # rounds at once, where the classes are few
+
+
+def ddag_success(k, p):
+    """Probability that a DDAG of k classes is right; p: that a relevant classifier errs.
+
+    (1/k) [(1-p)/p + (1-p)^(k-1) - (1-p)^k/p], averaged over the place of the true
+    class in the list; written as a geometric sum, which p = 0 does not disturb.
+    """
+    q = 1.0 - p
+    return float((np.sum(q ** np.arange(1, k)) + q ** (k - 1)) / k)
+
+
+def adag_success(k, p):
+    """Probability that an ADAG of k classes is right; p: that a relevant classifier errs.
+
+    ((2k - 2^c)/k) (1-p)^c + ((2^c - k)/k) (1-p)^(c-1), c = ceil(log2 k), averaged
+    over the place of the true class in the list.
+    """
+    c = (k - 1).bit_length()
+    q = 1.0 - p
+    return ((2 * k - 2**c) * q**c + (2**c - k) * q ** (c - 1)) / k
+
+
+def separation_limit(p, eps=0.0):
+    """2(1-p)(1-eps)/(1+eps): what the separation exceeds, for many classes, almost surely.
+
+    The score of the true class is then at least (1-eps)(1-p)(k-1) and all others at
+    most (1+eps)(k-1)/2.  eps can go to 0 as k grows.
+    """
+    return 2.0 * (1.0 - p) * (1.0 - eps) / (1.0 + eps)
+
+
+def standard_error(success, rounds):
+    """Standard error of a share of successes among so many rounds."""
+    return float(np.sqrt(success * (1.0 - success) / rounds))
+
+
+@dataclass(frozen=True)
+class Polled:
+    """Shares of right answers of POLL, so many draws for each class, alone and with TOP-t."""
+
+    draws: int
+    success: float
+    top: float
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Shares of right answers among `rounds`; separation is NaN for two classes.
+
+    separation: mean of the MAX-WIN score of the true class over the best other one;
+    below 1 where MAX-WIN is wrong.
+    """
+
+    k: int
+    rounds: int
+    max_win: float
+    polls: tuple[Polled, ...]
+    adag: float
+    ddag: float
+    separation: float
+
+
+def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=5, progress=None):
+    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> Simulated.
+
+    error: probability that a relevant classifier is wrong; or similarity: r (k,),
+    r >= 0, of the classes to the point, in which pairs of zeros are coins.
+    opponents: numbers of draws for each class, one for each POLL; top: t of TOP-t, which
+    decides among the t best of POLL by their full MAX-WIN scores.  All ties are broken
+    by lot.  The list of DDAG and ADAG has the other classes in their order and the true
+    one at a random place, the same for both.  progress: called with the rounds done.
+
+    A share depends on rounds, seed, k and its own parameters, not on the other decoders'.
+    """
+    generator = np.random.default_rng([seed, k, 0])
+    polls = [np.random.default_rng([seed, k, 1, draws]) for draws in opponents]
+    similarity = None if similarity is None else np.asarray(similarity, dtype=float)
+    counts = np.zeros(4 + 2 * len(polls))
+    block = max(8, min(_ROUNDS, _CELLS // (k * (k - 1) // 2), rounds + 7) // 8 * 8)
+    for done in range(0, rounds, block):
+        games = _tournaments(generator, k, block, error, similarity)
+        wins = _scores(games, k)
+        place = generator.integers(k, size=block)
+        lot = generator.random(block)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            separation = wins[0] / wins[1:].max(axis=0)
+        results = [_first_wins(wins, lot), _adag(games, k, place), _ddag(games, k, place),
+                   separation]
+        for draws, source in zip(opponents, polls):
+            results += _poll(wins, draws, top, source)
+        size = min(block, rounds - done)  # the last block is played to its end, for simplicity
+        counts += [np.sum(result[:size]) for result in results]
+        if progress is not None:
+            progress(done + size)
+    shares = [float(share) for share in counts / rounds]
+    return Simulated(k, rounds, shares[0],
+                     tuple(Polled(draws, *shares[4 + 2 * i:6 + 2 * i])
+                           for i, draws in enumerate(opponents)),
+                     shares[1], shares[2], shares[3] if k > 2 else float("nan"))
+
+
+def _tournaments(generator, k, rounds, error, similarity):
+    """Answers (k(k-1)/2, rounds) of all pairs i < j, row by row: 1 where i wins.
+
+    Each pair plays once in a round, whoever asks.
+    """
+    pairs = k * (k - 1) // 2
+    if similarity is None:
+        coins = np.frombuffer(generator.bytes(pairs * rounds // 8), dtype=np.uint8)
+        games = np.unpackbits(coins).reshape(pairs, rounds)
+        games[:k - 1] = generator.random((k - 1, rounds)) >= error
+        return games
+    games = np.empty((pairs, rounds), dtype=np.uint8)
+    for i, start in enumerate(_starts(k)):
+        total = similarity[i] + similarity[i + 1:]
+        chance = np.divide(similarity[i], total, out=np.full(k - 1 - i, 0.5), where=total > 0)
+        games[start:start + k - 1 - i] = generator.random((k - 1 - i, rounds)) < chance[:, None]
+    return games
+
+
+def _starts(k):
+    """The row of `games` in which the pairs (i, j), i < j, start, for i = 0 ... k - 2."""
+    return [i * (2 * k - i - 1) // 2 for i in range(k - 1)]
+
+
+def _scores(games, k):
+    """MAX-WIN scores (k, rounds)."""
+    wins = np.empty((k, games.shape[1]), dtype=np.uint16)
+    wins[:] = np.arange(k)[:, None]  # j meets j lower classes, and loses where these win
+    for i, start in enumerate(_starts(k)):
+        row = games[start:start + k - 1 - i]
+        wins[i] += row.sum(axis=0, dtype=np.uint16)
+        wins[i + 1:] -= row
+    return wins
+
+
+def _first_wins(scores, lot):
+    """Whether class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
+    best = scores[1:].max(axis=0)
+    equal = 1 + np.count_nonzero(scores[1:] == scores[0], axis=0)
+    return (scores[0] > best) | ((scores[0] == best) & (lot * equal < 1.0))
+
+
+def _poll(wins, draws, top, generator):
+    """POLL, and TOP-t after it: two arrays (rounds,) of whether class 0 is found.
+
+    Once the tournament is played, the opponents that a class draws with replacement
+    are independent trials in which it wins with probability score/(k - 1): the sum is
+    binomial, and no opponent need be drawn.
+    """
+    k, rounds = wins.shape
+    polled = generator.binomial(draws, wins / (k - 1.0))
+    lots = generator.random((2, rounds))
+    alone = _first_wins(polled, lots[0])
+    keys = polled + generator.random(polled.shape)  # a random order within equal scores
+    if top >= k:
+        return alone, _first_wins(wins, lots[1])
+    best = np.argpartition(-keys, top - 1, axis=0)[:top]
+    others = np.where(best == 0, -1, np.take_along_axis(wins, best, axis=0).astype(np.int64))
+    return alone, (best == 0).any(axis=0) & _first_wins(np.vstack([wins[:1], others]), lots[1])
+
+
+def _adag(games, k, place):
+    """Whether the ADAG finds class 0, (rounds,)."""
+    rounds = games.shape[1]
+    slots = _lists(k, place)
+    while len(slots) > 1:
+        half = len(slots) // 2
+        left, right = slots[:half], slots[::-1][:half]
+        winners = np.where(_beats(games, k, left, right, np.arange(rounds)), left, right)
+        slots = np.concatenate([winners, slots[half:len(slots) - half]])
+    return slots[0] == 0
+
+
+def _ddag(games, k, place):
+    """Whether the DDAG finds class 0, (rounds,)."""
+    at = np.arange(games.shape[1])
+    slots = _lists(k, place)
+    first = np.zeros(len(at), dtype=np.int64)
+    last = np.full(len(at), k - 1)
+    for _ in range(k - 1):
+        stays = _beats(games, k, slots[first, at], slots[last, at], at)
+        last -= stays
+        first += ~stays
+    return slots[first, at] == 0
+
+
+def _lists(k, place):
+    """Lists of classes (k, rounds): 1, 2 ... k - 1 in order, with 0 at `place` (rounds,)."""
+    slots = np.arange(k)[:, None]
+    return np.where(slots == place, 0, slots + (slots < place))
+
+
+def _beats(games, k, a, b, at):
+    """Whether a beats b in the rounds `at`, any shape."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)
