@@ -18,6 +18,7 @@ from ..errors import UsageError
 from . import elimination, polling
 from .methods import find_method
 from .pairs import PairTable
+from .shortcuts import pair_classes
 from .winner import fitted_probability
 
 __all__ = ["AskOptions", "asking_plan", "opponents_of"]
@@ -39,8 +40,11 @@ class AskOptions:
 
 
 def asking_plan(a, method, options):
-    """decide(n, ask) of an asking `Method` for the code a (m, k)."""
-    module, function = find_method(method).solver.split(":")
+    """decide(n, ask) of an asking `Method` for the code a (m, k); UsageError for other codes."""
+    method = find_method(method)
+    if pair_classes(a) is None:
+        raise UsageError(f"the decoder {method.name} needs a one-vs-one configuration")
+    module, function = method.solver.split(":")
     prepare = getattr(import_module("." + module, __package__), function)
     return prepare(PairTable(a), options)
 
