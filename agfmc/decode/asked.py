@@ -42,7 +42,7 @@ class AskOptions:
 def asking_plan(a, method, options):
     """decide(n, ask) of an asking `Method` for the code a (m, k); UsageError for other codes."""
     method = find_method(method)
-    if pair_classes(a) is None:
+    if pair_classes(np.asarray(a)) is None:
         raise UsageError(f"the decoder {method.name} needs a one-vs-one configuration")
     module, function = method.solver.split(":")
     prepare = getattr(import_module("." + module, __package__), function)
