@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import warnings
 from contextlib import contextmanager
 
@@ -27,6 +26,8 @@ def library_words():
     if not ours:
         yield
         return
+    import tempfile  # takes 4 ms to load
+
     before = sys.stderr
     before.flush()
     saved = os.dup(2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 from .options import Parser
@@ -39,6 +38,7 @@ def execute(args):
     if args.control:
         sys.stdout.write(configuration.model.control)
     elif args.json:
+        import json
         sys.stdout.write(json.dumps(describe(configuration), indent=1, sort_keys=True) + "\n")
     else:
         sys.stdout.write(format_description(describe(configuration)))

@@ -38,6 +38,8 @@ def execute(args):
         raise UsageError("control and train cannot both be standard input")
     if args.dry_run and "-" in (args.control_out, args.train):
         raise UsageError("with -0, train and control-out must be files: the commands read them")
+    if args.command is not None and (args.platt, args.kernel_memory) != (None, None):
+        raise UsageError("--platt and --kernel-memory are for LIBSVM: they do not go with --")
     trainer = _trainer(args)
     work = _plan(args, kind, read_control(args.control or "-"), trainer)
     if args.cv_errors is not None and trainer is not None:
@@ -79,6 +81,7 @@ def _plan(args, kind, tree, trainer):
 
     return plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, path=args.path, unnormalised=args.unnormalised,
+                loo=args.platt == "loo",
                 parse=parse_options if trainer is None else any_options, **reading(args))
 
 
@@ -90,7 +93,8 @@ def _train(args, work, trainer, tally):
     control_out = args.control_out if args.only is None else None
     with library_words(), Progress(args, "training") as progress:
         if trainer is None:
-            failures = train(work, args.jobs, progress, control_out, tally and tally.add)
+            failures = train(work, args.jobs, progress, control_out, tally and tally.add,
+                             args.kernel_memory)
         else:
             train_external(work, trainer, args.jobs, progress, control_out,
                            lambda: save_normalisation(work))

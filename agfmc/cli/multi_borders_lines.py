@@ -22,6 +22,10 @@ def command_line(prog, args, work, job):
     if work.norm_file is not None:
         words.append(f"--norm-file={work.norm_file}")
     words += ["-u"] * args.unnormalised
+    if args.platt is not None:
+        words.append(f"--platt={args.platt}")
+    if args.kernel_memory is not None:
+        words.append(f"--kernel-memory={args.kernel_memory}")
     if args.cv_errors is not None:
         words.append(f"--cv-errors={args.cv_errors}.{os.path.basename(job.name)}")
     words += ["--cv-irrelevant"] * args.cv_irrelevant

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .options import Parser, add_input_kind, add_normalisation, add_seed, add_workers
+from .options import (Parser, add_input_kind, add_normalisation, add_seed, add_workers,
+                      whole_number)
 
 __all__ = ["PROG", "get_parser"]
 
@@ -17,8 +18,8 @@ def get_parser():
         "LIBSVM model file for each, with probabilities, and the control file for "
         "classification.",
         usage="%(prog)s [-0] [--only NAME] [-M | -A] [-n] [-a FILE [-u]] [-S N] [-j N] [--seed N] "
-              "[-y FOLDER] [--cv-errors FILE [--cv-irrelevant]] [-+ OPTIONS] "
-              "[-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
+              "[-y FOLDER] [--platt WAY] [--kernel-memory MB] [--cv-errors FILE [--cv-irrelevant]] "
+              "[-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
@@ -44,6 +45,13 @@ def get_parser():
     group.add_argument("--only", metavar="NAME",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")
+    group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
+                       help="decision values that fit the probabilities: cv, from five folds "
+                            "(default), or loo, from leaving out each sample by a formula, in "
+                            "less than half the time; for C-SVC only")
+    group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
+                       help="megabytes for tables of kernel values, used where they save time "
+                            "(default 512; 0: none). Results do not depend on it")
     group.add_argument("--cv-errors", metavar="FILE",
                        help="for one-vs-one: write how often each pair of classes was confused "
                             "when its samples were held out, for order_classes and classify_m")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 
@@ -94,11 +95,31 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help in which a line break of the text is a line break on the screen."""
+    """Help in which a line break of the text is a line break on the screen.
+
+    argparse makes one for each option, and loads shutil to ask for the width.
+    """
+
+    def __init__(self, prog):
+        super().__init__(prog, width=_width())
 
     def _split_lines(self, text, width):
         return [line for part in text.split("\n")
                 for line in super(_Formatter, self)._split_lines(part, width)]
+
+
+def _width():
+    """Of the terminal, less the margin that argparse leaves."""
+    try:
+        columns = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (AttributeError, ValueError, OSError):
+            columns = 0
+    return (columns if columns > 0 else 80) - 2
 
 
 def whole_number(low, high=2**62):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from ..coding.schemes import find_scheme
 from ..errors import DataError, UsageError
@@ -41,6 +40,8 @@ def execute(args):
     if args.options:
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
     if args.names is not None:
+        from dataclasses import replace
+
         from ..formats.names import read_names_of
         tree = replace(tree, names=read_names_of(args.names, tree.classes))
     if args.print_matrix:

@@ -6,21 +6,17 @@ heavy is imported here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple  # dataclasses takes 10 ms to load
 
 from ..errors import UsageError
 
 __all__ = ["DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
 
 
-@dataclass(frozen=True)
-class Scheme:
+class Scheme(namedtuple("Scheme", "number name aliases summary")):
     """A way to lay out binary classifiers: libAGF's number, names, one line of help."""
 
-    number: int
-    name: str
-    aliases: tuple
-    summary: str
+    __slots__ = ()
 
 
 SCHEMES = (

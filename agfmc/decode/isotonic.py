@@ -6,25 +6,33 @@ import numpy as np
 
 __all__ = ["distribution", "regression"]
 
-CHUNK = 4096
-
 
 def regression(y):
-    """Non-decreasing least squares fit to each column of y (t, n), equal weights.
+    """Non-decreasing least squares fit to each row of y (n, t), equal weights.
 
-    The max-min formula: fit_i = max over a <= i of min over b >= i of the mean
-    of y[a..b] (Barlow et al. 1972); t^2/2 vectorised steps, no iteration.
+    Adjacent blocks that are out of order are pooled, whole falling runs of all rows
+    at once, until none is left (Barlow et al. 1972: the order of pooling is free).
     """
-    t, n = y.shape
-    total = np.zeros((t + 1, n))
-    np.cumsum(y, axis=0, out=total[1:])
-    fit = np.full((t, n), -np.inf)
-    for first in range(t):
-        means = total[first + 1:] - total[first]
-        means /= np.arange(1, t - first + 1)[:, None]
-        lowest = np.minimum.accumulate(means[::-1], axis=0)[::-1]
-        np.maximum(fit[first:], lowest, out=fit[first:])
-    return fit
+    n, t = y.shape
+    total = y.ravel()
+    mean = total
+    first = np.zeros((n, t), dtype=bool)  # blocks that begin a row
+    first[:, 0] = True
+    first = first.ravel()
+    start = np.append(np.arange(n * t), n * t)  # of each block, counted through all rows
+    while True:
+        keep = mean[1:] > mean[:-1]
+        keep |= first[1:]
+        keep = np.flatnonzero(keep)
+        if len(keep) == len(mean) - 1:
+            break
+        keep = np.concatenate(([0], keep + 1, [len(mean)]))
+        start = np.take(start, keep)
+        keep = keep[:-1]
+        first = np.take(first, keep)
+        total = np.add.reduceat(total, keep)
+        mean = total / np.diff(start)
+    return np.repeat(mean, np.diff(start)).reshape(n, t)
 
 
 def distribution(left):
@@ -34,11 +42,10 @@ def distribution(left):
     solution with p >= 0 and sum p = 1 of an adjacent code.
     """
     n, t = left.shape
+    cumulative = regression(left)
+    np.clip(cumulative, 0.0, 1.0, out=cumulative)
     p = np.empty((n, t + 1))
-    for start in range(0, n, CHUNK):
-        part = slice(start, start + CHUNK)
-        cumulative = np.clip(regression(np.ascontiguousarray(left[part].T)), 0.0, 1.0)
-        p[part, 0] = cumulative[0]
-        p[part, 1:-1] = np.diff(cumulative, axis=0).T
-        p[part, -1] = 1.0 - cumulative[-1]
+    p[:, 0] = cumulative[:, 0]
+    np.subtract(cumulative[:, 1:], cumulative[:, :-1], out=p[:, 1:-1])
+    np.subtract(1.0, cumulative[:, -1], out=p[:, -1])
     return p

@@ -100,6 +100,7 @@ def _constrained(code, r):
     flat = np.zeros(n, dtype=bool)
 
     def evaluate(points, passive):
+        passive = passive.T
         empty = ~passive.any(axis=1)
         passive = passive | empty[:, None]
         p, p_next, w, w_next, flat[points] = equality(code, r[points], passive)
@@ -108,10 +109,11 @@ def _constrained(code, r):
         wrong = np.where(passive, p_wrong, w_wrong)
         # Of an empty set all of w = -1 is wrong.
         wrong[empty] = True
-        return p, wrong, np.zeros(len(p), dtype=bool)
+        return p.T, wrong.T, wrong.T, np.zeros(len(p), dtype=bool)
 
-    passive = np.ones((n, k), dtype=bool)
+    passive = np.ones((k, n), dtype=bool)
     p, failed, rounds = pivot(evaluate, passive, limit)
+    p = np.ascontiguousarray(p.T)
     # Singular values that are neither 0 nor clear of rounding can make the signs
     # contradict each other: such points get an optimum, if not the least one.
     unfinished = 0

@@ -6,15 +6,15 @@ table, so nothing heavy is imported here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple  # dataclasses takes 10 ms to load
 
 from ..errors import UsageError
 
 __all__ = ["DEFAULT", "METHODS", "Method", "find_method"]
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(namedtuple("Method", "number name aliases summary solver gives codes takes",
+                        defaults=("probabilities", "any", "r"))):
     """One way from decision values to the classes.
 
     number      as in libAGF's -Q, or None for a method that has only a name
@@ -33,14 +33,7 @@ class Method:
                 ones turned so that g > 0 speaks for +1
     """
 
-    number: int | None
-    name: str
-    aliases: tuple[str, ...]
-    summary: str
-    solver: str
-    gives: str = "probabilities"
-    codes: str = "any"
-    takes: str = "r"
+    __slots__ = ()
 
 
 METHODS = (

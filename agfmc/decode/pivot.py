@@ -12,25 +12,28 @@ import numpy as np
 __all__ = ["pivot"]
 
 PATIENCE = 3
+EARLY = 2
 
 
 def pivot(evaluate, passive, limit):
     """Find the classes where the solution is positive, for every point.
 
-    evaluate(points, passive) takes indices (t,) and their passive sets (t, k)
-    and returns (x (t, k), wrong (t, k) bool: entries on the wrong side, broken
-    (t,) bool: points it could not evaluate).
-    passive (n, k): first guess; changed in place.
+    evaluate(points, passive) takes indices (t,) and their passive sets (k, t)
+    and returns (x (k, t), wrong (k, t) bool: entries on the wrong side, worst
+    (k, t) bool: those of them that should change sides first, broken (t,) bool:
+    points it could not evaluate).
+    passive (k, n): first guess; changed in place.
     limit: rounds after which a point is given up.
 
-    All wrong entries change sides at once; when that has failed PATIENCE times
-    to make them fewer, only the last one does (Murty's rule, which is finite),
-    until they are fewer (Portugal, Judice and Vicente 1994).
+    All wrong entries change sides at once, in the first EARLY rounds only the
+    worst; when that has failed PATIENCE times to make them fewer, only the last
+    one does (Murty's rule, which is finite), until they are fewer (Portugal,
+    Judice and Vicente 1994).
 
-    Returns x (n, k), failed (n,) bool and the number of rounds.
+    Returns x (k, n), failed (n,) bool and the number of rounds.
     """
-    n, k = passive.shape
-    x = np.zeros((n, k))
+    k, n = passive.shape
+    x = np.zeros((k, n))
     failed = np.zeros(n, dtype=bool)
     todo = np.arange(n)
     fewest = np.full(n, k + 1)
@@ -38,13 +41,14 @@ def pivot(evaluate, passive, limit):
     rounds = 0
     while len(todo) and rounds < limit:
         rounds += 1
-        now, wrong, broken = evaluate(todo, passive[todo])
-        count = np.count_nonzero(wrong, axis=1)
+        now, wrong, worst, broken = evaluate(todo, passive)
+        count = np.count_nonzero(wrong, axis=0)
         failed[todo[broken]] = True
-        done = (count == 0) & ~broken
-        x[todo[done]] = now[done]
-        going = ~(done | broken)
-        todo, wrong, count = todo[going], wrong[going], count[going]
+        done = np.flatnonzero((count == 0) & ~broken)
+        x[:, todo[done]] = now[:, done]
+        going = np.flatnonzero((count > 0) & ~broken)
+        todo, count = todo[going], count[going]
+        change = np.take(worst if rounds <= EARLY else wrong, going, axis=1)
 
         better = count < fewest[todo]
         fewest[todo[better]] = count[better]
@@ -52,8 +56,10 @@ def pivot(evaluate, passive, limit):
         single = ~better & (patience[todo] == 0)
         patience[todo[~better & ~single]] -= 1
         if single.any():
-            last = k - 1 - np.argmax(wrong[single, ::-1], axis=1)
-            wrong[single] = np.arange(k) == last[:, None]
-        passive[todo] ^= wrong
+            wrong = wrong[:, going[single]]
+            last = k - 1 - np.argmax(wrong[::-1], axis=0)
+            change[:, single] = np.arange(k)[:, None] == last
+        passive = np.take(passive, going, axis=1)
+        passive ^= change
     failed[todo] = True
     return x, failed, rounds

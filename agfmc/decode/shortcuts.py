@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import isotonic, pairwise, simplex, treecode
+from . import isotonic, oneagainst, pairwise, simplex, treecode
+from .exact import Exact
 
 __all__ = ["adjacent_order", "balanced_scale", "find", "pair_classes"]
+
+CHUNK = 512
 
 
 def find(a):
@@ -20,17 +23,37 @@ def find(a):
         return "tree", lambda r: treecode.products(tree, r)
     scale = balanced_scale(a)
     if scale is not None:
-        code = a.astype(float) / scale
-        return "balanced", lambda r: simplex.project(r @ code)
+        return "balanced", _balanced(a, scale)
     chain = adjacent_order(a)
     if chain is not None:
-        rows, signs, classes = chain
-        return "adjacent", lambda r: _adjacent(rows, signs, classes, r)
+        return "adjacent", _piecewise(_adjacent(*chain), a.shape[1])
     ends = pair_classes(a)
     if ends is not None:
         pairs = pairwise.Pairs(*ends, a.shape[1])
         return "pairs", lambda r: pairwise.solve(pairs, r)
     return None
+
+
+def _balanced(a, scale):
+    rest = oneagainst.find(a) if scale == 4.0 else None
+    if rest is None:
+        votes = Exact(a.T)
+        return _piecewise(lambda r: simplex.project(votes.rows(r) * (1.0 / scale)), a.shape[1])
+    # A^T r / 4 is r_j / 2 less a number that all classes share.
+    rows, signs = _columns(rest[0]), rest[1] / 2
+    return _piecewise(lambda r: simplex.project(r[:, rows] * signs), a.shape[1])
+
+
+def _piecewise(solve, k):
+    """solve, (n, m) -> (n, k), on as many points at a time as caches hold."""
+    def solve_all(r):
+        p = np.empty((len(r), k))
+        for start in range(0, len(r), CHUNK):
+            part = slice(start, start + CHUNK)
+            p[part] = solve(r[part])
+        return p
+
+    return solve_all
 
 
 def balanced_scale(a):
@@ -80,10 +103,14 @@ def adjacent_order(a):
     return rows, signs[rows], classes
 
 
-def _adjacent(rows, signs, classes, r):
-    p = np.empty((len(r), len(classes)))
-    p[:, classes] = isotonic.distribution((1.0 - r[:, rows] * signs) / 2)
-    return p
+def _adjacent(rows, signs, classes):
+    rows, classes, half = _columns(rows), _columns(np.argsort(classes)), signs / 2
+    return lambda r: isotonic.distribution(0.5 - r[:, rows] * half)[:, classes]
+
+
+def _columns(order):
+    """An index of columns; a slice, which costs nothing, where they stay as they are."""
+    return slice(None) if np.array_equal(order, np.arange(len(order))) else order
 
 
 def pair_classes(a):
@@ -96,4 +123,4 @@ def pair_classes(a):
         return None
     low, high = np.argmin(a, axis=1), np.argmax(a, axis=1)
     names = np.minimum(low, high) * k + np.maximum(low, high)
-    return (low, high) if len(np.unique(names)) == m else None
+    return (low, high) if len(set(names.tolist())) == m else None

@@ -63,13 +63,18 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
     head = _labels(classifier) if header and with_class and classifier.mode in ("flat", "full") \
         else b""
     tally = _Tally(counter)
+
+    def written(answers):
+        text = None if answers.columns is None else format_points(
+            answers.columns, answers.classes if with_class else None)
+        return answers, cls_bytes(answers.classes), con_bytes(answers.confidence), text
+
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers in classify(classifier, chunks, workers):
-            classes.write(cls_bytes(answers.classes))
-            confidence.write(con_bytes(answers.confidence))
-            if answers.columns is not None:
-                show(head + format_points(answers.columns,
-                                          answers.classes if with_class else None))
+        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
+            classes.write(labels)
+            confidence.write(ratings)
+            if text is not None:
+                show(head + text)
                 head = b""
             tally.add(answers)
         show(b"")

@@ -9,23 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from .._version import __version__
-from ..collate.merge import collate, regroup
 from ..control.parse import parse
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageError
-from ..formats.asciimodel import format_ascii_model, is_ascii_model, read_ascii_model
 from ..formats.controlfile import model_file, read_control
 from ..formats.files import read_bytes, replacing
 from ..formats.store import MAGIC, read_store, write_store
-from ..formats.svmmodel import read_svm_model
-from ..formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
-from .direct import classifier_of, read_direct
-from .extpredict import ExternalDirect
 
 __all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
            "renamed", "save"]
-
-_EXPORTS = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
 
 
 class Configuration:
@@ -72,11 +64,16 @@ def gather(path, normalisation=None, models_in=None, *, unnormalised=False, comm
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
     if raw.startswith(MAGIC):
         configuration = _stored(path, raw)
-    elif is_ascii_model(raw):
+    elif not raw.startswith(b"svm_type"):
+        from ..collate.merge import regroup
+        from ..formats.asciimodel import read_ascii_model
+
         model = read_ascii_model(path, raw)
         tree = parse(model.control, path)
         configuration = Configuration(regroup(model, tree.sides(), tree.classes), tree)
     else:
+        from ..formats.svmmulticlass import read_svm_multiclass
+
         tree, models = read_svm_multiclass(path, raw)
         _warn_of_votes([path] if models[0].platt is None else [])
         configuration = Configuration(_collated(tree, models), tree)
@@ -86,7 +83,11 @@ def gather(path, normalisation=None, models_in=None, *, unnormalised=False, comm
 
 def _whole(raw):
     """True where a file that begins with the bytes `raw` holds its models itself."""
-    return raw.startswith(MAGIC) or is_ascii_model(raw) or re.match(rb"svm_type\s", raw)
+    if raw.startswith(MAGIC) or re.match(rb"svm_type\s", raw):
+        return True
+    from ..formats.asciimodel import is_ascii_model
+
+    return is_ascii_model(raw)
 
 
 def _stored(path, raw):
@@ -122,6 +123,9 @@ def read_directs(tree, models_in=None, commands=None):
     Those of code G have no `DirectModel`.  Raises `ModelError` for them without
     `commands`.
     """
+    from .direct import classifier_of, read_direct
+    from .extpredict import ExternalDirect
+
     models, asked = [], {}
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
@@ -144,6 +148,10 @@ def read_directs(tree, models_in=None, commands=None):
 def _stored_directs(tree, model):
     """{node: answering} of a model that holds its direct classifiers."""
     nodes = tree.directs
+    if not nodes and not model.direct:
+        return {}
+    from .direct import classifier_of
+
     if len(nodes) != len(model.direct) or any(
             (tree.nodes[number].direct.code, len(tree.nodes[number].children))
             != (direct.code, direct.branches) for number, direct in zip(nodes, model.direct)):
@@ -160,6 +168,8 @@ def renamed(configuration, names):
 
 
 def _collated(tree, models, direct=()):
+    from ..collate.merge import collate
+
     return collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=tree.names,
                    direct=direct)
 
@@ -173,6 +183,8 @@ def _warn_of_votes(names):
 
 
 def _read(row, source, models_in):
+    from ..formats.svmmodel import read_svm_model
+
     path = model_file(row.text, models_in)
     try:
         return read_svm_model(path)
@@ -232,7 +244,11 @@ def export(path, configuration, form):
     classes.  Raises `ModelError` for what the format cannot hold.
     """
     _refuse_directs(configuration, "GKL")
-    lines = _EXPORTS[form](configuration.model, configuration.tree)
+    from ..formats.asciimodel import format_ascii_model
+    from ..formats.svmmulticlass import format_svm_multiclass
+
+    forms = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
+    lines = forms[form](configuration.model, configuration.tree)
     with replacing(path) as file:
         file.writelines(lines)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..coding import orthogonal, randomcode, standard, trees, weighing
-from ..coding.hadamard import hadamard_order
+from ..coding import standard, trees
 from ..control.build import code_rows, from_pairs, from_rows, to_code
 from ..errors import AgfmcWarning, UsageError
 
@@ -57,13 +56,16 @@ def _rows(scheme, k, rows, strict, reduced, seed):
     if scheme == "exhaustive":
         return standard.exhaustive(k)
     if scheme == "orthogonal":
+        from ..coding import orthogonal
         return orthogonal.orthogonal(k, reduced=reduced)
     if scheme == "orthogonal-special":
+        from ..coding import weighing
         return weighing.special(k, rows)
-    if scheme == "random":
+    if scheme in ("random", "random-as-orthogonal"):
+        from ..coding import hadamard, randomcode
+        if scheme == "random-as-orthogonal":
+            rows, strict = hadamard.hadamard_order(k), True
         return randomcode.random_code(k, rows, strict=strict, seed=seed)
-    if scheme == "random-as-orthogonal":
-        return randomcode.random_code(k, hadamard_order(k), strict=True, seed=seed)
     raise UsageError(f"the scheme '{scheme}' needs data or a control file")
 
 

@@ -11,7 +11,7 @@ import os
 import queue
 import threading
 
-__all__ = ["available_cores", "run_tasks"]
+__all__ = ["Background", "available_cores", "run_tasks"]
 
 
 def available_cores():
@@ -60,6 +60,54 @@ def run_tasks(function, items, workers, *, ordered=True, inline=True, window=Non
                 break
         for _ in threads:
             tasks.put(None)
+
+
+class Background:
+    """A context manager whose call hands work to other threads, and that ends when all is done.
+
+    For what waits rather than computes, such as bringing files to the disk.
+    `most` calls may wait; the next one blocks.  After an error of one nothing more is
+    begun: it is raised by the next call, or at the end.
+    """
+
+    def __init__(self, threads=4, most=16):
+        self._tasks = queue.Queue(most)
+        self._error = None
+        self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __call__(self, function, *args):
+        if self._error is not None:
+            raise self._error
+        self._tasks.put((function, args))
+
+    def _work(self):
+        while (task := self._tasks.get()) is not None:
+            function, args = task
+            try:
+                if self._error is None:
+                    function(*args)
+            except BaseException as error:
+                self._error = error
+
+    def __exit__(self, kind, error, trace):
+        for _ in self._threads:
+            self._tasks.put(None)
+        try:
+            self._join()
+        except BaseException:
+            self._join()  # a signal: still leave no file half written
+            raise
+        if kind is None and self._error is not None:
+            raise self._error
+
+    def _join(self):
+        for thread in self._threads:
+            thread.join()
 
 
 def _work(function, tasks, results):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import dataclass
 
@@ -10,12 +11,17 @@ import numpy as np
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning
 from ..kernel.machine import decision_values
+from ..kernel.values import PreparedKernel
 from ..models import BinaryModel
 from ..train import platt, svm
 from ..train.jobs import check_jobs, problem
+from ..train.loo import loo_values
 from .executors import run_tasks
+from .tables import MEGABYTES, Tables
 
 __all__ = ["fit", "rows_by_class"]
+
+_ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
 
 def rows_by_class(y):
@@ -27,30 +33,64 @@ def rows_by_class(y):
 
 @dataclass(eq=False)
 class _Work:
-    """One job on its way: its samples, their folds, and what has come back."""
+    """One job on its way: its samples, and what has come back.
+
+    fold (l,): of each sample, or None where leaving out single ones is to do;
+    values (l,): decision values of samples that were not trained on;
+    left: fits that are still to come.
+    """
 
     job: object
     rows: np.ndarray
     side: np.ndarray
-    fold: np.ndarray
-    values: np.ndarray
-    left: int
+    left: int = 1
+    fold: np.ndarray | None = None
+    values: np.ndarray | None = None
     solution: object = None
     error: object = None
 
+    def deal(self):
+        """Draw the folds; -> how many there are."""
+        self.fold = platt.folds(self.side, platt.job_seed(self.job.seed, self.job.left,
+                                                          self.job.right))
+        self.values = np.empty(len(self.fold))
+        count = int(self.fold.max()) + 1
+        self.left += count
+        return count
 
-def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None):
+    def take(self, part, result):
+        """Keep the result of one fit."""
+        self.left -= 1
+        if isinstance(result, AgfmcError):
+            self.error = self.error or result
+        elif part == _ITSELF:
+            self.solution, values = result
+            self.values = self.values if values is None else values
+        else:
+            self.values[self.fold == part] = result
+
+    @property
+    def needs_folds(self):
+        """True where leaving out single samples was too much work."""
+        return self.values is None and self.error is None
+
+
+def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None, *, loo=False,
+        kernel_memory=MEGABYTES):
     """Train `jobs` on points x (n, d) with labels y (n,).
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
     support vectors, as jobs finish; the order depends on `workers`, the
     models do not.  A job that LIBSVM refuses comes as (job, error, None).
-    Each job is six tasks, the classifier itself and five folds whose decision
-    values fit the probabilities (Platt 1999), and the tasks of all jobs share
-    the workers.  progress: called with (tasks done, all tasks); normalisation:
+    Each job is six fits, the classifier itself and five folds whose decision
+    values fit the probabilities (Platt 1999), and the fits of all jobs share
+    the workers.  progress: called with (fits done, all fits); normalisation:
     the one that x went through, or None, whose digest the models tell;
     held_out: called with (job, side (l,), right (l,), model) for each job that is
-    done, right telling where its samples were sent when they were held out.  Raises
+    done, right telling where its samples were sent when they were held out.
+    loo: the decision values come from the classifier itself (`loo_values`), and
+    there are folds only where that would be more work; kernel_memory: megabytes for
+    tables of kernel values, which change nothing but the time.  Raises
     `DataError` before any training where a side has fewer than two samples.
     """
     rows_of = rows_by_class(y)
@@ -62,37 +102,21 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None)
                       AgfmcWarning, stacklevel=2)
     normalised = "" if normalisation is None else f"; normalised {normalisation.digest()}"
     x = np.ascontiguousarray(x, dtype=np.float64)
-    nodes = svm.Nodes(x)
-
-    def task(item):
-        work, fold = item
-        try:
-            if fold < 0:
-                return svm.solve(nodes, work.rows, work.side, work.job.options)
-            train = work.fold != fold
-            rows = work.rows[train]
-            part = svm.solve(nodes, rows, work.side[train], work.job.options)
-            kernel = work.job.options.kernel_for(nodes.features)
-            return decision_values(kernel, x[rows[part.sv]], part.coef, part.rho,
-                                   x[work.rows[~train]])
-        except AgfmcError as error:
-            file, line, column = work.job.place
-            return type(error)(f"'{work.job.name}': {error.message}", file=file, line=line,
-                               column=column)
-
+    # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
+    tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, kernel_memory)
     done = 0
-    total = sum(1 + platt.fold_count(*(sum(counts[label] for label in side)
-                                       for side in (job.left, job.right))) for job in jobs)
-    for (work, fold), result in run_tasks(task, _tasks(jobs, rows_of), workers, ordered=False,
-                                          inline=False):
-        if isinstance(result, AgfmcError):
-            work.error = work.error or result
-        elif fold < 0:
-            work.solution = result
-        else:
-            work.values[work.fold == fold] = result
-        work.left -= 1
-        done += 1
+    total = len(jobs) if loo else sum(
+        1 + platt.fold_count(*(sum(counts[label] for label in side)
+                               for side in (job.left, job.right))) for job in jobs)
+    again = []
+    for work, results in _outcomes(functools.partial(_task, x, tables),
+                                   _items(jobs, rows_of, tables, loo), again, workers):
+        for part, result in results:
+            work.take(part, result)
+        if work.needs_folds:
+            total += work.deal()
+            again.append(work)
+        done += len(results)
         if progress is not None:
             progress(done, total)
         if work.left == 0:
@@ -106,15 +130,54 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None)
             yield work.job, model, rows
 
 
-def _tasks(jobs, rows_of):
-    """(work, fold) of every job; fold -1 is the classifier itself."""
+def _items(jobs, rows_of, tables, loo):
+    """(work, its fits that are one task) of every job."""
     for job in jobs:
         part = problem(job, rows_of)
-        fold = platt.folds(part.side, platt.job_seed(job.seed, job.left, job.right))
-        count = int(fold.max()) + 1
-        work = _Work(job, part.rows, part.side, fold, np.empty(len(fold)), count + 1)
-        for number in range(-1, count):
-            yield work, number
+        work = _Work(job, part.rows, part.side)
+        fits = [_ITSELF] if loo else [_ITSELF, *range(work.deal())]
+        yield from [(work, fits)] if tables.has_own(job) else [(work, [one]) for one in fits]
+
+
+def _outcomes(task, items, again, workers):
+    """(work, results) of all tasks, and then of the folds of what came to be in `again`."""
+    yield from ((work, results) for (work, _), results in
+                run_tasks(task, items, workers, ordered=False, inline=False))
+    if again:
+        folds = ((work, [fold]) for work in again for fold in range(work.left))
+        yield from ((work, results) for (work, _), results in
+                    run_tasks(task, folds, workers, ordered=False, inline=False))
+
+
+def _task(x, tables, item):
+    """[(part, result or error)] of the fits of one task."""
+    work, parts = item
+    nodes = tables.of(work.job, work.rows, len(parts) > 1)
+    results = []
+    for part in parts:
+        try:
+            results.append((part, _one_fit(x, nodes, work, part)))
+        except AgfmcError as error:
+            file, line, column = work.job.place
+            results.append((part, type(error)(f"'{work.job.name}': {error.message}", file=file,
+                                              line=line, column=column)))
+    return results
+
+
+def _one_fit(x, nodes, work, part):
+    """Decision values of the samples of a fold; or the classifier, with its own or None."""
+    options = work.job.options
+    kernel = options.kernel_for(x.shape[1])
+    if part == _ITSELF:
+        solution = svm.solve(nodes, work.rows, work.side, options)
+        values = None if work.fold is not None else loo_values(
+            lambda a, b: PreparedKernel(kernel, b).values(a).T, x, work.rows, solution, options)
+        return solution, values
+    train = work.fold != part
+    rows = work.rows[train]
+    solution = svm.solve(nodes, rows, work.side[train], options)
+    return decision_values(kernel, x[rows[solution.sv]], solution.coef, solution.rho,
+                           x[work.rows[~train]])
 
 
 def _assemble(work, x, normalised):
@@ -125,9 +188,10 @@ def _assemble(work, x, normalised):
         warnings.warn(f"'{job.name}': the fit of its probabilities did not converge",
                       AgfmcWarning, stacklevel=3)
     rows = work.rows[solution.sv]
+    source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     settings = (f"{__version__}; libsvm {svm.library_version()}; "
                 f"options {job.options.canonical()}; features {x.shape[1]}; "
-                f"folds {work.fold.max() + 1}; seed {job.seed}{normalised}")
+                f"{source}; seed {job.seed}{normalised}")
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        x[rows], solution.coef, solution.rho, solution.labels, solution.n_sv,
                        (a, b), settings, x.shape[1]), rows

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ..decode.asked import AskOptions
 from ..errors import UsageError
-from ..external.command import Command
 from ..formats.controlfile import model_file, read_control
-from ..formats.pairerrors import read_pair_errors
 from .configuration import Configuration, load, read_directs
-from .extpredict import ExternalValues, Predictor
 from .predict import Classifier
 from .values import MachineValues
 
@@ -30,6 +26,9 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     """
 
     def commands(text):
+        from ..external.command import Command
+        from .extpredict import Predictor
+
         return Predictor(Command(text), "lvq" if kind == "lvq" else "svm", keep, workers)
 
     allowed = commands if allow_commands else None
@@ -39,6 +38,8 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
         return Classifier(configuration, method, tree, raw, reject,
                           MachineValues(configuration.model, kind == "svm", sigmoid),
                           _asking(configuration.tree, pair_errors, asking), counting)
+    from .extpredict import ExternalValues
+
     if raw or str(method) in ("-1", "binary", "raw"):
         raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
     if unnormalised or sigmoid is not None:
@@ -56,7 +57,11 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
 
 def _asking(tree, pair_errors, asking):
     """`AskOptions`, with the errors of the pairs in the order of the tree's labels."""
+    from ..decode.asked import AskOptions
+
     weights = None
     if pair_errors is not None:
+        from ..formats.pairerrors import read_pair_errors
+
         weights = read_pair_errors(pair_errors).error_rates(tree.labels)
     return AskOptions(weights=weights, **asking)

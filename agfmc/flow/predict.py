@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,9 @@ import numpy as np
 from ..coding.matrix import rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import tree as descent
-from ..decode.asked import AskOptions, asking_plan
 from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import ModelError, UsageError
-from ..external.command import killing_commands
 from ..score.brier import confidence
 from .executors import run_tasks
 from .values import MachineValues
@@ -86,6 +85,8 @@ class Classifier:
         if self.mode != "flat":
             raise UsageError(f"the decoder {decoder.name} is for a coding matrix alone, not for "
                              "one in a tree")
+        from ..decode.asked import AskOptions, asking_plan
+
         self.mode = "asking"
         return asking_plan(code, decoder, AskOptions() if asking is None else asking)
 
@@ -124,8 +125,12 @@ class Classifier:
 
     @property
     def rows(self):
-        """A good number of points for one call: bounded memory, whole blocks."""
-        return self.values.rows(len(self.classes))
+        """A good number of points for one call: bounded memory, whole blocks.
+
+        Where points part, more, so that those who meet again still fill blocks.
+        """
+        rows = self.values.rows(len(self.classes))
+        return rows if self.mode in ("flat", "full") else 4 * rows
 
     def __call__(self, x):
         """`Answers` for points x (n, d).
@@ -144,8 +149,11 @@ class Classifier:
         stops = []
         if self.mode == "flat":
             f, r = self.values(everyone, x) if everyone else (None, None)
-            p = self._local(0, x, self.values.turned(f, everyone)
-                            if self.method.takes == "g" and not printed else r, stops)
+            if self.method.takes == "g" and not printed:
+                r = self.values.turned(f, everyone)
+            if not self.raw:
+                f = None  # its memory is wanted
+            p = self._local(0, x, r, stops)
             columns = f if self.raw else r if printed else p[:, self._columns]
             return self._answers(*_best(p), columns, stops)
         if self.mode == "full" and not printed:
@@ -221,10 +229,17 @@ def _branches(tree):
             for node, spans in zip(tree.nodes, tree.spans())]
 
 
-def classify(classifier, chunks, workers=1):
-    """Yield `Answers` for each chunk of points (n, d), in order, with `workers` threads."""
-    with killing_commands() as works:
-        commands = any(direct.code == "G" for direct in classifier.tree.directs.values())
-        task = works.of(classifier) if commands else classifier
+def classify(classifier, chunks, workers=1, then=None):
+    """Yield `Answers` for each chunk of points (n, d), in order, with `workers` threads.
+
+    then: what is done with the answers where they were made; its result is yielded.
+    """
+    with ExitStack() as stack:
+        ask = classifier
+        if any(direct.code == "G" for direct in classifier.tree.directs.values()):
+            from ..external.command import killing_commands
+
+            ask = stack.enter_context(killing_commands()).of(classifier)
+        task = ask if then is None else lambda x: then(ask(x))
         for _, answers in run_tasks(task, chunks, workers):
             yield answers

@@ -16,9 +16,10 @@ from ..formats.vectors import write_std
 from ..train.jobs import plan_jobs
 from ..train.options import parse_options
 from .direct import plan_directs, train_direct
-from .executors import available_cores
+from .executors import Background, available_cores
 from .fit import fit, rows_by_class
 from .prepare import load_training
+from .tables import MEGABYTES
 
 __all__ = ["Work", "check_outputs", "plan", "save_normalisation", "train", "train_directs"]
 
@@ -32,7 +33,8 @@ class Work:
     norm_file: where its normalisation is, or will be, or None;  normalisation:
     itself, or None;  fitted: it is new, and to be written;  raw: the points
     before the normalisation, where support vectors are to be written as such;
-    path: folder of the model files, or None.
+    path: folder of the model files, or None;  loo: probabilities rest on leaving
+    out single samples, not on folds.
     """
 
     tree: object
@@ -44,6 +46,7 @@ class Work:
     directs: tuple = ()
     raw: object = None
     path: str | None = None
+    loo: bool = False
 
     def place(self, name):
         """Where the model of that name is written."""
@@ -57,7 +60,7 @@ class Work:
 
 
 def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file=None,
-         path=None, parse=parse_options, unnormalised=False, **reading):
+         path=None, parse=parse_options, unnormalised=False, loo=False, **reading):
     """Read the data and check all jobs of `tree`, a training control tree.
 
     train, kind: as for `read_training`; model: base name of the model files;
@@ -65,8 +68,8 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     tree with its names, for which default must be given; path: folder of the
     model files, which the control file does not name; parse: what understands
     the training options; unnormalised: support vectors are written as they
-    were before the normalisation.  Raises errors with the place in the
-    control file for anything that training would trip over.
+    were before the normalisation; loo: as for `fit`.  Raises errors with the place
+    in the control file for anything that training would trip over.
     """
     if "\n" in model or "\0" in model:
         raise UsageError("the model's name cannot hold a line break: it stands in a control file")
@@ -80,6 +83,8 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         jobs = _named_jobs(tree, default, seed, parse)
     else:
         jobs = _jobs(tree, model, default or "", seed, parse)
+    if loo:
+        _refuse_nu(jobs)
     directs = plan_directs(tree, model)
     if unnormalised and directs:
         raise UsageError("-u is for support vectors: direct classifiers have none")
@@ -108,7 +113,15 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         warnings.warn(f"{model}.std is there already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
     return Work(trained, jobs, data, used, normalisation, fitted, tuple(directs.values()),
-                raw if unnormalised else None, path)
+                raw if unnormalised else None, path, loo)
+
+
+def _refuse_nu(jobs):
+    for job in jobs:
+        if job.options.svm_type != "c_svc":
+            file, line, column = job.place
+            raise UsageError("--platt loo is for C-SVC only, not for nu-SVC (-s 1)", file=file,
+                             line=line, column=column)
 
 
 def _jobs(tree, model, default, seed, parse):
@@ -161,37 +174,45 @@ def save_normalisation(work):
         write_std(work.norm_file, work.normalisation)
 
 
-def train(work, workers, progress=None, control_out=None, held_out=None):
+def train(work, workers, progress=None, control_out=None, held_out=None, kernel_memory=None):
     """Train the jobs of `work` and write each model as it is finished; -> errors, in job order.
 
     The files appear whole or not at all, and do not depend on `workers` (0:
     all cores).  control_out: control file of an earlier run; it goes as soon
     as a model of that run is replaced by another one, as it would name a
-    mixture of both.  held_out: as for `fit`.
+    mixture of both.  held_out, kernel_memory (None: the default): as for `fit`.
     """
     text = RowText(work.data.x if work.raw is None else work.raw)
     failures = {}
     begun = False
-    for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
-                                 workers or available_cores(), progress, work.normalisation,
-                                 held_out):
-        if isinstance(result, AgfmcError):
-            failures[job.name] = result
-            continue
-        if not begun:
-            save_normalisation(work)
-            begun = True
-        if work.raw is not None:
-            result = _with_raw_vectors(result, work.raw[rows])
-        model = format_svm_model(result, [text(row) for row in rows])
-        path = work.place(job.name)
-        other = control_out is not None and _holds_another(path, model)
-        with replacing(path) as file:
-            file.write(model)
-        if other:
-            remove(control_out)
-            control_out = None
+    with Background() as background:
+        for job, result, rows in fit(work.jobs, work.data.x, work.data.y,
+                                     workers or available_cores(), progress, work.normalisation,
+                                     held_out, loo=work.loo,
+                                     kernel_memory=MEGABYTES if kernel_memory is None
+                                     else kernel_memory):
+            if isinstance(result, AgfmcError):
+                failures[job.name] = result
+                continue
+            if not begun:
+                save_normalisation(work)
+                begun = True
+            if work.raw is not None:
+                result = _with_raw_vectors(result, work.raw[rows])
+            model = format_svm_model(result, [text(row) for row in rows.tolist()])
+            path = work.place(job.name)
+            if control_out is not None and _holds_another(path, model):
+                _write(path, model)
+                remove(control_out)
+                control_out = None
+            else:
+                background(_write, path, model)
     return [failures[job.name] for job in work.jobs if job.name in failures]
+
+
+def _write(path, text):
+    with replacing(path) as file:
+        file.write(text)
 
 
 def train_directs(work, progress=None, control_out=None, convert=None, text="svm"):

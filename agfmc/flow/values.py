@@ -14,20 +14,22 @@ from ..kernel.machine import BLOCK, Machine
 __all__ = ["SIGMOIDS", "MachineValues"]
 
 
-def _logistic(values):
+def _logistic(values, out):
     """1 - 2 / (1 + exp(v)) = tanh(v / 2)."""
-    return np.tanh(0.5 * values)
+    return np.tanh(0.5 * values, out=out)
 
 
-def _erf(values):
+def _erf(values, out):
     from scipy.special import erf
 
-    return erf(values)
+    return erf(values, out=out)
 
 
-def _arctangent(values):
+def _arctangent(values, out):
     """arctan with slope 1 at 0 and limits -1 and 1."""
-    return np.arctan(0.5 * math.pi * values) * (2.0 / math.pi)
+    np.arctan(0.5 * math.pi * values, out=out)
+    out *= 2.0 / math.pi
+    return out
 
 
 # r = g(a f + b): libAGF's codes; a and b are fitted for the first.
@@ -75,7 +77,7 @@ class MachineValues:
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
         widest = max(self.count, k, self.model.sv.shape[1])
-        return BLOCK * max(1, min(32, 4_000_000 // (BLOCK * widest)))
+        return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):
         """Points x (n, d) normalised, and at least as wide as the support vectors.
@@ -101,16 +103,15 @@ class MachineValues:
         NaN, or numbers too large for its kernel.
         """
         machine = self._machine(columns, x.shape[1])
-        f = machine.decision_values(x)
-        wrong = np.isnan(f).any(axis=1)
-        if wrong.any():
+        f = machine.values_by_row(x).T
+        if np.isnan(f.sum()) and (wrong := np.isnan(f).any(axis=1)).any():
             raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
                             "they hold NaN, or numbers too large for the kernel")
         if not self.has_probabilities:
             return f, np.sign(f * self.model.orientation[machine.columns])
         r = f * self._a[machine.columns]
         r += self._b[machine.columns]
-        return f, self._sigmoid(r)
+        return f, self._sigmoid(r, out=r)
 
     def _machine(self, columns, width):
         """The `Machine` of the classifiers `columns` (a range) for points of that width."""

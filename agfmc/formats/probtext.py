@@ -12,11 +12,25 @@ import numpy as np
 
 __all__ = ["format_points"]
 
-# A number is seven characters, blank, sign, digit, point and three decimals, then three more.
-_CELL = np.dtype([("head", "V7"), ("tail", "V3")])
-_HEADS = np.frombuffer("".join(f" {sign}{i // 1000}.{i % 1000:03d}" for sign in " -"
-                               for i in range(10000)).encode(), dtype="V7")
-_TAILS = np.frombuffer("".join(f"{i:03d}" for i in range(1000)).encode(), dtype="V3")
+_CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
+
+
+def _tables():
+    """The first six characters of a number (2000,), signs one after the other, and the last
+    four (10000,); each as one integer of eight or four bytes."""
+    numbers = np.arange(10000)
+    digits = np.stack([numbers // 10**place % 10 for place in (3, 2, 1, 0)], axis=1) + 48
+    head = np.zeros((2, 1000, 8), dtype=np.uint8)
+    head[..., 0] = 32
+    head[:, :, 1] = [[32], [45]]
+    head[..., 2] = digits[:1000, 1]
+    head[..., 3] = 46
+    head[..., 4:6] = digits[:1000, 2:]
+    tail = digits.astype(np.uint8)
+    return head.reshape(2000, 8).view(np.uint64)[:, 0], tail.view(np.uint32)[:, 0]
+
+
+_HEADS, _TAILS = _tables()
 
 
 def format_points(values, classes=None):
@@ -25,36 +39,41 @@ def format_points(values, classes=None):
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = np.abs(values) * 1e6
         whole = np.rint(scaled)
-        near = np.abs(np.abs(scaled - whole) - 0.5) < 1e-6
-        plain = not np.any(near | ~(whole < 1e7))
+        # The product is rounded, but never to the other side of a tie: only on it is there doubt.
+        tied = np.abs(scaled - whole) == 0.5
+        plain = values.size > 0 and not np.any(tied | ~(whole < 1e7))
     if not plain:
         return _by_python(values, classes)
     n, c = values.shape
     tail = _class_text(classes, n)
-    out = np.empty((n, c * _CELL.itemsize + tail.shape[1] + 1), dtype=np.uint8)
-    cells = np.empty((n, c), dtype=_CELL)
+    out = np.empty((n, c * _CELL + tail.shape[1] + 1), dtype=np.uint8)
     millionths = whole.astype(np.int32)
-    head = millionths // 1000
-    millionths -= 1000 * head
-    head += 10000 * np.signbit(values)
-    cells["head"] = _HEADS[head]
-    cells["tail"] = _TAILS[millionths]
-    out[:, :c * _CELL.itemsize] = cells.view(np.uint8).reshape(n, c * _CELL.itemsize)
-    out[:, c * _CELL.itemsize:-1] = tail
+    head = millionths // 10000
+    millionths -= 10000 * head
+    head += 1000 * np.signbit(values)
+    # a head is written with two bytes more, which its tail then covers
+    _cells(out, c, 0, np.uint64)[...] = _HEADS[head]
+    _cells(out, c, 6, np.uint32)[...] = _TAILS[millionths]
+    out[:, c * _CELL:-1] = tail
     out[:, -1] = 10
     return _without_padding(out, tail)
+
+
+def _cells(out, c, offset, dtype):
+    """The bytes from `offset` on of each of the c numbers in the lines `out`, as integers."""
+    return np.ndarray((len(out), c), dtype, out, offset, (out.shape[1], _CELL))
 
 
 def _class_text(classes, n):
     """`% 4d` of every class, (n, w) bytes, padded at the left with NUL where widths differ."""
     if classes is None:
         return np.empty((n, 0), dtype=np.uint8)
-    labels, inverse = np.unique(classes, return_inverse=True)
-    texts = ["% 4d" % label for label in labels.tolist()]
+    labels = sorted(set(classes.tolist()))
+    texts = ["% 4d" % label for label in labels]
     width = max((len(text) for text in texts), default=0)
     table = np.frombuffer("".join(text.rjust(width, "\0") for text in texts).encode(),
                           dtype=np.uint8).reshape(len(texts), width)
-    return table[inverse.ravel()]
+    return table[np.searchsorted(labels, classes)]
 
 
 def _without_padding(out, tail):
@@ -67,6 +86,6 @@ def _by_python(values, classes):
     if classes is None:
         return "".join([line % tuple(row) + "\n" for row in values.tolist()]).encode()
     line += "%s\n"
-    texts = {label: "% 4d" % label for label in np.unique(classes).tolist()}
+    texts = {label: "% 4d" % label for label in set(classes.tolist())}
     return "".join([line % (*row, texts[label]) for row, label in
                     zip(values.tolist(), classes.tolist())]).encode()

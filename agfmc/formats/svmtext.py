@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Dataset
+from .decimals import values
 from .files import open_input
-from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
+from .textblocks import BLOCK, CONTROL, NUMBER, blocks, tokenise
 from .textlabels import TextLabels, show
 
 __all__ = ["iter_svm", "memory_limit", "read_svm", "read_svm_labels"]
@@ -194,14 +195,18 @@ def _fast(tokens, labels, d):
     if len(index) and (index.min() < 1 or (d is not None and index.max() > d)):
         return None
     y = labels.take(tokens, tokens.first)
-    if labels.words:
-        value = numbers(text, len(index))
-        return None if value is None else _Rows(y, tokens.line, indptr, index, value)
-    value = numbers(text, len(entry))
+    if not labels.words:
+        start_y, end_y = tokens.start[tokens.first], tokens.end[tokens.first]
+        spelt = values(text, start_y, end_y)
+        if spelt is None:
+            return None
+        y = labels.whole(spelt, tokens.line)
+        for k in range(int((end_y - start_y).max())):
+            text[np.minimum(start_y + k, end_y - 1)] = 32
+    value = values(text, colon + 1, end, alone=True)
     if value is None:
         return None
-    y = labels.whole(value[tokens.first], tokens.line)
-    return _Rows(y, tokens.line, indptr, index, value[entry])
+    return _Rows(y, tokens.line, indptr, index, value)
 
 
 def _indices(text, start, colon):

@@ -1,8 +1,10 @@
 """Decision values of many binary classifiers over shared support vectors.
 
 Support vectors of one class stand together, and a class takes part only in
-some classifiers: so the coefficients are dense blocks, one for each class,
-and each block feeds only the rows of the classifiers that use it.
+some classifiers: so the coefficients are dense blocks, one for a class or for
+several, whichever costs less, and each block feeds only the rows of the
+classifiers that use it.  Kernel values are made, used and forgotten a block at
+a time, within the processor's cache.
 """
 
 from __future__ import annotations
@@ -17,8 +19,24 @@ __all__ = ["BLOCK", "Machine", "decision_values"]
 
 # Points per matrix product.  Every block has this size, short ones are padded:
 # the f of a point then depends neither on its neighbours nor on how the points
-# were cut up.  The kernel buffer is 8 * BLOCK * s bytes.
+# were cut up.
 BLOCK = 128
+# Support vectors per matrix product: the kernel buffer has 8 * BLOCK * _LONGEST bytes.
+_LONGEST = 512
+# Products of fewer multiplications than this go faster: BLAS need not pack them.
+_SMALL = 1_000_000
+# What one block more costs, in coefficients of a dense block.
+_OVERHEAD = 2000
+
+_local = threading.local()
+
+
+def _buffer():
+    """Room for the kernel values of a block, one for each thread and all machines."""
+    buffer = getattr(_local, "buffer", None)
+    if buffer is None:
+        buffer = _local.buffer = np.empty((_LONGEST, BLOCK))
+    return buffer
 
 
 class Machine:
@@ -33,13 +51,10 @@ class Machine:
         self.columns = np.asarray(columns, dtype=np.int64)
         self.rho = model.rho[self.columns]
         self._parts = []
-        self._local = threading.local()
         kernel_of = model.kernel_of[self.columns]
-        for number in np.unique(kernel_of):
+        for number in sorted(set(kernel_of.tolist())):
             places = np.flatnonzero(kernel_of == number)
             self._parts.append(_Part(model, model.kernels[number], places, self.columns[places]))
-        self._largest = max((part.kernel.size for part in self._parts), default=0)
-
     @property
     def support_vectors(self):
         """Number of kernel values computed for one point."""
@@ -47,26 +62,25 @@ class Machine:
 
     def decision_values(self, x):
         """f (n, m') of points x (n, d), float64, in LIBSVM's sign."""
-        result = np.empty((len(x), len(self.columns)))
+        return np.ascontiguousarray(self.values_by_row(x).T)
+
+    def values_by_row(self, x):
+        """The same as it is made, a row for each classifier: f (m', n)."""
+        result = np.empty((len(self.columns), len(x)))
+        whole = np.empty((len(self.columns), BLOCK))
+        buffer = _buffer()
         for start in range(0, len(x), BLOCK):
-            block = np.asarray(x[start:start + BLOCK], dtype=np.float64)
+            block = x[start:start + BLOCK]
             count = len(block)
             if count < BLOCK:
                 padded = np.zeros((BLOCK, x.shape[1]))
                 padded[:count] = block
                 block = padded
-            values = np.zeros((len(self.columns), BLOCK))
+            whole[...] = 0.0
             for part in self._parts:
-                part.add(block, values, self._buffer(part.kernel.size))
-            values -= self.rho[:, None]
-            result[start:start + count] = values[:, :count].T
+                part.add(block, whole, buffer)
+            np.subtract(whole[:, :count], self.rho[:, None], out=result[:, start:start + count])
         return result
-
-    def _buffer(self, size):
-        buffer = getattr(self._local, "buffer", None)
-        if buffer is None:
-            buffer = self._local.buffer = np.empty(BLOCK * self._largest)
-        return buffer[:BLOCK * size].reshape(size, BLOCK)
 
 
 class _Part:
@@ -85,25 +99,63 @@ class _Part:
         index = np.concatenate([model.index[span] for span in spans] or [np.empty(0, np.int64)])
         coef = np.concatenate([model.coef[span] for span in spans] or [np.empty(0)])
         at = position[index]
-        group = model.group[rows]
-        edges = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
         order = np.argsort(at, kind="stable")
         at, which, coef = at[order], which[order], coef[order]
-        cuts = np.searchsorted(at, edges)
         self._blocks = []
-        for start, stop, low, high in zip(edges[:-1], edges[1:], cuts[:-1], cuts[1:]):
-            if start == stop:
-                continue
-            active, local = np.unique(which[low:high], return_inverse=True)
+        for start, stop in _cut(model.group[rows], at, which, self.kernel.width):
+            low, high = np.searchsorted(at, (start, stop))
+            some = which[low:high]
+            present = np.bincount(some, minlength=len(places)) > 0
+            active = np.flatnonzero(present)
             dense = np.zeros((len(active), stop - start))
-            dense[local.ravel(), at[low:high] - start] = coef[low:high]
-            self._blocks.append((slice(start, stop), places[active], dense))
+            dense[(np.cumsum(present) - 1)[some], at[low:high] - start] = coef[low:high]
+            self._blocks.append((slice(start, stop), _span(places[active]), dense))
 
     def add(self, x, values, buffer):
-        """Add sum coef K(x, sv) to the rows of `values` (m', n)."""
-        kernel = self.kernel.values(x, out=buffer)
+        """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""
+        columns = self.kernel.columns(x)
         for span, places, dense in self._blocks:
-            values[places] += dense @ kernel[span]
+            kernel = self.kernel.rows(span, columns, out=buffer[:span.stop - span.start])
+            values[places] += dense @ kernel
+
+
+def _cut(group, at, which, width):
+    """(start, stop) of the blocks of support vectors, whose classes are group (s,).
+
+    at, which: support vector, ascending, and classifier of each coefficient; width:
+    multiplications for one kernel value.
+    """
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
+    cuts = np.searchsorted(at, edges)
+    blocks = []
+    for start, stop, low, high in zip(*(part.tolist() for part in (
+            edges[:-1], edges[1:], cuts[:-1], cuts[1:]))):
+        active = set(which[low:high].tolist())
+        while blocks:  # one block with the one before it, where that costs no more
+            first, _, before = blocks[-1]
+            together = active | before
+            if len(together) * (stop - first) > (
+                    len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD):
+                break
+            start, active = first, together
+            blocks.pop()
+        blocks.append((start, stop, active))
+    for start, stop, active in blocks:
+        longest = _LONGEST
+        for across in (width, len(active)):
+            small = _SMALL // (BLOCK * across)
+            if small >= BLOCK:
+                longest = min(longest, small)
+        pieces = -(-(stop - start) // longest)
+        ends = [start + (stop - start) * piece // pieces for piece in range(pieces + 1)]
+        yield from zip(ends[:-1], ends[1:])
+
+
+def _span(places):
+    """Ascending places as a slice, where they are one."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 def decision_values(kernel, sv, coef, rho, x):

@@ -32,20 +32,34 @@ class PreparedKernel:
             self._left = np.ascontiguousarray((1.0 if kernel.kind == "linear" else kernel.gamma)
                                               * sv)
 
+    @property
+    def width(self):
+        """Multiplications for one kernel value."""
+        return self._left.shape[1]
+
     def values(self, x, out=None):
         """K (s, n) of points x (n, d); `out`, if given, is a float64 buffer of that shape."""
+        return self.rows(slice(None), self.columns(x), out)
+
+    def columns(self, x):
+        """Points x (n, d) as `rows` takes them, (width, n)."""
+        if self.kernel.kind != "rbf":
+            return np.array(x.T, dtype=np.float64, order="C")
+        columns = np.empty((self.features + 2, len(x)))
+        centred = columns[:-2]
+        np.subtract(x.T, self._centre[:, None], out=centred)
+        np.einsum("ij,ij->j", centred, centred, out=columns[-2])
+        columns[-2] *= -self.kernel.gamma
+        columns[-1] = 1.0
+        return columns
+
+    def rows(self, span, columns, out=None):
+        """K of the support vectors in the slice `span` and points made ready by `columns`."""
         kernel = self.kernel
+        values = np.matmul(self._left[span], columns, out=out)
         if kernel.kind == "rbf":
-            right = np.empty((len(x), self.features + 2))
-            centred = right[:, :-2]
-            np.subtract(x, self._centre, out=centred)
-            right[:, -2] = np.einsum("ij,ij->i", centred, centred)
-            right[:, -2] *= -kernel.gamma
-            right[:, -1] = 1.0
-            values = np.matmul(self._left, right.T, out=out)
-            return np.exp(values, out=values)
-        values = np.matmul(self._left, np.asarray(x, dtype=np.float64).T, out=out)
-        if kernel.kind == "polynomial":
+            np.exp(values, out=values)
+        elif kernel.kind == "polynomial":
             values += kernel.coef0
             _power(values, kernel.degree)
         elif kernel.kind == "sigmoid":

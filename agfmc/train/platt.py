@@ -58,23 +58,20 @@ def fit_sigmoid(f, positive):
     """
     f = np.asarray(f, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
-    above = float(np.count_nonzero(positive))
-    below = float(len(positive)) - above
-    target = np.where(positive, (above + 1.0) / (above + 2.0), 1.0 / (below + 2.0))
-    a, b = 0.0, np.log((below + 1.0) / (above + 1.0))
-    value = _loss(f, target, a, b)
+    many = float(np.count_nonzero(positive))
+    others = float(len(positive)) - many
+    target = np.where(positive, (many + 1.0) / (many + 2.0), 1.0 / (others + 2.0))
+    a, b = 0.0, np.log((others + 1.0) / (many + 1.0))
+    value, below, small, whole = _loss(f, target, a, b)
     for _ in range(100):
-        z = a * f + b
-        small = np.exp(-np.abs(z))
-        p = np.where(z >= 0, small, 1.0) / (1.0 + small)
-        weight = small / (1.0 + small) ** 2
-        slope = target - p
+        slope = target - np.where(below, 1.0, small) / whole
         gradient_a = float(f @ slope)
-        gradient_b = float(slope.sum())
+        gradient_b = float(np.add.reduce(slope))
         if abs(gradient_a) < 1e-5 and abs(gradient_b) < 1e-5:
             return float(a), float(b), True
+        weight = small / (whole * whole)
         h11 = float((f * weight) @ f) + 1e-12
-        h22 = float(weight.sum()) + 1e-12
+        h22 = float(np.add.reduce(weight)) + 1e-12
         h21 = float(f @ weight)
         determinant = h11 * h22 - h21 * h21
         if not 0.0 < determinant < float("inf"):
@@ -84,7 +81,7 @@ def fit_sigmoid(f, positive):
         descent = gradient_a * step_a + gradient_b * step_b
         size = 1.0
         while size >= 1e-10:
-            new = _loss(f, target, a + size * step_a, b + size * step_b)
+            new, below, small, whole = _loss(f, target, a + size * step_a, b + size * step_b)
             if new < value + 1e-4 * size * descent:
                 a, b, value = a + size * step_a, b + size * step_b, new
                 break
@@ -95,7 +92,17 @@ def fit_sigmoid(f, positive):
 
 
 def _loss(f, target, a, b):
-    """Cross-entropy of the targets: sum t z + log(1 + exp(-z)), z = a f + b, kept from overflow."""
-    z = a * f + b
-    return float(np.sum(np.where(z >= 0, target, target - 1.0) * z
-                        + np.log1p(np.exp(-np.abs(z)))))
+    """Cross-entropy of the targets, and what its derivatives are made of.
+
+    sum t z + log(1 + exp(-z)), z = a f + b, kept from overflow; -> (sum, z < 0,
+    exp(-|z|), 1 + exp(-|z|)).
+    """
+    z = a * f
+    z += b
+    below = z < 0
+    small = np.abs(z)
+    np.negative(small, out=small)
+    np.exp(small, out=small)
+    whole = small + 1.0
+    value = float((target - below) @ z) + float(np.add.reduce(np.log(whole)))
+    return value, below, small, whole

@@ -28,6 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
+_PRECOMPUTED = 4
 _NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
                   "offsets": [0, 8], "itemsize": 16})
 _OLDEST = 331
@@ -109,6 +110,8 @@ class Nodes:
     Every binary problem points at its rows; nothing is copied again.
     """
 
+    precomputed = False
+
     def __init__(self, x):
         x = np.ascontiguousarray(x, dtype=np.float64)
         step = max(1, 2**20 // x.shape[1])  # blocks of rows: what is temporary stays small
@@ -152,11 +155,11 @@ class Solution:
 def solve(nodes, rows, side, options):
     """Train one binary support vector machine.
 
-    nodes: `Nodes` of all points; rows (l,) the points of this problem; side
-    (l,) 0 for left and 1 for right; options: `SvmOptions`.  As in LIBSVM, the
-    label of the first row comes first.  Raises `DataError` where LIBSVM finds
-    the problem infeasible (a nu too large for the sizes of the sides) and
-    where the kernel overflows.
+    nodes: `Nodes` of all points, or a `KernelTable` of these or more; rows (l,)
+    the points of this problem; side (l,) 0 for left and 1 for right; options:
+    `SvmOptions`.  As in LIBSVM, the label of the first row comes first.  Raises
+    `DataError` where LIBSVM finds the problem infeasible (a nu too large for the
+    sizes of the sides) and where the kernel overflows.
     """
     library = _library()
     pointers = nodes.pointers(rows)
@@ -164,7 +167,8 @@ def solve(nodes, rows, side, options):
     problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
     kernel = options.kernel_for(nodes.features)
     parameter = _Parameter(
-        svm_type=_TYPES[options.svm_type], kernel_type=_KERNELS[options.kernel],
+        svm_type=_TYPES[options.svm_type],
+        kernel_type=_PRECOMPUTED if nodes.precomputed else _KERNELS[options.kernel],
         degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
         cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
         shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.decode import leastnorm, lsq, shortcuts
+from agfmc.decode import exact, isotonic, leastnorm, lsq, passive, shortcuts
 from agfmc.decode.front import decode, plan
 from agfmc.decode.methods import METHODS
 from agfmc.decode.nnls import nnls
@@ -192,14 +192,62 @@ def test_one_singular_matrix_does_not_spoil_the_stack():
     assert (x[~singular] == 1).all() and (x[singular] == 0).all()
 
 
-def test_chunks_do_not_matter(monkeypatch):
-    rng = np.random.default_rng(4)
-    a = random_code(rng, 12, 9, False)
-    r = rng.uniform(-1, 1, (300, 12))
-    whole = lsq.prepare_general(a)(r)[0]
-    monkeypatch.setattr(lsq, "CHUNK", 7)
-    monkeypatch.setattr(lsq, "BUDGET", 10000)
-    np.testing.assert_allclose(lsq.prepare_general(a)(r)[0], whole, atol=1e-13)
+def same_bits_alone(solve, r):
+    """Answers with any neighbours are those of the point alone, to the last bit."""
+    whole = solve(r)[0]
+    for size in (1, 2, 3, 7, 64):
+        parts = [solve(r[start:start + size])[0] for start in range(0, len(r), size)]
+        np.testing.assert_array_equal(np.concatenate(parts).view(np.int64), whole.view(np.int64))
+    turned = np.random.default_rng(1).permutation(len(r))
+    np.testing.assert_array_equal(solve(r[turned])[0], whole[turned])
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("m, k", [(12, 9), (28, 26), (70, 68)])
+def test_neighbours_do_not_matter(m, k, strict, monkeypatch):
+    rng = np.random.default_rng(m)
+    a = random_code(rng, m, k, strict)
+    r = np.vstack([rng.uniform(-1, 1, (120, m)), np.tanh(rng.normal(size=(60, m)) * 2)])
+    if k < 50:
+        r = np.vstack([r, rng.choice([-1., -.5, 0., .5, 1.], (20, m))])
+    same_bits_alone(lsq.prepare_general(a), r)
+    monkeypatch.setattr(passive, "BUDGET", 10000)
+    np.testing.assert_array_equal(lsq.prepare_general(a)(r[:50])[0],
+                                  lsq.prepare_general(a)(r)[0][:50])
+
+
+@pytest.mark.parametrize("a", [2 * np.eye(26, dtype=int) - 1, hadamard(32)[1:, :26],
+                               exhaustive(7), adjacent(26)], ids=["rest", "hadamard",
+                                                                  "exhaustive", "adjacent"])
+def test_neighbours_do_not_matter_to_closed_forms(a):
+    rng = np.random.default_rng(3)
+    code = shuffled(rng, a)
+    same_bits_alone(lsq.prepare(code), rng.uniform(-1, 1, (1100, len(a))))
+
+
+def test_products_are_exact_whatever_the_number_of_columns():
+    rng = np.random.default_rng(0)
+    t = rng.integers(-2, 3, (40, 57))
+    x = rng.uniform(-1, 1, (57, 300))
+    x[:, :20] *= 1e-9
+    true = t.astype(np.longdouble) @ x.astype(np.longdouble)
+    for product in (exact.Exact(t), exact.ExactBounded(t)):
+        whole = product(x)
+        np.testing.assert_allclose(whole, true.astype(float), rtol=0, atol=3e-15)
+        for n in (1, 2, 5, 33):
+            np.testing.assert_array_equal(product(x[:, :n]), whole[:, :n])
+    np.testing.assert_array_equal(exact.Exact(t).rows(x.T), exact.Exact(t)(x).T)
+
+
+def test_isotonic_regression_pools_as_the_max_min_formula():
+    rng = np.random.default_rng(0)
+    y = np.vstack([rng.normal(size=(60, 9)), rng.integers(0, 3, (60, 9)),
+                   np.arange(9)[None] * [[1], [-1], [0]]]).astype(float)
+    fit = isotonic.regression(y)
+    for row, fitted in zip(y, fit, strict=True):
+        best = [max(min(row[a:b + 1].mean() for b in range(i, 9)) for a in range(i + 1))
+                for i in range(9)]
+        np.testing.assert_allclose(fitted, best, atol=1e-14)
 
 
 PROPER = [method for method in METHODS

@@ -1,0 +1,79 @@
+"""Products with a matrix of small whole numbers, the same in any order of the sums.
+
+What BLAS returns for a column depends, in the last bit, on how many columns there
+are.  Here the numbers are cut into two parts of so few bits that every sum of each
+part is exact, and only the last addition rounds: a point's value depends on no
+neighbour.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["Exact", "ExactBounded"]
+
+HEADROOM = 10  # numbers up to 2^HEADROOM keep the promise
+TILE = 128
+
+
+class Exact:
+    """x (m, n) -> t x (q, n), for t (q, m) of whole numbers."""
+
+    def __init__(self, t):
+        self.t = np.ascontiguousarray(t, dtype=float)
+        bits = 52 - HEADROOM - _bits(self.t)
+        # Added and taken away again they round to multiples of 2^-bits, 2^-2bits.
+        self.coarse = 1.5 * 2.0**(52 - bits)
+        self.fine = 1.5 * 2.0**(52 - 2 * bits)
+
+    def __call__(self, x):
+        upper, lower = self._parts(x)
+        result = self.t @ upper
+        result += self.t @ lower
+        return result
+
+    def rows(self, x):
+        """x t^T (n, q), for x (n, m)."""
+        upper, lower = self._parts(x)
+        result = upper @ self.t.T
+        result += lower @ self.t.T
+        return result
+
+    def _parts(self, x):
+        upper = x + self.coarse
+        upper -= self.coarse
+        lower = x - upper
+        lower += self.fine
+        lower -= self.fine
+        return upper, lower
+
+
+class ExactBounded:
+    """The same for |x| <= 1 and not too large sums, with a second part in float32."""
+
+    def __init__(self, t):
+        self.t = np.ascontiguousarray(t, dtype=float)
+        self.small = self.t.astype(np.float32)
+        bits = _bits(self.t)
+        self.coarse = 1.5 * 2.0**bits
+        # What is left is at most 2^-(53 - bits): in units of 2^(2 bits - 75) a sum of
+        # it has 23 bits.
+        self.fine = 1.5 * 2.0**(2 * bits - 23)
+
+    def __call__(self, x):
+        result = np.empty((len(self.t), x.shape[1]))
+        for start in range(0, x.shape[1], TILE):
+            part = slice(start, start + TILE)
+            upper = x[:, part] + self.coarse
+            upper -= self.coarse
+            lower = x[:, part] - upper
+            lower += self.fine
+            lower -= self.fine
+            product = self.t @ upper
+            np.add(product, self.small @ lower.astype(np.float32), out=result[:, part])
+        return result
+
+
+def _bits(t):
+    """Bits that a sum of t (q, m) times numbers has more than these."""
+    return int(np.ceil(np.log2(max(1.0, np.abs(t).sum(axis=1).max(initial=0.0)))))

@@ -1,0 +1,85 @@
+"""Which training jobs share a table of kernel values, have one of their own, or have none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..train.svm import Nodes
+from ..train.table import KernelTable, most_rows, rounding, table_pays
+from .executors import run_tasks
+
+__all__ = ["MEGABYTES", "Tables"]
+
+MEGABYTES = 512
+_SPREAD = 4  # jobs a worker, before a whole job may be one task
+
+
+class Tables:
+    """Where the fits of each job find their kernel values.
+
+    x (n, d): all points;  jobs: `TrainingJob`s;  rows_of: {label: rows of x};
+    fits: how many fits on all its points a job amounts to;  megabytes: what
+    tables may take together, 0 for none.
+
+    Jobs with the same radial kernel share one table of all their points where
+    it fits into the memory, saves more than it costs, and has no more values
+    than tables for each job would have.  Else, where there are many jobs, each
+    has a table of its own while a worker is busy with it, if that pays.
+    Models are the same either way.
+    """
+
+    def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
+        self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
+        self._bounds, self._shared, self._own = {}, {}, set()
+        self.nodes = Nodes(x)
+        groups = {}
+        for job in jobs:
+            kernel = job.options.kernel_for(x.shape[1])
+            if kernel.kind == "rbf" and megabytes:
+                groups.setdefault(kernel.gamma, []).append(job)
+        for gamma, group in groups.items():
+            self._bounds[gamma] = rounding(x, gamma)
+            if self._bounds[gamma] is not None:
+                megabytes -= self._settle(gamma, group, fits, megabytes)
+
+    def _settle(self, gamma, jobs, fits, megabytes):
+        """Decide for the jobs of one kernel; -> megabytes that their common table takes."""
+        d = self._x.shape[1]
+        sizes = [self._points(job) for job in jobs]
+        labels = sorted({label for job in jobs for label in job.left + job.right})
+        size = sum(len(self._rows_of[label]) for label in labels)
+        if size <= most_rows(megabytes) and size ** 2 <= sum(own ** 2 for own in sizes) and \
+                table_pays(size, [(own, fits) for own in sizes], d):
+            rows = np.concatenate([self._rows_of[label] for label in labels])
+            table = KernelTable(self._x, rows, gamma, self._bounds[gamma])
+            for _ in run_tasks(table.fill, table.blocks, self._workers, inline=False):
+                pass
+            self._shared[gamma] = table
+            return size * (size + 2) / 2 ** 17
+        if len(jobs) >= _SPREAD * self._workers:
+            most = most_rows(megabytes // self._workers)
+            self._own.update(job.name for job, own in zip(jobs, sizes)
+                             if own <= most and table_pays(own, [(own, fits)], d))
+        return 0
+
+    def _points(self, job):
+        return sum(len(self._rows_of[label]) for label in job.left + job.right)
+
+    def has_own(self, job):
+        """True where the fits of a job should come one after the other, for a table of its own."""
+        return job.name in self._own
+
+    def of(self, job, rows, several):
+        """`Nodes` or a `KernelTable` for fits of a job, whose points are x[rows].
+
+        several: there is more than one fit.  A table of its own is good until
+        this thread asks for the next one.
+        """
+        gamma = job.options.kernel_for(self._x.shape[1]).gamma
+        if not (several and self.has_own(job)):
+            return self._shared.get(gamma, self.nodes) if job.options.kernel == "rbf" \
+                else self.nodes
+        table = KernelTable(self._x, rows, gamma, self._bounds[gamma], reuse=True)
+        for block in table.blocks:
+            table.fill(block)
+        return table
