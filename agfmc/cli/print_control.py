@@ -40,10 +40,9 @@ def execute(args):
     if args.options:
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
     if args.names is not None:
-        from dataclasses import replace
-
+        from ..control.tree import changed
         from ..formats.names import read_names_of
-        tree = replace(tree, names=read_names_of(args.names, tree.classes))
+        tree = changed(tree, names=read_names_of(args.names, tree.classes))
     if args.print_matrix:
         _print_matrix(tree)
     sys.stdout.write(format_tree(tree))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 
 from ..errors import ControlError, UsageError
-from .tree import Leaf, Node, Row, Tree
+from .tree import Leaf, Node, Row, Tree, changed
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
            "resolve_options", "to_code"]
@@ -67,10 +66,10 @@ def to_code(tree):
         raise ControlError(f"a classifier of code {direct.code} is not binary, and cannot be a "
                            "row of a coding matrix", file=tree.source, line=direct.line,
                            column=direct.column)
-    rows = tuple(replace(row, text=text, left=left, right=right)
+    rows = tuple(changed(row, text=text, left=left, right=right)
                  for row, text, (left, right) in zip(tree.rows, _texts(tree), code_rows(tree)))
     leaves = tuple(Leaf(label) for label in tree.labels)
-    return replace(tree, nodes=(Node(rows, leaves, False, 0),))
+    return changed(tree, nodes=(Node(rows, leaves, False, 0),))
 
 
 def _texts(tree):
@@ -87,15 +86,15 @@ def rename(tree, texts, quoted=False):
     texts = iter(texts)
     nodes = []
     for node in tree.nodes:
-        rows = tuple(replace(row, text=next(texts), quoted=quoted) for row in node.rows)
-        nodes.append(replace(node, rows=rows))
-    return replace(tree, nodes=tuple(nodes))
+        rows = tuple(changed(row, text=next(texts), quoted=quoted) for row in node.rows)
+        nodes.append(changed(node, rows=rows))
+    return changed(tree, nodes=tuple(nodes))
 
 
 def rename_directs(tree, names):
     """`tree` with names for its direct classifiers, {node number: name}."""
-    return replace(tree, nodes=tuple(
-        replace(node, direct=replace(node.direct, name=names[number])) if number in names else node
+    return changed(tree, nodes=tuple(
+        changed(node, direct=changed(node.direct, name=names[number])) if number in names else node
         for number, node in enumerate(tree.nodes)))
 
 
@@ -104,7 +103,7 @@ def resolve_options(tree, default=""):
 
     `""` stands for `default`, `" "` for none, `"."` for the last options used
     within the same braces, else in the braces around them, else `default`.
-    Options replace the default, they are not added to it.
+    Options changed the default, they are not added to it.
     """
     tree.require_options()
     last = [None] * len(tree.nodes)

@@ -2,47 +2,40 @@
 
 A `Tree` is flat: its nodes stand in the order of the text (pre-order), and a
 node names its children by number.  So no walk over it recurses, and a chain
-of thousands of levels is as good as any other tree.
+of thousands of levels is as good as any other tree.  The records are named tuples,
+which are there at once where a command only prints a control file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import namedtuple
 from itertools import chain
+from types import MappingProxyType
 
 from ..errors import ControlError
 
-__all__ = ["CODES", "Direct", "Leaf", "Node", "Row", "Tree", "looks_like_options", "model_names",
-           "node_names"]
+__all__ = ["CODES", "Direct", "Leaf", "Node", "Row", "Tree", "changed", "looks_like_options",
+           "model_names", "node_names"]
 
 # The classifiers that tell any number of branches apart by themselves.
 CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
          "G": "external command"}
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(namedtuple("Leaf", "label line column", defaults=(1, 1))):
     """A class, by its absolute label."""
 
-    label: int
-    line: int = 1
-    column: int = 1
+    __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1))):
     """One binary classifier: the children on its two sides, as positions.
 
     `text` is the name of a trained model, or training options where `quoted`.
     Left is -1 (label 0), right is +1 (label 1).
     """
 
-    text: str
-    quoted: bool
-    left: tuple
-    right: tuple
-    line: int = 1
-    column: int = 1
+    __slots__ = ()
 
     @property
     def is_name(self):
@@ -50,23 +43,17 @@ class Row:
         return not (self.quoted and looks_like_options(self.text))
 
 
-@dataclass(frozen=True)
-class Direct:
+class Direct(namedtuple("Direct", "code options name line column", defaults=(None, 1, 1))):
     """A classifier that tells all branches of its node apart at once.
 
     `code` is one of `CODES`; `options` stand in its quotes; `name` is that of
     the trained model, None in a training file.
     """
 
-    code: str
-    options: str
-    name: str | None = None
-    line: int = 1
-    column: int = 1
+    __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,))):
     """A model and its branches.
 
     `children` holds a `Leaf` or the number of another node for each branch;
@@ -75,20 +62,13 @@ class Node:
     `depth` is 0 at the root.
     """
 
-    rows: tuple
-    children: tuple
-    bare: bool
-    depth: int
-    direct: Direct | None = None
+    __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({}), None))):
     """A whole control file: nodes in pre-order, the first one the root."""
 
-    nodes: tuple
-    names: dict = field(default_factory=dict)
-    source: str | None = None
+    __slots__ = ()
 
     @property
     def labels(self):
@@ -195,6 +175,11 @@ class Tree:
                     f"expected options in double quotes and the code {direct.code}, found the "
                     f"model name '{direct.name}': is this file trained already?",
                     file=self.source, line=direct.line, column=direct.column)
+
+
+def changed(record, **changes):
+    """A `Tree` or a part of one with other fields."""
+    return record._replace(**changes)
 
 
 def looks_like_options(text):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._version import __version__
 from ..control.parse import parse
+from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageError
 from ..formats.controlfile import model_file, read_control
@@ -162,7 +163,7 @@ def _stored_directs(tree, model):
 def renamed(configuration, names):
     """`configuration` with other class names, {label: name}."""
     tree = configuration.tree
-    tree = replace(tree, names={label: names[label] for label in tree.labels if label in names})
+    tree = changed(tree, names={label: names[label] for label in tree.labels if label in names})
     model = replace(configuration.model, control=format_tree(tree), names=tree.names)
     return Configuration(model, tree, configuration.made_by, configuration.direct)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..coding import dagorder, pathorder
 from ..coding.empirical import class_distances
-from ..control.tree import Leaf, Tree
+from ..control.tree import Leaf, Tree, changed
 from ..errors import AgfmcWarning, ControlError, UsageError
 from ..formats.dataset import read_training
 from ..formats.svmtext import read_svm_labels
@@ -73,9 +72,9 @@ def order_for_path(tree, x, y, metric="mean-deviation"):
     distances = class_distances(x, y, labels, metric)
     order, after, exact = pathorder.shortest_path(distances)
     before = pathorder.path_length(distances, [labels.index(label) for label in tree.labels])
-    node = replace(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
+    node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
     method = "the shortest path there is" if exact else "nearest neighbours and local search"
-    return Ordered(replace(tree, nodes=(node,)), method, before, after)
+    return Ordered(changed(tree, nodes=(node,)), method, before, after)
 
 
 def class_counts(base, kind, header=True):
@@ -153,7 +152,7 @@ def _renumbered(tree, labels):
     node = tree.nodes[0]
     place = {label: i for i, label in enumerate(labels)}
     moved = [place[child.label] for child in node.children]
-    rows = tuple(replace(row, left=tuple(moved[i] for i in row.left),
+    rows = tuple(changed(row, left=tuple(moved[i] for i in row.left),
                          right=tuple(moved[i] for i in row.right)) for row in node.rows)
-    return replace(tree, nodes=(replace(node, rows=rows,
+    return changed(tree, nodes=(changed(node, rows=rows,
                                         children=tuple(Leaf(label) for label in labels)),))

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename, rename_directs
+from ..control.tree import changed
 from ..control.write import quote_name
 from ..errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file
@@ -101,7 +102,7 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     check_classes(tree, counts, _source(train))
     names = tree.names or {label: data.names[label] for label in tree.labels
                            if data.names is not None and label < len(data.names)}
-    trained = replace(tree, names=names)
+    trained = changed(tree, names=names)
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
                                  {number: job.name for number, job in directs.items()})

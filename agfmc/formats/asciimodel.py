@@ -21,11 +21,11 @@ classifiers without probabilities.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
 from ..control.parse import parse
+from ..control.tree import changed
 from ..control.write import format_tree, quote_name
 from ..errors import ControlError, ModelError
 from ..models import CollatedModel, Kernel
@@ -254,7 +254,7 @@ def format_ascii_model(model, tree):
 
 def _lines(model, tree):
     yield "SVM\n"
-    yield format_tree(replace(tree, names={}))
+    yield format_tree(changed(tree, names={}))
     kernel = model.kernels[0]
     yield next(word for word, kind in _KINDS.items() if kind == kernel.kind) + "\n"
     values = (kernel.gamma, kernel.coef0, float(kernel.degree))[:_PARAMETERS[kernel.kind]]

@@ -1,7 +1,5 @@
 """Direct classifiers in control files: what they mean, and text to tree and back."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from agfmc.control.build import (check_classes, code_rows, rename, rename_directs,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse
-from agfmc.control.tree import (CODES, Direct, Leaf, Node, Row, Tree, looks_like_options,
+from agfmc.control.tree import (CODES, Direct, Leaf, Node, Row, Tree, changed, looks_like_options,
                                 model_names, node_names)
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import ControlError, UsageError
@@ -100,9 +98,9 @@ def test_a_chain_of_direct_classifiers():
 def test_what_the_language_cannot_hold():
     tree = parse('m K "" {0 1}')
     direct = tree.nodes[0].direct
-    for wrong in (replace(direct, name="a\nb"), replace(direct, options="a\nb")):
+    for wrong in (changed(direct, name="a\nb"), changed(direct, options="a\nb")):
         with pytest.raises(UsageError, match="line break"):
-            format_tree(Tree((replace(tree.nodes[0], direct=wrong),)))
+            format_tree(Tree((changed(tree.nodes[0], direct=wrong),)))
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min_size=1, max_size=8)
@@ -146,9 +144,9 @@ def trees(draw):
 
 
 def bare_of_places(tree):
-    return Tree(tuple(replace(
-        node, rows=tuple(replace(row, line=1, column=1) for row in node.rows),
-        direct=node.direct and replace(node.direct, line=1, column=1),
+    return Tree(tuple(changed(
+        node, rows=tuple(changed(row, line=1, column=1) for row in node.rows),
+        direct=node.direct and changed(node.direct, line=1, column=1),
         children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children))
         for node in tree.nodes), tree.names)
 

@@ -1,14 +1,12 @@
 """Text to tree and back: the layout, places, depth, and whatever chance finds."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import Leaf, Node, Row, Tree, looks_like_options
+from agfmc.control.tree import Leaf, Node, Row, Tree, changed, looks_like_options
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats.controlfile import read_control, write_control
@@ -16,7 +14,7 @@ from agfmc.formats.controlfile import read_control, write_control
 
 def bare_of_places(tree):
     nodes = tuple(
-        replace(node, rows=tuple(replace(row, line=1, column=1) for row in node.rows),
+        changed(node, rows=tuple(changed(row, line=1, column=1) for row in node.rows),
                 children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c
                                for c in node.children))
         for node in tree.nodes)

@@ -8,6 +8,7 @@ import pytest
 from agfmc.collate.merge import regroup
 from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
+from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
 from agfmc.errors import ModelError
 from agfmc.formats.asciimodel import format_ascii_model, is_ascii_model, read_ascii_model
@@ -322,5 +323,5 @@ def test_what_the_format_cannot_hold():
 def test_class_names_are_left_out():
     model = random_model()
     tree = parse(model.control)
-    text = "".join(format_ascii_model(model, replace(tree, names={4: "four"})))
+    text = "".join(format_ascii_model(model, changed(tree, names={4: "four"})))
     assert text == written(model) and "#" not in text
