@@ -24,15 +24,24 @@ DATA = ROOT.parent / "shared" / "datasets"
 ONE = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
+# A small process in between: peak memory is inherited from the one that starts a command.
+MEASURE = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+
+
 def run(folder, command, *words):
     """(processor seconds, peak MB) of a command; its standard output goes nowhere."""
-    process = subprocess.Popen([sys.executable, ROOT / "bin" / command, "--quiet", *words],
-                               cwd=folder, stdout=subprocess.DEVNULL, env=ONE)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{command} {' '.join(map(str, words))}: status {process.returncode}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    told = subprocess.run([sys.executable, "-c", MEASURE, sys.executable,
+                           str(ROOT / "bin" / command), "--quiet", *map(str, words)],
+                          cwd=folder, env=ONE, capture_output=True, text=True, check=True)
+    status, seconds, memory = map(float, told.stdout.split())
+    if status:
+        sys.exit(f"{command} {' '.join(map(str, words))}: {told.stderr}")
+    return seconds, memory
 
 
 def clouds(folder, name, k, per_class, d, spread, seed=1):
