@@ -56,7 +56,7 @@ class Tables:
                 pass
             self._shared[gamma] = table
             return size * (size + 2) / 2 ** 17
-        if len(jobs) >= _SPREAD * self._workers:
+        if fits > 1 and len(jobs) >= _SPREAD * self._workers:
             most = most_rows(megabytes // self._workers)
             self._own.update(job.name for job, own in zip(jobs, sizes)
                              if own <= most and table_pays(own, [(own, fits)], d))

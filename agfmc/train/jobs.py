@@ -66,8 +66,9 @@ def plan_jobs(tree, base, default, seed, parse=parse_options):
 
 def problem(job, rows_of):
     """The `Side` arrays of one job; rows_of: {label: ascending rows of the data}."""
-    left = np.sort(np.concatenate([rows_of[label] for label in job.left]))
-    right = np.sort(np.concatenate([rows_of[label] for label in job.right]))
+    left, right = (rows_of[labels[0]] if len(labels) == 1 else
+                   np.sort(np.concatenate([rows_of[label] for label in labels]))
+                   for labels in (job.left, job.right))
     parts = ((left, 0), (right, 1)) if left[0] < right[0] else ((right, 1), (left, 0))
     return Side(np.concatenate([rows for rows, _ in parts]),
                 np.concatenate([np.full(len(rows), value, dtype=np.int8)
