@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -42,7 +41,9 @@ def replacing_all(paths, binary=False):
     try:
         with ExitStack() as stack:
             for path in paths:
+                # known before there is a file: a signal between the two leaves none behind
                 outputs.append(_Output(os.fsdecode(path), binary))
+                outputs[-1].begin()
                 stack.callback(outputs[-1].close)
             _refuse_twins(outputs)
             yield outputs[:]
@@ -62,6 +63,11 @@ class _Output:
     def __init__(self, path, binary):
         self.name = path
         self.temporary = None
+        self._binary = binary
+
+    def begin(self):
+        """Open the file, or a temporary one beside it."""
+        path = self.name
         with _writing(path):
             try:
                 self._mode = os.stat(path).st_mode
@@ -71,7 +77,7 @@ class _Output:
             # the link /dev/stdout of a pipe leads to no name: it is opened as given
             self.target = path if self.direct else os.path.realpath(path)
             handle = self._open()
-            if binary:
+            if self._binary:
                 self._file = os.fdopen(handle, "wb")
             else:
                 self._file = os.fdopen(
@@ -83,9 +89,10 @@ class _Output:
             return os.open(self.target, os.O_WRONLY)
         if self._mode is not None and not os.access(self.target, os.W_OK):
             raise PermissionError(13, os.strerror(13))
-        folder = os.path.dirname(self.target)
-        handle, self.temporary = tempfile.mkstemp(prefix=".agfmc-", dir=folder)
-        return handle
+        self.temporary = os.path.join(os.path.dirname(self.target),
+                                      f".agfmc-{os.urandom(8).hex()}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        return os.open(self.temporary, flags, 0o600)
 
     def write(self, data):
         with _writing(self.name):
