@@ -177,7 +177,7 @@ def test_picture_that_cannot_be_written(capsys, tmp_path):
 
 def test_panels_and_axes_of_the_figure():
     pytest.importorskip("matplotlib")
-    from agfmc.flow.picture import _figure
+    from agfmc.picture.simulation import _figure
     from agfmc.flow.simulate import simulations
 
     def panels(classes, errors):

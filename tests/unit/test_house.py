@@ -15,9 +15,10 @@ FLOORS = {
     "control": 1, "coding": 1, "models": 1,
     "formats": 2,
     "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3, "direct": 3,
-    "external": 3,
+    "external": 3, "picture": 3,
     "flow": 4,
-    "cli": 5,
+    "explore": 5,
+    "cli": 6,
 }
 HEAVY = ("numpy", "scipy", "libsvm")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")

@@ -1,0 +1,1 @@
+"""Experiments: configurations tried on data, compared and tuned."""

@@ -1,0 +1,1 @@
+"""Pictures, where people would rather look than read; nothing else imports matplotlib."""
