@@ -24,7 +24,8 @@ EXIT_STATUSES = (
     (1, "Bad data, a bad control or model file, or a failed read or write. "
         "No output file was changed by the step that failed."),
     (2, "The command line was wrong."),
-    (3, "Some binary classifiers could not be trained; the finished ones are kept."),
+    (3, "Some binary classifiers could not be trained, or the time was over; what is finished is "
+        "kept."),
     (130, "Interrupted from the keyboard (128 + the signal's number: 129 when hung up, 143 "
           "when terminated)."),
     (141, "The reader of standard output went away."),

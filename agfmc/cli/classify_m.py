@@ -35,7 +35,8 @@ def execute(args):
         normalisation=None if args.norm_file is None else read_std(args.norm_file),
         sigmoid=args.sigmoid, predictor=args.predictor, keep=args.keep, workers=workers,
         allow_commands=args.allow_commands, counting=args.count, pair_errors=args.pair_errors,
-        opponents=args.opponents, seed=args.seed, top=args.top or 0)
+        opponents=args.opponents, seed=args.seed, top=args.top or 0, priors=args.priors,
+        trained_priors=args.trained_priors)
     if kind == "svm" and args.missing != 0 and classifier.features is None:
         raise UsageError("-E needs a model that tells its number of features, and the files of "
                          f"{args.model} do not: what a line leaves out can only be 0")
@@ -87,6 +88,8 @@ def _check_names(args, kind):
         if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
             raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
                              f"{args.test}: choose another name")
+    if args.trained_priors is not None and args.priors is None:
+        raise UsageError("--trained-priors goes with --priors")
     if args.no_labels and kind != "lvq":
         raise UsageError("-C goes with -A")
     if args.model == "-" and args.test == "-":

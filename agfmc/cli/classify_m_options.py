@@ -6,6 +6,7 @@ import argparse
 
 from ..decode.methods import DEFAULT, METHODS
 from .options import Parser, add_input_kind, add_seed, add_workers, whole_number
+from .proportions import PROPORTIONS, proportions
 
 __all__ = ["PROG", "get_parser"]
 
@@ -21,8 +22,9 @@ def get_parser():
         "their confidence ratings (output.con), and prints the class probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--reject P] [-a FILE [-u]] [-y FOLDER] "
               "[-j N] [--header] [--opponents L] [--top T] [--seed N] [--pair-errors FILE] "
-              "[--count] [--margins] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] "
-              "[-O COMMAND [-K]] [--allow-commands] {control | model} test output")
+              "[--priors P [--trained-priors P]] [--count] [--margins] [-c CODE] [-Z] "
+              "[-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
+              "{control | model} test output")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
                              "one model file: .mbm, libAGF's ASCII model, or LIBSVM's")
@@ -63,6 +65,12 @@ def _add_decoding(group):
                             "prints all probabilities, products along the branches")
     group.add_argument("--reject", type=_share, metavar="P",
                        help="answer -1 where the winner's probability is below P")
+    group.add_argument("--priors", type=proportions, metavar="P",
+                       help="the classes are met in these proportions, which are not those of the "
+                            f"training: {PROPORTIONS}; for decoders that give all probabilities")
+    group.add_argument("--trained-priors", type=proportions, metavar="P",
+                       help="with --priors: the proportions in training, where the models do not "
+                            "tell them")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="normalisation (.std) to be applied to the points; an error for a "
                             "model file that holds its own")

@@ -6,7 +6,9 @@ import argparse
 import sys
 
 from ..errors import UsageError
+from .jsontext import json_text
 from .options import Parser, whole_number
+from .proportions import PROPORTIONS, proportions
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -20,8 +22,8 @@ def get_parser():
         PROG,
         "Score classification results: accuracy, uncertainty coefficient, contingency table, "
         "Brier scores and calibration.",
-        usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--json] truth result "
-              "[probabilities]")
+        usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
+              "[--priors P] [--json] [--plot FILE] truth result [probabilities]")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and result.con, as classify_m "
                                        "writes them")
@@ -39,12 +41,21 @@ def get_parser():
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     group.add_argument("--json", action="store_true", help="all scores as one JSON object")
+    group.add_argument("--plot", metavar="FILE",
+                       help="a picture of the contingency table and of the calibration: .png, "
+                            ".svg or .pdf (needs matplotlib)")
     group = parser.add_argument_group("classes")
     group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
                        help="number of classes, which confidence ratings depend on; it is never "
                             "guessed from the labels")
     group.add_argument("--labels", type=_labels, metavar="L,L,...",
                        help="labels of the columns of probabilities, ascending")
+    group.add_argument("--names", metavar="FILE",
+                       help="names of the classes, line i for label i (default: the .names file "
+                            "beside truth, if there is one)")
+    group.add_argument("--priors", type=proportions, metavar="P",
+                       help="proportions of the true classes where the classifier will be used, "
+                            f"for which all scores are then estimated: {PROPORTIONS}")
     return parser.finish()
 
 
@@ -58,15 +69,23 @@ def _labels(text):
 
 def execute(args):
     """Read, score, print."""
-    from ..flow.evaluate import evaluate, load_results
+    from ..flow.evaluate import evaluate, load_results, names_beside, weighted
 
     if args.truth == "-" and args.probabilities == "-":
         raise UsageError("truth and probabilities cannot both be standard input")
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
     results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels)
+    if args.priors is not None:
+        results = weighted(results, args.priors)
     scores = evaluate(results, args.bins)
+    plain = (args.brief or args.brier) and not args.json and args.plot is None
+    names = {} if plain else names_beside(args.truth, results.labels, args.names)
+    if names:
+        scores["names"] = list(names.values())
     if args.json:
-        import json
-        text = json.dumps(_finite(scores), indent=1) + "\n"
+        text = json_text(scores)
     elif args.brier:
         text = _brier(args, scores)
     elif args.brief:
@@ -75,6 +94,9 @@ def execute(args):
     else:
         from ..flow.report import format_scores
         text = format_scores(scores)
+    if args.plot is not None:
+        from ..picture.scores import draw_scores
+        draw_scores(args.plot, scores, names)
     sys.stdout.write(text)
 
 
@@ -87,15 +109,6 @@ def _brier(args, scores):
                          "of classes: give -k, or the probabilities")
     head = "" if args.no_header else f"Brier score, {what}\n"
     return head + "%8.6f\n" % scores[key]
-
-
-def _finite(value):
-    """`value` with None for NaN, which JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and value != value else value
 
 
 def main(argv=None):

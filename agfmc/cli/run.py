@@ -90,10 +90,13 @@ def _prepare(prog, args):
     except ValueError:
         pass  # not in the main thread: the command runs inside another program
     quiet = getattr(args, "quiet", False)
+    said = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
-        if not quiet:
-            say(prog, f"warning: {message}")
+        text = f"warning: {message}"
+        if not quiet and text not in said:  # a second time tells nothing new
+            said.add(text)
+            say(prog, text)
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):

@@ -103,7 +103,8 @@ def execute(args):
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
     if args.plot:
-        from ..picture.simulation import check_picture, draw
+        from ..picture.canvas import check_picture
+        from ..picture.simulation import draw
         check_picture(args.plot)  # before the work, not after it
     classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
     if args.similarity is not None:

@@ -1,4 +1,4 @@
-"""Distances between classes of data, and the tree that they suggest.
+"""Distances between classes of data.
 
 Shapes: n samples, d features, k classes.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["METRICS", "class_distances", "dendrogram"]
+__all__ = ["METRICS", "class_distances"]
 
 METRICS = ("hausdorff", "mean-deviation")
 CHUNK = 1 << 20  # numbers in a block of work
@@ -140,40 +140,3 @@ def _between(points, starts, farthest):
             squares = np.sum((chosen[:, None, :] - other[None, :, :]) ** 2, axis=2)
             directed[a:a + step, j] = squares.min(axis=1)
     return np.sqrt(np.maximum(directed, directed.T))
-
-
-# Tree
-
-def dendrogram(distances):
-    """Tree of nested pairs of positions 0..k-1 by single linkage on distances (k, k).
-
-    Pairs i > j are taken in the order of (distance, i, j), and the components
-    of i and j are joined; the larger goes left, on equal size that of i.
-    Infinite distances are allowed.  Raises DataError for NaN, UsageError for k < 2.
-    """
-    distances = np.asarray(distances, dtype=np.float64)
-    k = len(distances)
-    if k < 2:
-        raise UsageError(f"a tree needs at least two classes, not {k}")
-    if np.isnan(distances).any():
-        raise DataError("a distance between classes is not a number")
-    higher, lower = np.tril_indices(k, -1)  # ordered by (i, j) already
-    order = np.argsort(distances[higher, lower], kind="stable")
-    component = list(range(k))
-    tree = list(range(k))
-    members = [[i] for i in range(k)]
-    joins = 0
-    for i, j in zip(higher[order].tolist(), lower[order].tolist(), strict=True):
-        left, right = component[i], component[j]
-        if left == right:
-            continue
-        if len(members[right]) > len(members[left]):
-            left, right = right, left
-        tree[left] = (tree[left], tree[right])
-        for member in members[right]:
-            component[member] = left
-        members[left] += members[right]
-        joins += 1
-        if joins == k - 1:
-            break
-    return tree[left]

@@ -8,7 +8,7 @@ from ..errors import UsageError
 from .bits import joins_all, mask, row
 from .matrix import code_rank
 
-__all__ = ["available_rows", "random_code"]
+__all__ = ["available_rows", "checked_rows", "determines", "drawn_rows", "random_code", "sided"]
 
 MOST_DRAWS = 1000
 
@@ -31,6 +31,22 @@ def random_code(k, rows=None, strict=False, seed=1):
     Raises UsageError for k < 2, for more rows than exist, and for fewer than
     k-1, which cannot determine k probabilities.
     """
+    rows, available = checked_rows(k, rows, strict)
+    generator = random.Random(seed)
+    for _ in range(MOST_DRAWS):
+        signed_rows = drawn_rows(generator, k, rows, strict, available)
+        code = sided(generator, signed_rows)
+        if determines(signed_rows, code, k):
+            return code
+    raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
+                     "were all deficient: ask for more rows")
+
+
+def checked_rows(k, rows, strict):
+    """(rows, available): the number of rows to draw, by default filled in, and of all there are.
+
+    Raises UsageError as `random_code`.
+    """
     if k < 2:
         raise UsageError(f"a code needs at least two classes, not {k}")
     available = available_rows(k, strict)
@@ -43,20 +59,25 @@ def random_code(k, rows=None, strict=False, seed=1):
                          f"only {number} exist")
     if rows < k - 1:
         raise UsageError(f"a code for {k} classes needs at least {k - 1} rows, not {rows}")
-    generator = random.Random(seed)
+    return rows, available
+
+
+def drawn_rows(generator, k, rows, strict, available):
+    """Signed rows, all different, drawn uniformly from those that are `available`."""
     unranked = _strict_row if strict else _any_row
-    everything = (1 << k) - 1
-    for _ in range(MOST_DRAWS):
-        signed_rows = [unranked(k, rank) for rank in _sample(generator, available, rows)]
-        code = [
-            row(support, negative ^ support if generator.getrandbits(1) else negative)
-            for support, negative in signed_rows
-        ]
-        supports = [support for support, _ in signed_rows]
-        if joins_all(supports, everything) and code_rank(code, k) == k:
-            return code
-    raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
-                     "were all deficient: ask for more rows")
+    return [unranked(k, rank) for rank in _sample(generator, available, rows)]
+
+
+def sided(generator, signed_rows):
+    """Rows (left, right) of signed rows, each turned round or not."""
+    return [row(support, negative ^ support if generator.getrandbits(1) else negative)
+            for support, negative in signed_rows]
+
+
+def determines(signed_rows, code, k):
+    """Whether a code determines all probabilities: of full rank, and every class joined."""
+    return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
+        code_rank(code, k) == k
 
 
 def _sample(generator, size, number):

@@ -7,6 +7,8 @@ from dataclasses import asdict
 import numpy as np
 
 from ..control.tree import CODES
+from ..errors import ModelError
+from .proportions import class_samples, sides_told, without_samples
 
 __all__ = ["describe", "format_description"]
 
@@ -21,6 +23,7 @@ def describe(configuration):
         "classes": [{"label": label, **({"name": model.names[label]}
                                         if label in model.names else {})}
                     for label in tree.classes],
+        "samples": _samples(configuration),
         "configuration": _kind(tree),
         "control": model.control if tree.hierarchical else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
@@ -28,7 +31,8 @@ def describe(configuration):
             {"name": row.text, "left": list(left), "right": list(right),
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
              "kernel": int(model.kernel_of[i]),
-             "probabilities": bool(np.isfinite(model.a[i])), "made_by": model.settings[i]}
+             "probabilities": bool(np.isfinite(model.a[i])), "made_by": model.settings[i],
+             **_told(model.settings[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
         "direct_classifiers": _directs(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
@@ -39,6 +43,21 @@ def describe(configuration):
         "coefficients": before,
         "written_by": configuration.made_by,
     }
+
+
+def _samples(configuration):
+    """Samples in training of each class, in the order of the classes; None if not told."""
+    model = configuration.model
+    try:
+        return list(class_samples(configuration.tree, model, model.direct).values())
+    except ModelError:
+        return None
+
+
+def _told(settings):
+    """What the settings of a binary model say of its samples: left, right."""
+    told = sides_told(settings)
+    return {} if told is None else {"samples": list(told)}
 
 
 def _directs(configuration):
@@ -66,6 +85,9 @@ def format_description(info):
         f"classes           {len(info['classes'])}: " + ", ".join(
             f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
             for c in info["classes"]),
+        *([] if info["samples"] is None else
+          [f"samples           {sum(info['samples'])} in training, of the classes "
+           + " ".join(map(str, info["samples"]))]),
         f"features          {info['features']}" + (
             f", normalised by the model to {info['features_of_support_vectors']}"
             if info["normalised"] else ""),
@@ -77,7 +99,8 @@ def format_description(info):
             f"{k} {v}" for k, v in sorted(info["written_by"].items())))
     settings = {}
     for binary in info["binary_models"]:
-        settings.setdefault(binary["made_by"] or "not told", []).append(binary["name"])
+        text = without_samples(binary["made_by"])
+        settings.setdefault(text or "not told", []).append(binary["name"])
     for text, names in settings.items():
         which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"
         lines.append(f"trained by        {which}: {text}")

@@ -1,25 +1,28 @@
-"""A scheme and its classes, or data, to a training control tree."""
+"""A scheme and its classes, data, or counts of errors, to a training control tree."""
 
 from __future__ import annotations
 
 import warnings
 
 from ..coding import standard, trees
+from ..coding.schemes import find_scheme
 from ..control.build import code_rows, from_pairs, from_rows, to_code
 from ..errors import AgfmcWarning, UsageError
 
-__all__ = ["design", "matrix_of", "tree_from_data"]
+__all__ = ["design", "design_for", "matrix_of", "ordered_from_confusions", "ordered_from_data",
+           "tree_from_confusions", "tree_from_data"]
 
 _LARGEST = 100_000_000
 
 
-def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, names=None):
+def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, names=None,
+           draws=1):
     """The training control tree of `scheme` (by name) over `labels`, in their order.
 
     rows: rows of a random code, or non-zeros of the orthogonal special one;
-    strict: no zeros in a random code; reduced: one row fewer in an orthogonal
-    code.  Raises `UsageError` where the scheme does not exist for that many
-    classes.
+    strict: no zeros in a random code; draws: the best of as many random codes; reduced:
+    one row fewer in an orthogonal code.  Raises `UsageError` where the scheme does not
+    exist for that many classes.
     """
     k = len(labels)
     if k < 2:
@@ -28,7 +31,7 @@ def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, na
     if scheme in ("tree", "tree-code"):
         tree = from_pairs(trees.balanced_tree(k), labels, names)
         return to_code(tree) if scheme == "tree-code" else tree
-    return from_rows(_rows(scheme, k, rows, strict, reduced, seed), labels, names)
+    return from_rows(_rows(scheme, k, rows, strict, reduced, seed, draws), labels, names)
 
 
 def _refuse_huge(scheme, k, rows):
@@ -40,7 +43,7 @@ def _refuse_huge(scheme, k, rows):
                          f"would list {size} positions, more than {_LARGEST}")
 
 
-def _rows(scheme, k, rows, strict, reduced, seed):
+def _rows(scheme, k, rows, strict, reduced, seed, draws):
     if scheme in ("orthogonal", "random-as-orthogonal") and k < 4:
         what = "the only partition there is" if k == 2 else "one-vs-rest"
         warnings.warn(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
@@ -62,28 +65,99 @@ def _rows(scheme, k, rows, strict, reduced, seed):
         from ..coding import weighing
         return weighing.special(k, rows)
     if scheme in ("random", "random-as-orthogonal"):
-        from ..coding import hadamard, randomcode
+        from ..coding import hadamard, improved
         if scheme == "random-as-orthogonal":
             rows, strict = hadamard.hadamard_order(k), True
-        return randomcode.random_code(k, rows, strict=strict, seed=seed)
+        return improved.improved_code(k, rows, strict, seed, draws)
     raise UsageError(f"the scheme '{scheme}' needs data or a control file")
 
 
-def tree_from_data(x, y, metric="hausdorff", names=None):
-    """A decision tree from points x (n, d) and labels y (n,): dendrogram of class distances.
+def design_for(scheme_name, x, y, labels, names, *, rows=None, strict=False, reduced=False,
+               seed=1, draws=1, metric=None, linkage=None):
+    """The training control tree of any scheme that needs data at most.
 
-    Mills, "Solving for multi-class", section 3.1: single linkage, so that the
-    classes that lie closest are split last.
+    scheme_name: a number or a name;  x (n, d), y (n,): the training data, of which the
+    schemes that lay out classes by their number make no use (None will do);  labels: the
+    classes, ascending;  names: {label: name} or None;  the others as for `design`, and
+    metric, linkage as for `tree_from_data` and `ordered_from_data` (None: their defaults).
+    Raises UsageError for convert and contingency, which are made of other things.
     """
+    scheme = find_scheme(scheme_name)
+    if scheme.name in ("convert", "contingency"):
+        made_of = "a control file" if scheme.name == "convert" else "a contingency table"
+        raise UsageError(f"the scheme '{scheme.name}' is made of {made_of}, not of training data")
+    if scheme.name == "empirical":
+        return tree_from_data(x, y, metric, names, linkage, labels)[0]
+    if scheme.name == "adjacent-ordered":
+        return ordered_from_data(x, y, metric, names, labels)
+    return design(scheme.name, labels, rows=rows, strict=strict, reduced=reduced, seed=seed,
+                  names=names, draws=draws)
+
+
+def tree_from_data(x, y, metric=None, names=None, linkage=None, labels=None):
+    """(tree, heights): a decision tree from points x (n, d) with labels y (n,).
+
+    Classes are joined by their distances (metric: "hausdorff" by default), so that those
+    that lie closest are split last: Mills, "Solving for multi-class", section 3.1, where
+    the linkage is single, as it is here by default.  labels: the classes, by default
+    all in y.  heights: the distance between the two sides of each node, in the order of
+    `tree.nodes`.
+    """
+    labels, distances = _class_distances(x, y, labels, metric or "hausdorff")
+    return _joined(distances, linkage or "single", labels, names)
+
+
+def tree_from_confusions(confusions, linkage=None, names=None):
+    """(tree, heights): a decision tree from `Confusions`; classes most confused are split last.
+
+    linkage: "average" by default; heights as for `tree_from_data`.
+    """
+    return _joined(_confusion_distances(confusions), linkage or "average", confusions.labels,
+                   names)
+
+
+def ordered_from_data(x, y, metric=None, names=None, labels=None):
+    """The adjacent code with its classes along the shortest path through them.
+
+    Arguments as for `tree_from_data`; the metric is "mean-deviation" by default.
+    """
+    labels, distances = _class_distances(x, y, labels, metric or "mean-deviation")
+    return _ordered(distances, labels, names)
+
+
+def ordered_from_confusions(confusions, names=None):
+    """The same from `Confusions`: neighbours are the classes most confused."""
+    return _ordered(_confusion_distances(confusions), confusions.labels, names)
+
+
+def _class_distances(x, y, labels, metric):
     import numpy as np
 
-    from ..coding.empirical import class_distances, dendrogram
+    from ..coding.empirical import class_distances
 
-    labels = [int(label) for label in np.unique(y)]
+    labels = [int(label) for label in (np.unique(y) if labels is None else labels)]
     if len(labels) < 2:
         raise UsageError(f"expected data of at least 2 classes, found {len(labels)}")
-    pairs = dendrogram(class_distances(x, y, labels, metric))
-    return from_pairs(pairs, labels, names)
+    return labels, class_distances(x, y, labels, metric)
+
+
+def _confusion_distances(confusions):
+    from ..coding.confusion import confusion_distances
+    return confusion_distances(confusions.errors, confusions.samples, confusions.alternatives)
+
+
+def _joined(distances, linkage, labels, names):
+    from ..coding.linkage import join
+
+    pairs, heights = join(distances, linkage)
+    return from_pairs(pairs, labels, names), heights
+
+
+def _ordered(distances, labels, names):
+    from ..coding.pathorder import shortest_path
+
+    order = shortest_path(distances)[0]
+    return from_rows(standard.adjacent(len(order)), [labels[i] for i in order], names)
 
 
 def matrix_of(tree):

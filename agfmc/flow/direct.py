@@ -23,7 +23,8 @@ from ..models import DirectModel
 from .exttrain import partition_text
 from .fit import rows_by_class
 
-__all__ = ["DirectJob", "classifier_of", "plan_directs", "read_direct", "train_direct"]
+__all__ = ["DirectJob", "classifier_of", "direct_model", "plan_directs", "read_direct",
+           "train_direct"]
 
 
 @dataclass(frozen=True)
@@ -86,21 +87,17 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm"):
     text, "svm" or "lvq", turned by `convert`, a `Command`, if there is one.
     Labels are the numbers of the branches, from 0.
     """
-    rows_of = rows_by_class(y)
-    parts = [np.concatenate([rows_of[label] for label in side]) for side in job.branches]
-    rows = np.concatenate(parts)
-    labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts]).astype(np.int32)
-    order = np.argsort(rows)
-    rows, labels = rows[order], labels[order]
+    rows, labels = _branch_labels(job, y)
     try:
         options = _parsed(job.code, job.options, job.place)
         if job.code == "K":
             _write_points(job, x, rows, labels, options)
         elif job.code == "L":
-            weights = fit_logistic(x[rows], labels, len(parts), options.ridge)
+            weights = fit_logistic(x[rows], labels, len(job.branches), options.ridge)
+            samples = " ".join(map(str, np.bincount(labels, minlength=len(job.branches))))
             text = format_logistic_model(LogisticModel(
                 weights, options.ridge, len(rows),
-                f"{__version__}; options {options.canonical()}{normalised}"))
+                f"{__version__}; options {options.canonical()}; samples {samples}{normalised}"))
             with replacing(job.name) as file:
                 file.write(text)
         else:
@@ -110,10 +107,44 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm"):
         raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
 
 
-def _write_points(job, x, rows, labels, options):
+def _branch_labels(job, y):
+    """(rows, branches): the rows of labels y (n,) that a job trains on, in their order."""
+    rows_of = rows_by_class(y)
+    parts = [np.concatenate([rows_of[label] for label in side]) for side in job.branches]
+    rows = np.concatenate(parts)
+    labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts]).astype(np.int32)
+    order = np.argsort(rows)
+    return rows[order], labels[order]
+
+
+def direct_model(job, x, y):
+    """The `DirectModel` of a job trained on points x (n, d) with labels y (n,), not written.
+
+    Raises `ModelError` for code G: what its command does is not known here.
+    """
+    file, line, column = job.place
+    if job.code == "G":
+        raise ModelError("a classifier of code G is another program's: it cannot be tried here",
+                         file=file, line=line, column=column)
+    rows, labels = _branch_labels(job, y)
+    options = _parsed(job.code, job.options, job.place)
+    count, settings = len(job.branches), f"options {options.canonical()}"
+    if job.code == "L":
+        return DirectModel("L", job.name, count, settings,
+                           weights=fit_logistic(x[rows], labels, count, options.ridge))
+    _require_points(options, rows)
+    return DirectModel("K", job.name, count, settings, points=x[rows].astype(np.float32),
+                       y=labels, k=options.k)
+
+
+def _require_points(options, rows):
     if options.k > len(rows):
         raise DataError(f"{options.k} nearest neighbours need as many samples, there are "
                         f"{len(rows)}")
+
+
+def _write_points(job, x, rows, labels, options):
+    _require_points(options, rows)
     with replacing_all(job.files, binary=True) as (points, classes):
         writer = VecWriter(points, x.shape[1])
         for start in range(0, len(rows), 4096):

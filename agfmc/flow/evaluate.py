@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
+from ..formats.names import read_names_of
 from ..formats.probtable import read_probabilities
 from ..formats.vectors import read_cls, read_con
 from ..score import brier, calibration
 from ..score.contingency import accuracy, contingency, uncertainty_coefficient
+from ..score.weights import class_weights
+from .proportions import proportions
 
-__all__ = ["Results", "evaluate", "load_results"]
+__all__ = ["Results", "evaluate", "load_results", "names_beside", "weighted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +27,17 @@ class Results:
     truth, result (n,) labels, -1 in result where rejected;  labels: all classes
     in ascending order;  k: their number, or None where nothing tells it;
     winner (n,): probability of the answer, or None;  p (n, k): all
-    probabilities, columns in the order of `labels`, or None.
+    probabilities, columns in the order of `labels`, or None;  weights (n,): how
+    much each point counts, or None where all count alike.
     """
 
     truth: np.ndarray
     result: np.ndarray
     labels: np.ndarray
-    k: int | None
-    winner: np.ndarray | None
-    p: np.ndarray | None
+    k: int | None = None
+    winner: np.ndarray | None = None
+    p: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None):
@@ -106,15 +111,47 @@ def _labels(labels, found, k, needed):
     return None
 
 
-def evaluate(results, bins=10):
-    """All scores that the files allow, as a dictionary of plain values; None where not.
+def names_beside(truth_path, labels, path=None):
+    """{label: name} of the classes, from `path`, else from base.names beside base.cls, else {}.
 
-    Keys: points, classes, rejected, accuracy, uncertainty_coefficient (with
-    reverse and symmetric), brier_all, brier_winning, log_loss, contingency
-    (rows truth, columns result), calibration, expected_calibration_error.
+    Raises `DataError` where one of them has no name in `path`; the other file is then
+    left out, with a warning.
     """
-    labels = results.labels
-    table = contingency(results.truth, results.result, labels)
+    labels = [int(label) for label in labels]
+    if path is not None:
+        return read_names_of(path, labels)
+    base, end = os.path.splitext(truth_path)
+    if end != ".cls" or not os.path.exists(f"{base}.names"):
+        return {}
+    try:
+        return read_names_of(f"{base}.names", labels)
+    except DataError as error:
+        warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
+        return {}
+
+
+def weighted(results, priors):
+    """`results` whose points count as much as if the true classes had these shares.
+
+    priors: as for `proportions`.  A point of class j weighs priors[j]/(n_j/n), and all of
+    them n.  Raises `UsageError` and `DataError` as `proportions` and `class_weights` do.
+    """
+    labels = np.asarray(results.labels)
+    shares = proportions(priors, labels)
+    return replace(results, weights=class_weights(np.searchsorted(labels, results.truth), shares,
+                                                  labels))
+
+
+def evaluate(results, bins=10):
+    """All scores that `Results` allow, as a dictionary of plain values; None where not.
+
+    Keys: points, classes, labels, rejected, accuracy, uncertainty_coefficient (with
+    reverse and symmetric), brier_all, brier_winning, log_loss, contingency
+    (rows truth, columns result), calibration, expected_calibration_error; where points
+    have weights, also priors, the shares of the true classes with them.
+    """
+    labels, weights = np.asarray(results.labels), results.weights
+    table = contingency(results.truth, results.result, labels, weights)
     uncertainty = uncertainty_coefficient(table)
     scores = {
         "points": len(results.truth),
@@ -131,15 +168,19 @@ def evaluate(results, bins=10):
     }
     if results.p is not None:
         y = np.searchsorted(labels, results.truth)
-        scores["brier_all"] = brier.brier_all(results.p, y)
-        scores["log_loss"] = brier.log_loss(results.p, y)
+        scores["brier_all"] = brier.brier_all(results.p, y, weights)
+        scores["log_loss"] = brier.log_loss(results.p, y, weights)
+    if weights is not None:
+        rows = table.table.sum(axis=1)
+        scores["priors"] = (rows / rows.sum()).tolist()
     if results.winner is not None:
         # A rejected point still has a most probable class, but the answer tells it no more.
         answered = results.result >= 0
         correct = results.result[answered] == results.truth[answered]
         winner = results.winner[answered]
-        scores["brier_winning"] = brier.brier_winning(winner, correct)
-        rows = calibration.calibration(winner, correct, bins)
+        counting = None if weights is None else weights[answered]
+        scores["brier_winning"] = brier.brier_winning(winner, correct, counting)
+        rows = calibration.calibration(winner, correct, bins, weights=counting)
         scores["calibration"] = [row._asdict() for row in rows]
         scores["expected_calibration_error"] = calibration.expected_calibration_error(rows)
     return scores

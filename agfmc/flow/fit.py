@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class _Work:
 
     fold (l,): of each sample, or None where leaving out single ones is to do;
     values (l,): decision values of samples that were not trained on;
-    left: fits that are still to come.
+    left: fits that are still to come;  seconds: of a core that it took so far.
     """
 
     job: object
@@ -48,6 +49,7 @@ class _Work:
     values: np.ndarray | None = None
     solution: object = None
     error: object = None
+    seconds: float = 0.0
 
     def deal(self):
         """Draw the folds; -> how many there are."""
@@ -76,7 +78,7 @@ class _Work:
 
 
 def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None, *, loo=False,
-        kernel_memory=MEGABYTES):
+        kernel_memory=MEGABYTES, spent=None):
     """Train `jobs` on points x (n, d) with labels y (n,).
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
@@ -90,7 +92,8 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     done, right telling where its samples were sent when they were held out.
     loo: the decision values come from the classifier itself (`loo_values`), and
     there are folds only where that would be more work; kernel_memory: megabytes for
-    tables of kernel values, which change nothing but the time.  Raises
+    tables of kernel values, which change nothing but the time;  spent: called with
+    (job, seconds of a core that it took) before it is yielded.  Raises
     `DataError` before any training where a side has fewer than two samples.
     """
     rows_of = rows_by_class(y)
@@ -109,8 +112,9 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
         1 + platt.fold_count(*(sum(counts[label] for label in side)
                                for side in (job.left, job.right))) for job in jobs)
     again = []
-    for work, results in _outcomes(functools.partial(_task, x, tables),
-                                   _items(jobs, rows_of, tables, loo), again, workers):
+    for work, (results, seconds) in _outcomes(functools.partial(_task, x, tables),
+                                              _items(jobs, rows_of, tables, loo), again, workers):
+        work.seconds += seconds
         for part, result in results:
             work.take(part, result)
         if work.needs_folds:
@@ -120,6 +124,8 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
         if progress is not None:
             progress(done, total)
         if work.left == 0:
+            if spent is not None:
+                spent(work.job, work.seconds + tables.seconds(work.job))
             if work.error is not None:
                 yield work.job, work.error, None
                 continue
@@ -150,8 +156,9 @@ def _outcomes(task, items, again, workers):
 
 
 def _task(x, tables, item):
-    """[(part, result or error)] of the fits of one task."""
+    """[(part, result or error)] of the fits of one task, and its seconds of a core."""
     work, parts = item
+    start = time.thread_time()
     nodes = tables.of(work.job, work.rows, len(parts) > 1)
     results = []
     for part in parts:
@@ -161,7 +168,7 @@ def _task(x, tables, item):
             file, line, column = work.job.place
             results.append((part, type(error)(f"'{work.job.name}': {error.message}", file=file,
                                               line=line, column=column)))
-    return results
+    return results, time.thread_time() - start
 
 
 def _one_fit(x, nodes, work, part):
@@ -191,7 +198,8 @@ def _assemble(work, x, normalised):
     source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     settings = (f"{__version__}; libsvm {svm.library_version()}; "
                 f"options {job.options.canonical()}; features {x.shape[1]}; "
-                f"{source}; seed {job.seed}{normalised}")
+                f"{source}; seed {job.seed}; samples {np.count_nonzero(work.side == 0)} "
+                f"{np.count_nonzero(work.side)}{normalised}")
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        x[rows], solution.coef, solution.rho, solution.labels, solution.n_sv,
                        (a, b), settings, x.shape[1]), rows

@@ -14,15 +14,17 @@ __all__ = ["open_classifier"]
 def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reject=None,
                     normalisation=None, unnormalised=False, models_in=None, sigmoid=None,
                     predictor=None, allow_commands=False, keep=False, workers=1,
-                    counting=False, pair_errors=None, **asking):
+                    counting=False, pair_errors=None, priors=None, trained_priors=None,
+                    **asking):
     """A `Classifier` for points of that kind ("binary", "svm" or "lvq").
 
     path: a control file or any model file; predictor: text of a command that
     reads the binary models, or None; allow_commands: run those of code G;
     keep: their temporary files stay; workers: how many commands run at a time;
-    pair_errors: file of the errors of pairs, for radag; asking: other fields of
-    `AskOptions`.  Other arguments as for `Classifier`, `gather` and
-    `MachineValues`.
+    pair_errors: file of the errors of pairs, for radag; priors: proportions of the
+    classes where the points come from, as for `proportions`, or None; trained_priors:
+    those in training, None for what the models tell; asking: other fields of
+    `AskOptions`.  Other arguments as for `Classifier`, `gather` and `MachineValues`.
     """
 
     def commands(text):
@@ -35,9 +37,12 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     if predictor is None:
         configuration = load(path, normalisation, models_in, unnormalised=unnormalised,
                              commands=allowed)
+        model = configuration.model
         return Classifier(configuration, method, tree, raw, reject,
-                          MachineValues(configuration.model, kind == "svm", sigmoid),
-                          _asking(configuration.tree, pair_errors, asking), counting)
+                          MachineValues(model, kind == "svm", sigmoid),
+                          _asking(configuration.tree, pair_errors, asking), counting,
+                          _adjustment(configuration.tree, model, model.direct, priors,
+                                      trained_priors))
     from .extpredict import ExternalValues
 
     if raw or str(method) in ("-1", "binary", "raw"):
@@ -47,12 +52,23 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
                          "does not go with -O")
     control = read_control(path)
     control.require_names()
-    _, direct = read_directs(control, models_in, allowed)
+    models, direct = read_directs(control, models_in, allowed)
     values = ExternalValues(control, commands(predictor), normalisation,
                             lambda name: model_file(name, models_in))
     mode = "path" if tree == "recursive" else tree  # its one probability has a place here
     return Classifier(Configuration(None, control, None, direct), method, mode, raw, reject, values,
-                      _asking(control, pair_errors, asking), counting)
+                      _asking(control, pair_errors, asking), counting,
+                      _adjustment(control, None, models, priors, trained_priors))
+
+
+def _adjustment(tree, model, directs, priors, trained):
+    if priors is None:
+        if trained is not None:
+            raise UsageError("--trained-priors goes with --priors")
+        return None
+    from .proportions import adjustment
+
+    return adjustment(tree, model, directs, priors, trained)
 
 
 def _asking(tree, pair_errors, asking):

@@ -50,13 +50,14 @@ class Classifier:
     itself; reject: classes whose probability is below it become -1; values:
     what asks the binary classifiers, by default `MachineValues` of the
     configuration's model; asking: `AskOptions` of decoders that ask on their way;
-    counting: tell what was asked.  Raises `ModelError` where the method needs
-    probabilities that the models lack, and `UsageError` where it does not suit
-    the configuration.
+    counting: tell what was asked; priors: an `Adjustment` of all probabilities, in the
+    order of the tree's labels, to other proportions of the classes.  Raises
+    `ModelError` where the method needs probabilities that the models lack, and
+    `UsageError` where it does not suit the configuration.
     """
 
     def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
-                 values=None, asking=None, counting=False):
+                 values=None, asking=None, counting=False, priors=None):
         self.tree = configuration.tree
         self.values = MachineValues(configuration.model) if values is None else values
         self.method = find_method(method)
@@ -64,6 +65,7 @@ class Classifier:
         self.counting = counting
         self.raw = raw
         self.reject = reject
+        self.priors = priors
         self.classes = np.array(self.tree.classes, dtype=np.int32)
         self._direct = configuration.direct
         decoder = self._decoder()
@@ -99,6 +101,8 @@ class Classifier:
         if self.reject is not None and (method.gives == "votes" or self.raw):
             raise UsageError("--reject needs a decoder that gives probabilities, "
                              f"not {'-0' if self.raw else method.name}")
+        if self.priors is not None:
+            self._check_priors(method)
         if method.takes == "g" and not self.values.has_decision_values:
             raise UsageError(f"the decoder {method.name} needs decision values, and other "
                              "programs give probabilities")
@@ -117,6 +121,15 @@ class Classifier:
             raise UsageError(f"votes ({method.name}) cannot be multiplied along a tree: choose "
                              "a decoder that gives probabilities")
         return method
+
+    def _check_priors(self, method):
+        """Other proportions of the classes are for the probabilities of all of them."""
+        if self.raw or method.gives not in ("probabilities", "estimates"):
+            raise UsageError("--priors needs a decoder that gives the probabilities of all "
+                             f"classes, not {'-0' if self.raw else method.name}")
+        if self.mode not in ("flat", "full"):
+            raise UsageError("--priors needs the probabilities of all classes: for a tree they "
+                             "come with --tree full")
 
     @property
     def features(self):
@@ -153,14 +166,14 @@ class Classifier:
                 r = self.values.turned(f, everyone)
             if not self.raw:
                 f = None  # its memory is wanted
-            p = self._local(0, x, r, stops)
+            p = self._adjusted(self._local(0, x, r, stops))
             columns = f if self.raw else r if printed else p[:, self._columns]
             return self._answers(*_best(p), columns, stops)
         if self.mode == "full" and not printed:
             r = self.values(everyone, x)[1] if everyone else None
-            p = descent.products(self._branches, [
+            p = self._adjusted(descent.products(self._branches, [
                 self._local(number, x, self._part(number, r), stops)
-                for number in range(len(self._ranges))])
+                for number in range(len(self._ranges))]))
             return self._answers(*_best(p), p[:, self._columns], stops)
         if printed:  # everyone is asked anyway
             f, r = self.values(everyone, x)
@@ -192,6 +205,9 @@ class Classifier:
             asked = np.ones((len(leaf), self.values.count), dtype=bool)
         return Answers(classes.astype(np.int32), confidence(winner, k), columns, tuple(stops),
                        asked)
+
+    def _adjusted(self, p):
+        return p if self.priors is None else self.priors(p)
 
     def _part(self, number, r):
         """The columns of r that belong to a node."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 __all__ = ["format_scores"]
+
+_WIDEST = 32  # columns for a name
 
 
 def format_scores(scores):
-    """The dictionary of `evaluate` as a page of text."""
+    """The dictionary of `evaluate` as a page of text; names: those of the labels, if known."""
+    weighted = "priors" in scores
     lines = [
-        _line("points", f"{scores['points']:d}"),
+        _line("points", f"{scores['points']:d}" + (", weighted" if weighted else "")),
         _line("classes", "not told (-k)" if scores["classes"] is None
               else f"{scores['classes']:d}"),
     ]
@@ -24,7 +29,7 @@ def format_scores(scores):
               _number(scores["brier_winning"], "needs -k or probabilities")),
         _line("log loss", _number(scores["log_loss"], "needs probabilities")),
         "",
-        "contingency table (rows: truth, columns: result)",
+        f"contingency table (rows: truth, columns: result{'; weighted' if weighted else ''})",
         *_contingency(scores),
     ]
     if scores["calibration"] is not None:
@@ -47,17 +52,46 @@ def _number(value, missing=None):
 def _contingency(scores):
     labels = [str(label) for label in scores["labels"]]
     columns = labels + (["rejected"] if scores["rejected"] else [])
-    cells = [[str(count) for count in row] for row in scores["contingency"]]
+    cells = [[_count(count) for count in row] for row in scores["contingency"]]
     widths = [max(len(text) for text in (head, *(row[i] for row in cells)))
               for i, head in enumerate(columns)]
     first = max(len(label) for label in labels)
-    rows = [" " * first, *(f"{label:>{first}}" for label in labels)]
+    names = _padded(["", *scores.get("names", [""] * len(labels))])
+    rows = [f"{label:>{first}}{name}" for label, name in zip(["", *labels], names)]
     return [" ".join([row, *(f"{text:>{width}}" for text, width in zip(line, widths))])
             for row, line in zip(rows, [columns, *cells])]
 
 
+def _count(count):
+    """A number of points, or a sum of weights."""
+    return f"{count:.2f}" if isinstance(count, float) and count else f"{count:.0f}"
+
+
+def _padded(names):
+    """Names behind a blank, long ones cut, all of one width on the screen; "" for no names."""
+    if not any(names):
+        return [""] * len(names)
+    names = [f" {_cut(name)}" for name in names]
+    widest = max(_width(name) for name in names)
+    return [name + " " * (widest - _width(name)) for name in names]
+
+
+def _cut(name):
+    if _width(name) <= _WIDEST:
+        return name
+    while _width(name) > _WIDEST - 3:
+        name = name[:-1]
+    return f"{name}..."
+
+
+def _width(text):
+    """Columns of a screen that a text takes."""
+    return sum(0 if unicodedata.combining(character) else
+               2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
 def _bin(row):
-    head = f"  {row['lower']:8.4f} - {row['upper']:6.4f} {row['count']:9d}"
+    head = f"  {row['lower']:8.4f} - {row['upper']:6.4f} {_count(row['count']):>9s}"
     if not row["count"]:
         return head + "         -         -          -"
     return head + f"  {row['forecast']:8.6f}  {row['observed']:8.6f}  {row['error']:9.6f}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from ..train.svm import Nodes
@@ -31,6 +33,7 @@ class Tables:
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
         self._bounds, self._shared, self._own = {}, {}, set()
+        self._seconds = {}  # of a core for a common table, as much as falls to a job
         self.nodes = Nodes(x)
         groups = {}
         for job in jobs:
@@ -52,8 +55,17 @@ class Tables:
                 table_pays(size, [(own, fits) for own in sizes], d):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, gamma, self._bounds[gamma])
-            for _ in run_tasks(table.fill, table.blocks, self._workers, inline=False):
-                pass
+
+            def fill(block):
+                start = time.thread_time()
+                table.fill(block)
+                return time.thread_time() - start
+
+            seconds = sum(spent for _, spent in run_tasks(fill, table.blocks, self._workers,
+                                                          inline=False))
+            whole = sum(own ** 2 for own in sizes)
+            self._seconds.update((job.name, seconds * own ** 2 / whole)
+                                 for job, own in zip(jobs, sizes))
             self._shared[gamma] = table
             return size * (size + 2) / 2 ** 17
         if fits > 1 and len(jobs) >= _SPREAD * self._workers:
@@ -64,6 +76,10 @@ class Tables:
 
     def _points(self, job):
         return sum(len(self._rows_of[label]) for label in job.left + job.right)
+
+    def seconds(self, job):
+        """Of a core: the share of a job, by the squares of sizes, in its common table."""
+        return self._seconds.get(job.name, 0.0)
 
     def has_own(self, job):
         """True where the fits of a job should come one after the other, for a table of its own."""

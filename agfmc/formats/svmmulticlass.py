@@ -10,6 +10,7 @@ P(first) = 1/(1 + exp(A f + B)).
 from __future__ import annotations
 
 import os
+import re
 from itertools import combinations
 
 import numpy as np
@@ -138,7 +139,7 @@ def _lines(model, classes, pairs):
     yield "\n".join(lines) + "\n"
     for values, point in zip(coef, index):
         yield f"{' '.join(map(repr, values.tolist()))} {sparse_text(model.sv[point])} \n"
-    settings = set(model.settings)
+    settings = {re.sub(r"; samples [0-9 ]+", "", text) for text in model.settings}
     if len(settings) == 1 and settings != {""}:
         yield f"{MARK}{settings.pop()}\n"
     elif not model.any_width:

@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import os
+from .canvas import new_figure, save
 
-from ..errors import UsageError
-from ..formats.files import replacing
+__all__ = ["draw"]
 
-__all__ = ["check_picture", "draw"]
-
-_KINDS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
-_UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _BLUES = ["#08306b", "#2171b5", "#6baed6", "#9ecae1"]  # POLL, most opponents first
 _MAX_WIN, _ADAG, _DDAG = "#222222", "#d95f02", "#7b3294"
-_STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
-          "axes.titlesize": 10, "savefig.dpi": 160, "svg.hashsalt": "agfmc"}
-
-
-def check_picture(path):
-    """Raise UsageError unless matplotlib is there and `path` names a kind of picture."""
-    if os.path.splitext(path)[1].lower() not in _KINDS:
-        raise UsageError(f"--plot {path}: expected a name that ends in "
-                         + " or ".join(_KINDS))
-    _new_figure()
-
-
-def _new_figure(**settings):
-    """A figure without a screen."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'agfmc[plot]'") from None
-    return Figure(**settings)
 
 
 def draw(path, rows, top, similarity=None):
     """Draw the rows of `flow.simulate.simulations`, a panel for each error probability.
 
-    The kind of picture follows from the name; the same rows give the same bytes with
-    the same matplotlib.  The file is written whole or not at all.
-    Raises UsageError as `check_picture`, DataError when the file cannot be written.
+    The same rows give the same bytes with the same matplotlib.
+    Raises UsageError and DataError as `canvas.save`.
     """
-    check_picture(path)
-    import matplotlib
-    kind = _KINDS[os.path.splitext(path)[1].lower()]
-    image = io.BytesIO()
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}):
-        _figure(rows, top, similarity).savefig(image, format=kind, metadata=_UNDATED[kind])
-    with replacing(path, binary=True) as file:
-        file.write(image.getvalue())
+    save(path, lambda: _figure(rows, top, similarity), math=True)
 
 
 def _figure(rows, top, similarity):
     errors = list(dict.fromkeys(row["error"] for row in rows))
     across = 2 if len(errors) == 4 else min(len(errors), 3)
     down = -(-len(errors) // across)
-    figure = _new_figure(figsize=(2.2 + 3.6 * across, 3.7 * down), layout="constrained")
+    figure = new_figure(figsize=(2.2 + 3.6 * across, 3.7 * down), layout="constrained")
     grid = figure.subplots(down, across, sharey=True, squeeze=False)
     panels = grid.ravel()
     for panel in panels[len(errors):]:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_stratified"]
+__all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_stratified",
+           "stratified_parts"]
 
 
 def split_fraction(n, fraction):
@@ -64,6 +65,25 @@ def split_parts(n, parts):
     if parts > n:
         raise DataError(f"{n} points cannot be divided into {parts} parts")
     return np.array_split(np.arange(n), parts)
+
+
+def stratified_parts(y, parts, seed):
+    """The part, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
+
+    A class begins where the one before it ended, so that sizes of the parts, and of
+    each class in them, differ by one at most.
+    Raises UsageError for fewer than 2 parts, DataError for more parts than rows.
+    """
+    if parts < 2:
+        raise UsageError(f"the number of parts must be 2 or more, not {parts}")
+    y = np.asarray(y)
+    if parts > len(y):
+        raise DataError(f"{len(y)} points cannot be divided into {parts} parts")
+    order = shuffled(len(y), seed)
+    order = order[np.argsort(y[order], kind="stable")]
+    part = np.empty(len(y), np.int64)
+    part[order] = np.arange(len(y)) % parts
+    return part
 
 
 def shuffled(n, seed):

@@ -15,36 +15,40 @@ class Bin(NamedTuple):
     """Forecasts p with lower <= p < upper (the last bin: <= upper).
 
     error: standard error that `observed` has if the forecasts are right,
-    sqrt(sum p (1 - p))/count.  forecast, observed and error are None in an
-    empty bin.
+    sqrt(sum w^2 p (1 - p))/sum w, where all weights w are 1 if there are none.
+    count: sum w.  forecast, observed and error are None in an empty bin.
     """
 
     lower: float
     upper: float
-    count: int
+    count: int | float
     forecast: float | None
     observed: float | None
     error: float | None
 
 
-def calibration(p, happened, q=10, lower=0.0):
+def calibration(p, happened, q=10, lower=0.0, weights=None):
     """Table of q `Bin`s of equal width from lower to 1.
 
     p (n,): forecast probabilities, e.g. of the winning class; happened (n,)
-    bool.  Forecasts outside the range go to the nearest bin.
+    bool; weights (n,) of the forecasts.  Forecasts outside the range go to the
+    nearest bin.
     """
     if q < 1:
         raise UsageError(f"calibration needs at least one bin, not {q}")
     p = np.asarray(p, dtype=float)
     edges = np.linspace(lower, 1.0, q + 1)
     place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, q - 1)
-    count = np.bincount(place, minlength=q)
-    forecast = np.bincount(place, weights=p, minlength=q)
-    observed = np.bincount(place, weights=np.asarray(happened, dtype=float), minlength=q)
-    spread = np.sqrt(np.bincount(place, weights=np.clip(p * (1 - p), 0, None), minlength=q))
+    happened = np.asarray(happened, dtype=float)
+    w = 1.0 if weights is None else np.asarray(weights, dtype=float)
+    count = np.bincount(place, weights=weights, minlength=q)
+    forecast = np.bincount(place, weights=w * p, minlength=q)
+    observed = np.bincount(place, weights=w * happened, minlength=q)
+    spread = np.sqrt(np.bincount(place, weights=w**2 * np.clip(p * (1 - p), 0, None),
+                                 minlength=q))
     table = []
     for i in range(q):
-        n = int(count[i])
+        n = count[i].item()
         means = (None,) * 3 if n == 0 else tuple(
             float(total[i] / n) for total in (forecast, observed, spread))
         table.append(Bin(float(edges[i]), float(edges[i + 1]), n, *means))

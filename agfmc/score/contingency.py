@@ -17,7 +17,7 @@ REJECTED = -1
 
 @dataclass(frozen=True)
 class Contingency:
-    """table (k, c): rows are true classes, columns predicted ones.
+    """table (k, c): rows are true classes, columns predicted ones; sums of weights, if any.
 
     labels (k,): the labels of the rows and of the first k columns.  If any
     point was rejected there is one more column, at the end; `rejected` counts it.
@@ -36,11 +36,12 @@ class Uncertainty(NamedTuple):
     symmetric: float
 
 
-def contingency(truth, result, labels=None):
+def contingency(truth, result, labels=None, weights=None):
     """`Contingency` of two label vectors (n,).
 
     labels: the classes, ascending or not, gaps allowed; by default all that
     occur.  The result -1 is a rejected point unless -1 is one of the classes.
+    weights (n,): of the points.
     Raises DataError for vectors of different lengths or an unknown label.
     """
     truth, result = np.asarray(truth), np.asarray(result)
@@ -60,8 +61,8 @@ def contingency(truth, result, labels=None):
     rows = _positions(truth, labels, "true class")
     places = _positions(result, columns, "result")
     c = len(columns)
-    table = np.bincount(rows * c + places, minlength=k * c).reshape(k, c)
-    return Contingency(table, labels, int(table[:, k:].sum()))
+    table = np.bincount(rows * c + places, weights=weights, minlength=k * c).reshape(k, c)
+    return Contingency(table, labels, int(np.count_nonzero(places >= k)))
 
 
 def _positions(values, labels, what):
@@ -103,7 +104,7 @@ def _array(table):
 
 
 def _entropy(counts):
-    share = counts[counts > 0] / max(counts.sum(), 1)
+    share = counts[counts > 0] / (counts.sum() or 1)
     return float(-np.sum(share * np.log(share))) + 0.0
 
 

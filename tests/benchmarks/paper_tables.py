@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mills' protocol on his data sets, measured with the suite's commands, beside his tables.
+"""Mills' protocol on his data sets by one command, compare_control, beside his tables.
 
 30 % of each class is held out, features are standardised with the training
 part, and every configuration of "Solving for multi-class: a survey and
@@ -11,11 +11,10 @@ synthesis" is trained, solved and scored.  The data sets are LIBSVM text in
 
 import argparse
 import csv
-import statistics
+import json
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,21 +24,28 @@ OPTIONS = {"segment": "-c 100 -g 0.1", "sat": "-c 50 -g 0.1", "pendigits": "-c 5
 # Features that the paper's runs did not have, counted from 0.
 LEFT_OUT = {"segment": {2}, "letter": {15}}
 SIZES = {"segment": 19, "letter": 16}
-# configuration, scheme, and (method, options of classify_m) for each way to solve it
+# the paper's configuration, and how compare_control is told of it
 CONFIGURATIONS = (
-    ("1 vs. 1", "one-vs-one", (("inv", ("-Q", "inverse")),)),
-    ("1 vs. rest", "one-vs-rest", (("lsq", ("-Q", "least-squares")),)),
-    ("ortho", "orthogonal", (("iter", ("-Q", "orthogonal")),)),
-    ("adj", "adjacent", (("lsq", ("-Q", "least-squares")),)),
-    ("hier", "tree", (("rec", ()), ("lsq", ("-Q", "least-squares")))),
-    ("emp", "empirical", (("rec", ()), ("lsq", ("-Q", "least-squares")))),
+    ("1 vs. 1", "one-vs-one:inverse"),
+    ("1 vs. rest", "one-vs-rest:least-squares"),
+    ("ortho", "orthogonal:orthogonal"),
+    ("adj", "adjacent:least-squares"),
+    ("hier", "tree:recursive,least-squares"),
+    ("emp", "empirical:recursive,least-squares"),
 )
-SCORES = ("accuracy", "uncertainty_coefficient", "brier_all", "brier_winning")
+# The paper had no orthogonal code for 26 classes, and took a random one.
+RANDOM = "random-as-orthogonal:least-squares"
+METHODS = {"inverse": "inv", "least-squares": "lsq", "orthogonal": "iter", "recursive": "rec"}
+TABLES = (("train_s", "training time", False), ("classify_s", "classification time", True),
+          ("uncertainty_coefficient", "uncertainty coefficient", True),
+          ("brier_all", "Brier score, all classes", False),
+          ("brier_winning", "Brier score, winning class", True))
+TIMES = ("train_s", "classify_s")
 
 
-def run(folder, *words, text=None):
+def run(folder, *words):
     command = [sys.executable, ROOT / "bin" / words[0], *words[1:]]
-    return subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True,
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True,
                           check=True).stdout
 
 
@@ -52,86 +58,59 @@ def paper():
     return table
 
 
-def scores(folder, model, k, options):
-    start = time.perf_counter()
-    printed = run(folder, "classify_m", *options, model, "test.vec", "answer")
-    seconds = time.perf_counter() - start
-    (folder / "answer.txt").write_text(printed)
-    accuracy, uncertainty = run(folder, "eval_uc", "-b", "-H", "test.cls", "answer").split()
-    result = {"accuracy": float(accuracy), "uncertainty_coefficient": float(uncertainty),
-              "classify_s": seconds,
-              "brier_winning": float(run(folder, "eval_uc", "-B", "-b", "-H", "-k", str(k),
-                                         "test.cls", "answer"))}
-    if printed:
-        result["brier_all"] = float(run(folder, "eval_uc", "-B", "-H", "test.cls", "answer",
-                                        "answer.txt"))
-    return result
-
-
-def trial(folder, name, seed, jobs):
-    """{(configuration, method): scores} of one random split."""
-    run(folder, "svm2agf", str(SHARED / "datasets" / f"{name}.svm"), "all")
-    if name in LEFT_OUT:
-        kept = [str(i) for i in range(SIZES[name]) if i not in LEFT_OUT[name]]
-        run(folder, "agf_preprocess", "-F", "all", "all", *kept)
-    run(folder, "agf_preprocess", "--stratified", "-f", "0.3", "-n", "--seed", str(seed), "all",
-        "train", "test")
-    k = run(folder, "print_control", "-Q", "adjacent", "train").count("/") + 1
-    results = {}
-    for configuration, scheme, methods in CONFIGURATIONS:
-        if (name, configuration) == ("letter", "ortho"):
-            # The paper had no orthogonal code for 26 classes, and took a random one.
-            scheme, methods = "random-as-orthogonal", (("iter", ("-Q", "least-squares")),)
-        control = run(folder, "print_control", "-Q", scheme, "train")
-        start = time.perf_counter()
-        run(folder, "multi_borders", "-j", str(jobs), "-+", OPTIONS[name], "train", "m", "m.mbc",
-            text=control)
-        seconds = time.perf_counter() - start
-        for method, options in methods:
-            model = "m.mbc"
-            if method == "lsq" and scheme in ("tree", "empirical"):
-                (folder / "code.mbc").write_text(run(folder, "print_control", "-Q", "9", model))
-                model = "code.mbc"
-            run(folder, "mbh2mbm", model, "m.mbm")
-            results[configuration, method] = {"train_s": seconds,
-                                              **scores(folder, "m.mbm", k, options)}
-    return results
+def measured(name, trials, jobs, state):
+    """{(configuration, method): row of compare_control}."""
+    configurations = {paper_name: RANDOM if (name, paper_name) == ("letter", "ortho") else words
+                      for paper_name, words in CONFIGURATIONS}
+    names = {words.partition(":")[0]: paper_name for paper_name, words in configurations.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        run(folder, "svm2agf", str(SHARED / "datasets" / f"{name}.svm"), "all")
+        if name in LEFT_OUT:
+            kept = [str(i) for i in range(SIZES[name]) if i not in LEFT_OUT[name]]
+            run(folder, "agf_preprocess", "-F", "all", "all", *kept)
+        kept = [] if state is None else ["--state", str(Path(state).resolve())]
+        result = json.loads(run(
+            folder, "compare_control", "--json", "-n", "-f", "0.3", "--trials", str(trials), "-j",
+            str(jobs), "-+", OPTIONS[name], *kept, "all", *configurations.values()))
+    return {(names[row["configuration"]],
+             "iter" if names[row["configuration"]] == "ortho" else METHODS[row["decoder"]]): row
+            for row in result["rows"]}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=list(OPTIONS))
-    parser.add_argument("--trials", type=int, default=1)
+    parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("-j", type=int, default=2)
+    parser.add_argument("--state", help="as for compare_control: finished work is kept here")
     args = parser.parse_args()
     table = paper()
+    rows = {name: measured(name, args.trials, args.j, args.state) for name in args.datasets}
     inside = cells = 0
-    for name in args.datasets:
-        with tempfile.TemporaryDirectory() as folder:
-            trials = [trial(Path(folder), name, seed, args.j)
-                      for seed in range(1, args.trials + 1)]
-        print(f"{name}, {args.trials} trial(s), options {OPTIONS[name]}\n"
-              f"{'config':11s}{'method':7s}{'train s':>8s}{'test s':>8s}{'accuracy':>9s}"
-              f"{'unc.coef':>9s} (paper)        {'Brier all':>9s} (paper)          "
-              f"{'Brier win':>9s} (paper)")
-        for key in trials[0]:
-            mean = {score: statistics.mean(t[key][score] for t in trials)
-                    for score in trials[0][key]}
-            line = (f"{key[0]:11s}{key[1]:7s}{mean['train_s']:8.1f}{mean['classify_s']:8.2f}"
-                    f"{mean['accuracy']:9.4f}")
-            for score in SCORES[1:]:
-                told = table.get((score, key[0], "" if score == "brier_all" else key[1], name))
-                if score not in mean or told is None:
-                    line += f"{'-':>9s}" + " " * 18
+    for metric, title, by_method in TABLES:
+        print(f"\n{title}, {args.trials} trial(s): ours | paper"
+              + (" | times of one-vs-one, ours | paper" if metric in TIMES
+                 else " | deviations of the paper that ours is away"))
+        for name in args.datasets:
+            base = None
+            for (configuration, method), row in rows[name].items():
+                told = table.get((metric, configuration, method if by_method else "", name))
+                ours = row[metric]
+                if told is None or ours is None or (not by_method and method == "rec"):
                     continue
-                # The paper's tables are rounded to the last digit of their deviations.
-                away = (mean[score] - told[0]) / told[1]
-                cells += 1
-                inside += abs(away) <= 2
-                line += f"{mean[score]:9.4f} {told[0]:.4g}±{told[1]:.2g} {away:+.1f} "
-            print(line, flush=True)
-        print(flush=True)
-    print(f"{inside} of {cells} cells within two of the paper's standard deviations")
+                line = f"{name:10s}{configuration:11s}{method:5s}"
+                spread = f"±{ours['sd']:.4f}" if ours["sd"] is not None else ""
+                line += f"{ours['mean']:10.4f}{spread:9s} | {told[0]:.4g} ± {told[1]:.2g}"
+                if metric in TIMES:
+                    base = base or (ours["mean"], told[0])
+                    line += f" | {ours['mean'] / base[0]:.2f} | {told[0] / base[1]:.2f}"
+                else:
+                    away = (ours["mean"] - told[0]) / told[1]
+                    cells += 1
+                    inside += abs(away) <= 2
+                    line += f" | {away:+.1f}"
+                print(line, flush=True)
+    print(f"\n{inside} of {cells} cells of scores within two of the paper's standard deviations")
 
 
 if __name__ == "__main__":

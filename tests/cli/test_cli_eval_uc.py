@@ -91,3 +91,80 @@ def test_labels_that_nothing_tells(files, capsys, tmp_path):
     assert main(["truth.cls", "out", "three"]) == 2
     assert "give --labels" in capsys.readouterr().err
     assert main(["--labels", "2,7,8", "truth.cls", "out", "three"]) == 0
+
+
+def test_page_with_names(files, capsys, tmp_path):
+    bare = printed(capsys, "truth.cls", "out", "probs")
+    names = [f"name {i}" for i in range(8)]
+    names[2], names[7] = "a name of rather more than thirty columns", "\u6c34"
+    (tmp_path / "truth.names").write_text("".join(f"{name}\n" for name in names), "utf-8")
+    page = printed(capsys, "truth.cls", "out", "probs")
+    rows = page.split("result)\n")[1].splitlines()[:3]
+    assert rows == [" " * 34 + " 2 7", "2 a name of rather more than th... 2 0",
+                    "7 \u6c34" + " " * 30 + " 1 1"]
+    # nothing else has changed
+    assert [line for line in page.splitlines() if line not in rows] == \
+        [line for line in bare.splitlines() if line not in ("  2 7", "2 2 0", "7 1 1")]
+    scores = json.loads(printed(capsys, "--json", "truth.cls", "out"))
+    assert scores["names"] == [names[2], names[7]]
+    (tmp_path / "more.names").write_text("\n".join("abcdefgh"))
+    scores = json.loads(printed(capsys, "--json", "--names", "more.names", "truth.cls", "out"))
+    assert scores["names"] == ["c", "h"]
+
+
+def test_names_that_are_too_few(files, capsys, tmp_path):
+    bare = printed(capsys, "truth.cls", "out")
+    (tmp_path / "truth.names").write_text("a\nb\nc\n")
+    assert printed(capsys, "-b", "truth.cls", "out")  # no names are wanted, and none looked for
+    assert main(["truth.cls", "out"]) == 0
+    out, err = capsys.readouterr()
+    assert out == bare and "truth.names: holds no name for class 7" in err
+    assert main(["--names", "truth.names", "truth.cls", "out"]) == 1
+    assert "holds no name for class 7 (line 8)" in capsys.readouterr().err
+
+
+def test_priors(files, capsys):
+    # class 2 weighs 0.2/0.5 and class 7 0.8/0.5
+    scores = json.loads(printed(capsys, "--json", "--priors", "0.2,0.8", "truth.cls", "out",
+                                "probs"))
+    assert scores["points"] == 4 and scores["priors"] == pytest.approx([.2, .8])
+    assert scores["contingency"] == [[pytest.approx(.8), 0], [pytest.approx(1.6)] * 2]
+    assert scores["accuracy"] == pytest.approx(.6)
+    assert scores["log_loss"] == pytest.approx(
+        -(.4 * math.log(.75) + 1.6 * (math.log(.75) + math.log(.5))) / 4)
+    assert scores["brier_all"] == pytest.approx(
+        math.sqrt((.4 * .25**2 + 1.6 * (.25**2 + .5**2)) / 4))
+    page = printed(capsys, "--priors", "7=0.8,2=0.2", "truth.cls", "out", "probs")
+    assert "points                      4, weighted\n" in page
+    assert "result; weighted)\n     2    7\n2 0.80    0\n7 1.60 1.60\n" in page
+    assert "0.5000 - 0.6000      1.60  0.500000  0.000000   0.500000\n" in page
+    assert printed(capsys, "-b", "-H", "--priors", "truth.cls", "truth.cls", "out") == \
+        printed(capsys, "-b", "-H", "truth.cls", "out")
+
+
+def test_priors_that_the_truth_cannot_stand_for(files, capsys, tmp_path):
+    for words, says in ((["--priors", "2=.2,7=.7,8=.1", "--labels", "2,7,8"],
+                         "no sample is of class 8, whose prior is 0.1"),
+                        (["--priors", "2=.2,7=.7,8=.1"], "class 8 is not one of the classes 2 7"),
+                        (["--priors", "1"], "expected 2 numbers"),
+                        (["--priors", "2=1"], "none for 7")):
+        assert main([*words, "truth.cls", "out"]) != 0
+        assert says in capsys.readouterr().err
+    assert printed(capsys, "-b", "--priors", "0.2,0.8,0", "--labels", "2,7,8", "truth.cls", "out")
+
+
+def test_plot(files, capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "truth.names").write_text("\n".join("abcdefgh"))
+    page = printed(capsys, "truth.cls", "out", "probs")
+    for words in (["probs"], [], ["probs", "--priors", "0.2,0.8"], ["-b"]):
+        printed(capsys, "--plot", "x.svg", "truth.cls", "out", *words)
+        assert b"<svg" in (tmp_path / "x.svg").read_bytes()
+        (tmp_path / "x.svg").unlink()
+    assert printed(capsys, "--plot", "x.png", "truth.cls", "out", "probs") == page
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, capsys, tmp_path):
+    assert main(["--plot", "x.gif", "gone.cls", "gone"]) == 2
+    assert "x.gif" in capsys.readouterr().err

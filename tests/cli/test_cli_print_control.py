@@ -10,7 +10,8 @@ from agfmc.cli.print_control import main
 from agfmc.coding.schemes import SCHEMES
 from agfmc.control.parse import parse
 
-FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in ("empirical", "convert")]
+FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in (
+    "empirical", "convert", "contingency", "adjacent-ordered")]
 ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 

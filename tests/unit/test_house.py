@@ -17,7 +17,7 @@ FLOORS = {
     "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3, "direct": 3,
     "external": 3, "picture": 3,
     "flow": 4,
-    "explore": 5,
+    "explore": 5, "estimators": 5,
     "cli": 6,
 }
 HEAVY = ("numpy", "scipy", "libsvm")

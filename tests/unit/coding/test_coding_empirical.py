@@ -1,4 +1,4 @@
-"""Distances between classes and the trees made from them."""
+"""Distances between classes of data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from agfmc.coding import empirical, trees
+from agfmc.coding import empirical, linkage
 from agfmc.errors import DataError, UsageError
 
 X = np.array([[0, 0], [1, 0], [4, 0], [6, 1], [0, 3], [0, 5]], dtype=float)
@@ -28,21 +26,6 @@ def brute_force(x, y, labels):
     return result
 
 
-def slow_dendrogram(d):
-    """Single linkage with lists of members, straight from the rule."""
-    k = len(d)
-    parts = [([i], i) for i in range(k)]
-    for _, i, j in sorted((d[i][j], i, j) for i in range(k) for j in range(i)):
-        of_i = next(part for part in parts if i in part[0])
-        of_j = next(part for part in parts if j in part[0])
-        if of_i is of_j:
-            continue
-        left, right = (of_i, of_j) if len(of_i[0]) >= len(of_j[0]) else (of_j, of_i)
-        parts = [part for part in parts if part is not of_i and part is not of_j]
-        parts.append((left[0] + right[0], (left[1], right[1])))
-    return parts[0][1]
-
-
 def labelled(shape, k, seed):
     generator = np.random.default_rng(seed)
     y = generator.integers(0, k, shape[0])
@@ -55,7 +38,8 @@ def test_hausdorff_of_three_pairs(method):
     d = empirical.class_distances(X, Y, [0, 1, 2], method=method)
     expected = [[0, 5.0990195, 5], [5.0990195, 0, 6.4031242], [5, 6.4031242, 0]]
     np.testing.assert_allclose(d, expected, atol=1e-7)
-    assert empirical.dendrogram(d) == ((2, 0), 1)
+    pairs, heights = linkage.join(d)
+    assert pairs == ((2, 0), 1) and heights == [d[0, 1], d[0, 2]]
 
 
 def test_mean_deviation_of_three_pairs():
@@ -147,34 +131,6 @@ def test_trees_are_used_in_few_dimensions_only():
     assert not empirical._trees_pay(np.empty((500, 2)), 2)
 
 
-@settings(deadline=None)
-@given(st.integers(2, 9), st.integers(0, 10 ** 6), st.integers(1, 6))
-def test_dendrogram_is_the_rule(k, seed, values):
-    d = np.random.default_rng(seed).integers(0, values + 1, (k, k)).astype(float)
-    d = np.maximum(d, d.T)
-    assert empirical.dendrogram(d) == slow_dendrogram(d.tolist())
-
-
-def test_dendrogram_with_infinite_distances():
-    inf = np.inf
-    d = np.array([[0, inf, inf], [inf, 0, 1], [inf, 1, 0]])
-    assert empirical.dendrogram(d) == ((2, 1), 0)
-
-
-def test_dendrogram_may_be_a_deep_chain():
-    places = np.cumsum(np.arange(1.0, 1501.0))
-    tree = empirical.dendrogram(np.abs(places[:, None] - places))
-    _, leaves = trees.tree_rows(tree)
-    assert leaves == (1, 0, *range(2, 1500))
-
-
-def test_dendrogram_refuses_what_is_no_distance():
-    with pytest.raises(DataError, match="not a number"):
-        empirical.dendrogram([[0, np.nan], [np.nan, 0]])
-    with pytest.raises(UsageError, match="at least two"):
-        empirical.dendrogram([[0.0]])
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_tree_of_segment_is_libagfs(shared, method):
     folder = shared / "reference" / "golden" / "segment"
@@ -182,7 +138,7 @@ def test_the_tree_of_segment_is_libagfs(shared, method):
     d = int(np.frombuffer(raw, "<i4", 1)[0])
     x = np.frombuffer(raw, "<f4", offset=4).reshape(-1, d)
     y = np.fromfile(folder / "trn.cls", "<i4")
-    tree = empirical.dendrogram(empirical.class_distances(x, y, range(7), method=method))
+    tree, _ = linkage.join(empirical.class_distances(x, y, range(7), method=method))
     text = (folder / "models" / "m_emp.mbt").read_text()
     nested = text.replace("{", "(").replace("}", ")")
     assert re.findall(r"[()]|\d+", str(tree)) == re.findall(r"[()]|\d+", nested)

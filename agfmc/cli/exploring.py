@@ -1,0 +1,129 @@
+"""Options of the commands that try configurations on splits of the data, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import UsageError
+from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
+                      input_kind, reading, whole_number)
+
+__all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "ledger_of",
+           "load_data", "plan_of", "settings_of"]
+
+# On the command line: in the dictionaries of scores.
+SCORE_NAMES = {"accuracy": "accuracy", "uncertainty": "uncertainty_coefficient",
+               "brier": "brier_all", "brier-winning": "brier_winning", "log-loss": "log_loss"}
+
+
+def add_exploration(parser, trials, by=None, platt="cv"):
+    """The options of splits, training, data and unfinished work.
+
+    trials: what is done without -f, -d and --trials, for the help;  by: of the score
+    that decides, its default, where there is such a choice;  platt: its default.
+    """
+    add_seed(add_splits(parser, trials))
+    group = parser.add_argument_group("training")
+    group.add_argument("-+", "--options", metavar="OPTIONS", default="",
+                       help='training options where a control file has "", as for multi_borders')
+    add_trying(group, by, platt)
+    add_state(parser)
+    add_input_kind(parser)
+    add_normalisation(parser)
+
+
+def add_splits(parser, trials):
+    """-f, -d and --trials; -> their group."""
+    group = parser.add_argument_group("splits")
+    group.add_argument("-f", "--fraction", type=_fraction, metavar="FRACTION",
+                       help="hold out this fraction of each class, drawn at random in each trial")
+    group.add_argument("-d", "--parts", type=whole_number(2, 10**6), metavar="PARTS",
+                       help="divide the data into so many parts, each with its share of every "
+                            "class, and hold out one after the other")
+    group.add_argument("--trials", type=whole_number(1, 10**6), metavar="N",
+                       help=f"how often that is done (default {trials})")
+    return group
+
+
+def add_trying(group, by=None, platt="cv"):
+    """How the binary classifiers are trained, and by which score configurations are judged."""
+    group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
+                       help="decision values that fit the probabilities: cv, from five folds, or "
+                            f"loo, by a formula, in less than half the time (default {platt})")
+    group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
+                       help="megabytes for tables of kernel values (default 512; 0: none). "
+                            "Results do not depend on it")
+    add_workers(group)
+    if by is not None:
+        group.add_argument("--by", choices=tuple(SCORE_NAMES), default=by, metavar="SCORE",
+                           help=f"the score that decides: {', '.join(SCORE_NAMES)} "
+                                f"(default {by})")
+
+
+def add_state(parser):
+    """--state and --no-state."""
+    group = parser.add_argument_group("unfinished work")
+    group.add_argument("--state", metavar="FILE",
+                       help="keep what is finished in FILE, also after the end: later runs take "
+                            "from it what they can (default: a file in the user's cache folder "
+                            "that goes when the run has come to its end)")
+    group.add_argument("--no-state", action="store_true",
+                       help="keep nothing: an interrupted run would begin again")
+
+
+def _fraction(text):
+    value = finite_number(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, found '{text}'")
+    return value
+
+
+def plan_of(args, trials, parts=None, repeats=1):
+    """The `Plan` of the options; trials of random splits, or parts, where nothing is said.
+
+    repeats: how often the data are divided into parts.
+    """
+    from ..explore.splits import Plan
+
+    if args.fraction is not None and args.parts is not None:
+        raise UsageError("-f and -d exclude each other")
+    chosen = args.parts if args.fraction is not None or args.parts is not None else parts
+    default = trials if chosen is None else repeats
+    return Plan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
+
+
+def load_data(args):
+    """(raw `Dataset`, `Normalisation` or None) of args.train."""
+    from ..flow.prepare import load_training
+    from ..formats.vectors import read_std
+
+    kind = input_kind(args)
+    if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
+        raise UsageError("-a with -n or -S would write a normalisation, and here each training "
+                         "part has its own: leave -a out, or give it alone")
+    words = {name: value for name, value in reading(args).items()
+             if name in ("missing", "header")}
+    data, _, _ = load_training(args.train, kind, **words)
+    return data, None if args.norm_file is None else read_std(args.norm_file)
+
+
+def settings_of(args, normalisation):
+    """The `Settings` of the options."""
+    from ..explore.trial import Settings
+    from ..flow.executors import available_cores
+
+    return Settings(args.options, args.seed, args.normalise, args.svd, normalisation,
+                    args.platt == "loo", args.jobs or available_cores(), args.kernel_memory)
+
+
+def ledger_of(args, prog, *parts):
+    """The `Ledger` of the options; parts: whatever tells this run from another one."""
+    from ..explore.ledger import Ledger, automatic_path, key_of
+
+    if args.state is not None and args.no_state:
+        raise UsageError("--state and --no-state exclude each other")
+    if args.no_state:
+        return Ledger(None)
+    if args.state is not None:
+        return Ledger(args.state, keep=True)
+    return Ledger(automatic_path(key_of(prog, *parts)))

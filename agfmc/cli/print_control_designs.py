@@ -1,0 +1,122 @@
+"""The control tree of print_control's operand and options."""
+
+from __future__ import annotations
+
+import os
+
+from ..coding.schemes import DEFAULT, find_scheme
+from ..errors import DataError, UsageError
+from .options import reading
+
+__all__ = ["designed", "scheme_of"]
+
+
+def scheme_of(args):
+    """The `Scheme` that is asked for; None where a control file is shown as it is.
+
+    That is without -Q, with --dot or --plot, where the operand is standard input or
+    a file of exactly that name.
+    """
+    if args.type is not None:
+        return find_scheme(args.type)
+    shown = (args.dot or args.plot is not None) and not (args.svm or args.lvq) \
+        and not _is_number(args.source) \
+        and (args.source == "-" or os.path.exists(args.source) and not os.path.isdir(args.source))
+    return None if shown else DEFAULT
+
+
+def designed(args, scheme, kind):
+    """(tree, heights): the control tree; heights of a tree that was made by distances, or None.
+    """
+    if scheme is None:
+        from ..formats.controlfile import read_control
+        return read_control(args.source), None
+    if scheme.name == "convert":
+        from ..control.build import to_code
+        from ..formats.controlfile import read_control
+        return to_code(_placed(read_control(args.source), args.path)), None
+    if scheme.name in ("empirical", "contingency", "adjacent-ordered"):
+        return _from_operand(args, scheme, kind)
+    from ..flow.design import design
+    labels, names = _labels(args, kind)
+    return design(scheme.name, labels, rows=args.nrow, strict=args.strict, reduced=args.reduced,
+                  seed=args.seed, names=names, draws=args.draws or 1), None
+
+
+def _placed(tree, path):
+    """`tree` with the names of its models below the folder `path`, if there is one."""
+    from ..control.build import rename
+    from ..formats.controlfile import model_file
+
+    if path is None:
+        return tree
+    tree.require_names()
+    return rename(tree, [model_file(row.text, path) for row in tree.rows])
+
+
+def _is_number(text):
+    return text.isascii() and text.isdigit()
+
+
+def _labels(args, kind):
+    """The class labels that the operand stands for, and the names that data give them."""
+    if _is_number(args.source):
+        k = int(args.source) if len(args.source) < 8 else 10**7
+        if k > 100_000:
+            raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
+        return range(k), {}
+    from ..formats.dataset import read_labels
+    labels, names = read_labels(args.source, kind, header=not args.no_header)
+    _require_two(labels, args.source)
+    return labels, names
+
+
+def _from_operand(args, scheme, kind):
+    """A design from training data or from a contingency table."""
+    if _is_number(args.source):
+        wanted = {"contingency": "a contingency table",
+                  "adjacent-ordered": "training data or a contingency table"}
+        raise UsageError(f"-Q {scheme.number or scheme.name} designs the "
+                         f"{'code' if scheme.name == 'adjacent-ordered' else 'tree'} from data: "
+                         f"expected {wanted.get(scheme.name, 'training data')}, "
+                         f"found the number {args.source}")
+    if scheme.name == "contingency" or scheme.name == "adjacent-ordered" and kind == "binary":
+        from ..formats.confusions import holds_confusions, read_confusions
+        if scheme.name == "contingency" or holds_confusions(args.source):
+            return _from_confusions(args, scheme, read_confusions(args.source))
+    from ..flow import design
+    data = _data(args, kind)
+    names = dict(enumerate(data.names or ()))
+    if scheme.name == "empirical":
+        return design.tree_from_data(data.x, data.y, args.metric, names, args.linkage)
+    return design.ordered_from_data(data.x, data.y, args.metric, names), None
+
+
+def _from_confusions(args, scheme, confusions):
+    from ..flow import design
+
+    if scheme.name == "contingency":
+        return design.tree_from_confusions(confusions, args.linkage)
+    for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
+                          (args.svd is not None, "-S"), (args.norm_file is not None, "-a")):
+        if given:
+            raise UsageError(f"{option} is for training data, and {args.source} holds how often "
+                             "classes were confused")
+    return design.ordered_from_confusions(confusions), None
+
+
+def _data(args, kind):
+    """The points as they are, or as -n, -S and -a make them."""
+    from ..flow.prepare import load_training
+
+    data, normalisation, _ = load_training(args.source, kind, **reading(args))
+    _require_two(set(data.y.tolist()), args.source)
+    if args.norm_file is not None and (args.normalise or args.svd is not None):
+        from ..formats.vectors import write_std
+        write_std(args.norm_file, normalisation)
+    return data
+
+
+def _require_two(labels, source):
+    if len(labels) < 2:
+        raise DataError("holds one class: there is nothing to tell apart", file=source)

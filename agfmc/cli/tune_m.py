@@ -1,0 +1,135 @@
+"""tune_m: search training options by cross-validation, and write them into the control file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from ..errors import DataError, JobsFailed, UsageError
+from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .jsontext import json_text
+from .library import library_words
+from .messages import Progress, discard, report
+from .run import run_command
+from .tune_m_options import PROG, get_parser
+
+__all__ = ["get_parser", "main"]
+
+
+def execute(args):
+    """Read, search, write."""
+    from ..explore.candidates import read_candidate
+    from ..explore.ledger import key_of
+    from ..explore.tune import Noted
+    from ..explore.tuned import prepare_tuning, tuned
+
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    if args.plot is not None:
+        if args.per_partition:
+            raise UsageError("--plot shows one search: it does not go with --per-partition")
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
+    if args.train == "-" == args.control:
+        raise UsageError("control and train cannot both be standard input")
+    _check_outputs(args)
+    by = SCORE_NAMES[args.by or ("brier" if args.per_partition else "accuracy")]
+    plan = plan_of(args, 1, 5)
+    candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
+                               seed=args.seed)
+    if candidate.wanted is not None and len(candidate.wanted) > 1:
+        raise UsageError("tune_m takes one decoder: compare_control takes several")
+    data, normalisation = load_data(args)
+    asked, args.platt = args.platt, args.platt or "loo"
+    start = prepare_tuning(data, candidate, settings_of(args, normalisation), args.options,
+                           must_loo=asked == "loo")
+    with library_words(), ledger_of(
+            args, PROG, key_of("data", data.x, data.y), plan, repr(candidate), args.options,
+            args.normalise, args.svd, asked, args.per_partition,
+            "" if normalisation is None else normalisation.digest()) as ledger:
+        noted = Noted(ledger)
+        with Progress(args, "tuning") as progress:
+            result, tree = tuned(
+                start, plan, noted, by=by, per_partition=args.per_partition,
+                kernels=args.kernels, degrees=range(args.degrees[0], args.degrees[1] + 1),
+                coefficients=args.coef0, log2c=args.log2c, log2g=args.log2g, refine=args.refine,
+                deadline=deadline, progress=progress)
+        if noted.found:
+            report(args, PROG, f"{noted.found} results of an earlier run were taken over")
+        result = {"control": candidate.name, "data": args.train, **result}
+        _write(args, result, tree)
+        if not result["complete"]:
+            # raised in here, so that what is finished is kept
+            raise JobsFailed(_unfinished(args, result, tree))
+
+
+def _check_outputs(args):
+    """Refuse before the search what could not be written after it."""
+    for path in (args.json, args.csv, args.plot):
+        if path == "-":
+            raise UsageError("--json and --csv are files: standard output has the control file")
+        if path is not None and not os.path.isdir(os.path.dirname(path) or os.curdir):
+            raise DataError("cannot write: there is no such folder", file=path)
+
+
+def _write(args, result, tree):
+    from ..control.write import format_tree
+    from ..explore.tune_report import csv_points
+    from ..formats.files import replacing
+
+    searches = result.get("partitions", [result])
+    if not args.quiet:
+        _table(result)
+    if args.json is not None:
+        with replacing(args.json) as file:
+            file.write(json_text(result))
+    if args.csv is not None:
+        with replacing(args.csv) as file:
+            file.write(csv_points(searches))
+    if args.plot is not None and result["best"] is not None:
+        from ..picture.search import draw_search
+        draw_search(args.plot, {**result, "points": [_shown(point) for point in
+                                                     result["points"]]})
+    if tree is not None:
+        sys.stdout.write(format_tree(tree))
+        sys.stdout.flush()
+
+
+def _shown(point):
+    """A point for the picture, in which each polynomial has a panel of its own."""
+    if point["kernel"] != "polynomial":
+        return point
+    homogeneous = point["coef0"] == 0 or point["degree"] == 1
+    return {**point, "kernel": f"polynomial -d {point['degree']} -r {point['coef0']:g}",
+            "log2g": None if homogeneous else point["log2g"]}
+
+
+def _table(result):
+    from ..explore.compare import LARGER_IS_BETTER
+    from ..explore.tune_report import partition_table, search_table, whole_lines
+
+    by, count = result["by"], result["tried"]
+    text = f"{result['control']}, {result['decoder']}: {count} points tried, {result['plan']}\n"
+    if "partitions" in result:
+        text += partition_table(result["partitions"], by)
+        if result["whole"] is not None:
+            text += "\n" + whole_lines(result["whole"])
+    else:
+        text += search_table(result, by, 1 if by in LARGER_IS_BETTER else -1)
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        discard(sys.stderr)
+
+
+def _unfinished(args, result, tree):
+    again = "" if args.no_state else "; the same command goes on from there"
+    if tree is None:
+        return f"the time was over before anything was finished{again}"
+    return f"the time was over after {result['tried']} points, the best of which is written{again}"
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)

@@ -1,0 +1,79 @@
+"""Classes met in other proportions than in training.
+
+M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier
+to new a priori probabilities: a simple procedure", Neural Computation 14, 2002,
+equation (2.4): p'_j = p_j (pi'_j/pi_j) / sum_l p_l (pi'_l/pi_l).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+
+__all__ = ["Adjustment", "class_counts"]
+
+
+class Adjustment:
+    """p (n, k) of a classifier trained with shares `trained` to p under shares `new`.
+
+    new, trained (k,): of the classes, in the order of the columns; those of training
+    are positive.  Negative estimates count as 0.  Where no class with a positive share
+    has a positive probability the shares themselves are all that is known.
+    """
+
+    def __init__(self, new, trained):
+        self.new = np.asarray(new, dtype=float) / np.sum(new)
+        with np.errstate(over="ignore"):
+            factors = self.new / np.asarray(trained, dtype=float)
+        if not np.isfinite(factors).all():
+            raise ModelError("the proportions in training are too small to divide by")
+        self._factors = factors / factors.max()
+
+    def __call__(self, p):
+        """p (n, k), non-negative with sums of 1; each row depends on its own alone."""
+        out = np.empty(p.shape)  # row by row in memory, so that every row is summed alike
+        np.maximum(p, 0.0, out=out)
+        out[:, self._factors == 0] = 0.0
+        top = out.max(axis=1)
+        lost = top == 0
+        top[lost] = 1.0
+        out /= top[:, None]  # else the smallest numbers could vanish, all of a row together
+        out *= self._factors
+        out[lost] = self.new
+        out /= out.sum(axis=1)[:, None]
+        return out
+
+
+def class_counts(totals, k):
+    """Samples (k,) int of the classes, from what sets of them have together; None if unknown.
+
+    totals: [(columns of the classes of a set, their samples)].  Solves the linear
+    system by least squares, rounds, and checks every number; it must have full rank,
+    as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
+    probabilities have.  Raises `ModelError` where the numbers contradict each other.
+    """
+    told = {}
+    for columns, total in totals:
+        if told.setdefault(frozenset(columns), total) != total:
+            raise ModelError("the classifiers were trained on different samples")
+    counts = np.zeros(k, dtype=np.int64)
+    known = np.zeros(k, dtype=bool)
+    for columns, total in told.items():
+        if len(columns) == 1:
+            known[list(columns)] = True
+            counts[list(columns)] = total
+    sides = np.zeros((len(told), k))
+    for row, columns in zip(sides, told):
+        row[list(columns)] = 1.0
+    wanted = np.array(list(told.values()), dtype=np.int64)
+    if not known.all():
+        rest = sides[:, ~known]
+        found, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
+                                            rcond=None)
+        if rank < rest.shape[1]:
+            return None
+        counts[~known] = np.rint(found)
+    if counts.min() < 1 or np.any(sides @ counts != wanted):
+        raise ModelError("the classifiers were trained on different samples")
+    return counts

@@ -1,0 +1,135 @@
+"""Binary problems of many configurations on one training set: each is trained once."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import AgfmcError
+from ..flow.fit import fit
+from ..flow.tables import MEGABYTES
+from ..models import BinaryModel
+from ..train.svm import library_version
+from .ledger import key_of
+
+__all__ = ["Trained", "binary_model", "problem_key", "train_missing", "work_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A binary classifier by the rows (l,) of the training part that are its support vectors.
+
+    coef (l,), rho, labels, n_sv, platt: as in `BinaryModel`;  seconds: of a core that its
+    training took.
+    """
+
+    rows: np.ndarray
+    coef: np.ndarray
+    rho: float
+    labels: tuple
+    n_sv: tuple
+    platt: tuple
+    seconds: float
+
+    def to_bytes(self):
+        """A form that `from_bytes` reads: a line of JSON, then both arrays."""
+        head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
+                           self.seconds]).encode()
+        return b"".join([struct.pack("<I", len(head)), head, self.rows.astype("<i8").tobytes(),
+                         self.coef.astype("<f8").tobytes()])
+
+    @classmethod
+    def from_bytes(cls, data, n):
+        """The classifier in `data` on n training points, or None where it cannot be one."""
+        try:
+            (size,) = struct.unpack_from("<I", data)
+            count, rho, labels, n_sv, platt, seconds = json.loads(data[4:4 + size])
+            if len(data) != 4 + size + 16 * count:
+                return None
+            rows = np.frombuffer(data, "<i8", count, 4 + size)
+            if count and not 0 <= rows.min() <= rows.max() < n:
+                return None
+            coef = np.frombuffer(data, "<f8", count, 4 + size + 8 * count)
+            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds)
+        except (ValueError, TypeError, struct.error):
+            return None
+
+
+def problem_key(digest, job, loo=False):
+    """The key of a binary problem: equal partitions with equal options are one problem.
+
+    digest: of the training part, as `key_of` makes it.
+    """
+    return key_of("binary", __version__, library_version(), digest, job.left, job.right,
+                  job.options.canonical(), job.seed, loo)
+
+
+def work_of(jobs, counts):
+    """A number for each job that grows with the time it takes; counts: {label: samples}."""
+    return [sum(counts[label] for label in job.left + job.right) ** 2 for job in jobs]
+
+
+def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_memory=MEGABYTES,
+                  progress=None):
+    """{key: `Trained`, or the error that LIBSVM made} of the problems {key: job}.
+
+    x (n, d), y (n,): the training part.  What `ledger` has is not trained again, and it
+    gets what is trained.  progress(done, total): in units that grow with the work of what
+    was missing.  A problem that LIBSVM refuses does not stop the others.
+    """
+    results, missing = {}, {}
+    for key, job in problems.items():
+        data = None if ledger is None else ledger.get(key)
+        trained = None if data is None else Trained.from_bytes(data, len(y))
+        if trained is None:
+            missing[key] = job
+        else:
+            results[key] = trained
+    if not missing:
+        return results
+    labels, counts = np.unique(y, return_counts=True)
+    work = dict(zip(missing, work_of(missing.values(), dict(zip(labels.tolist(),
+                                                                counts.tolist())))))
+    done = 0
+    keys = _readable(missing)
+    jobs = [replace(missing[key], name=name) for name, key in keys.items()]
+    seconds = {}
+    for job, model, rows in fit(jobs, x, y, workers, loo=loo, kernel_memory=kernel_memory,
+                                spent=lambda job, spent: seconds.update({job.name: spent})):
+        key = keys[job.name]
+        if isinstance(model, AgfmcError):
+            results[key] = model
+        else:
+            results[key] = Trained(rows, model.coef, model.rho, model.labels, model.n_sv,
+                                   model.platt, seconds[job.name])
+            if ledger is not None:
+                ledger.put(key, results[key].to_bytes())
+        done += work[key]
+        if progress is not None:
+            progress(done, sum(work.values()))
+    return results
+
+
+def _readable(problems):
+    """{name: key}: names for the messages about problems of many configurations, all different."""
+    names = {}
+    for key, job in problems.items():
+        text = " / ".join(" ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "")
+                          for side in (job.left, job.right))
+        name, number = text, 1
+        while name in names:
+            number += 1
+            name = f"{text} ({number})"
+        names[name] = key
+    return names
+
+
+def binary_model(job, trained, x):
+    """The `BinaryModel` of a job; x (n, d): the training part."""
+    return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
+                       np.asarray(x[trained.rows], dtype=np.float64), trained.coef, trained.rho,
+                       trained.labels, trained.n_sv, trained.platt, "", x.shape[1])

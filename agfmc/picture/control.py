@@ -1,0 +1,194 @@
+"""The tree, the coding matrix or the dendrogram of a control file."""
+
+from __future__ import annotations
+
+from ..control.dot import visible
+from ..control.tree import CODES, Leaf
+from .canvas import GREY, LEFT, RIGHT, class_name, page, save, text_width, thinned
+from .dendrogram import dendrogram_figure
+from .matrix import legend, matrix_figure
+
+__all__ = ["draw_control"]
+
+_MARGIN, _HEAD = 0.2, 0.3  # inches
+_SPACING, _TALLEST, _WIDEST = 0.24, 40.0, 30.0  # from class to class; of the whole tree
+_CELL = 0.13
+_MOST_CELLS = 16  # across a matrix that is drawn inside a tree, and down as far as fits
+_PAD = 0.04
+_BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor": "white",
+        "edgecolor": GREY, "linewidth": 0.8}
+
+
+def draw_control(path, tree, heights=None):
+    """Draw a control tree (`agfmc.control.tree.Tree`), with class names where it has them.
+
+    One coding matrix: a grid with a column for each class and a row for each
+    classifier, by name where it has one.  Any other tree: the classes on the right,
+    the branch of -1 above that of +1, a box with options or the name at each model
+    that has any, small matrices (a row for each branch, a column for each classifier)
+    at nodes that are coding matrices.
+    heights: the joining distance of each node of a tree of single classifiers, in the
+    order of `tree.nodes`, which may be infinite; then a dendrogram is drawn, with its
+    axis of distances.
+
+    Raises UsageError for heights that do not fit, and as `canvas.save`.
+    """
+    if heights is not None:
+        save(path, lambda: dendrogram_figure(tree, heights))
+    elif tree.hierarchical or tree.nodes[0].direct is not None:
+        save(path, lambda: _tree_figure(tree))
+    else:
+        save(path, lambda: matrix_figure(tree))
+
+
+class _Layout:
+    """Places of nodes and classes, in inches from the top left of the tree.
+
+    y, left, right: per node its height and where its box begins and ends;
+    boxes: per node its texts, the shape of its matrix, or None for a plain joint.
+    """
+
+    def __init__(self, tree):
+        self.spans = tree.spans()
+        n = len(tree.labels)
+        self.spacing = min(_SPACING, _TALLEST / n)
+        self.height = n * self.spacing
+        self.boxes = [_box(node) for node in tree.nodes]
+        self.cell = min(_CELL, self.spacing)
+        self.y = [0.0] * len(tree.nodes)
+        for number in range(len(tree.nodes) - 1, -1, -1):
+            self.y[number] = self._middle(tree, number)
+        self._columns(tree)
+
+    def leaf_y(self, place):
+        return (place + 0.5) * self.spacing
+
+    def child_y(self, number, branch, child):
+        if isinstance(child, Leaf):
+            return self.leaf_y(self.spans[number][branch][0])
+        return self.y[child]
+
+    def _middle(self, tree, number):
+        node, spans = tree.nodes[number], self.spans[number]
+        if not node.bare:  # so a matrix keeps within the height of its classes
+            return (spans[0][0] + spans[-1][1]) / 2 * self.spacing
+        return sum(self.child_y(number, branch, child)
+                   for branch, child in enumerate(node.children)) / 2
+
+    def _columns(self, tree):
+        """One column for each depth, as wide as its widest box."""
+        widths = [self._width(box) for box in self.boxes]
+        deepest = max(node.depth for node in tree.nodes) + 1
+        columns = [0.0] * deepest
+        gaps = [0.3] * deepest
+        for node, width in zip(tree.nodes, widths):
+            columns[node.depth] = max(columns[node.depth], width)
+            if not node.bare:  # its edges fan out
+                gaps[node.depth] = max(gaps[node.depth], min(1.2, 0.3 + 0.06 * len(node.children)))
+        total = sum(columns) + sum(gaps)
+        squeeze = min(1.0, _WIDEST / total)
+        starts, at = [], 0.0
+        for column, gap in zip(columns, gaps):
+            starts.append(at)
+            at += (column + gap) * squeeze
+        self.width = at
+        self.left = [starts[node.depth] for node in tree.nodes]
+        self.right = [start + width for start, width in zip(self.left, widths)]
+        self.named = squeeze == 1.0 and self.spacing == _SPACING
+
+    def _width(self, box):
+        if box is None:
+            return 0.0
+        if isinstance(box, str):
+            return text_width([box], 8) + 2 * _PAD
+        return box[1] * self.cell
+
+
+def _box(node):
+    if node.direct is not None:
+        texts = (f"{node.direct.code}: {CODES[node.direct.code]}", node.direct.name,
+                 node.direct.options.strip())
+        return "\n".join(visible(text, 36) for text in texts if text)
+    if node.bare:
+        return visible(node.rows[0].text.strip(), 32).replace("\n", " ") or None
+    if len(node.rows) <= _MOST_CELLS:
+        return len(node.children), len(node.rows)
+    return f"{len(node.rows)} rows x\n{len(node.children)} branches"
+
+
+def _tree_figure(tree):
+    layout = _Layout(tree)
+    labels = tree.labels
+    texts = [class_name(tree.names, label) for label in labels]
+    width = max(layout.width + 0.1 + text_width(texts, 9), 2.6) + 2 * _MARGIN
+    figure, axes = page(width, layout.height + _HEAD + 2 * _MARGIN)
+    down = _HEAD + _MARGIN
+    if len(tree.directs) < len(tree.nodes):
+        legend(axes, _MARGIN, _MARGIN, any(not node.bare and node.direct is None and
+                                           isinstance(box, tuple)
+                                           for node, box in zip(tree.nodes, layout.boxes)))
+    _edges(axes, tree, layout, down)
+    for number, node in enumerate(tree.nodes):
+        x, y, box = _MARGIN + layout.left[number], down + layout.y[number], layout.boxes[number]
+        if isinstance(box, tuple):
+            _small_matrix(axes, node, x, y, layout.cell)
+        elif box and layout.named:
+            axes.text(x + _PAD, y, box, fontsize=8, va="center", bbox=_BOX, zorder=3,
+                      linespacing=1.1)
+    for place in thinned(len(labels), int(layout.height / 0.16)):
+        axes.text(_MARGIN + layout.width + 0.06, down + layout.leaf_y(place), texts[place],
+                  va="center")
+    return figure
+
+
+def _edges(axes, tree, layout, down):
+    """Elbows from single classifiers, fans from matrices and direct classifiers."""
+    from matplotlib.collections import LineCollection
+    lines, colours, points = [], [], []
+    for number, node in enumerate(tree.nodes):
+        x, y = _MARGIN + layout.right[number], down + layout.y[number]
+        middle = (len(node.children) - 1) / 2
+        if layout.boxes[number] is None:
+            points.append((x, y))
+        for branch, child in enumerate(node.children):
+            end = _MARGIN + (layout.width if isinstance(child, Leaf) else layout.left[child])
+            there = down + layout.child_y(number, branch, child)
+            if node.bare:
+                # from above or below the box, where the node has one
+                start = x - (layout.right[number] - layout.left[number]) / 2
+                lines.append([(start, y), (start, there), (end, there)])
+                colours.append((LEFT, RIGHT)[branch])
+            else:
+                start = y
+                if isinstance(layout.boxes[number], tuple):
+                    start = y + (branch - middle) * layout.cell
+                turn = _MARGIN + _fan_end(layout, tree, number)
+                lines.append([(x, start), (turn, there), (max(end, turn), there)])
+                colours.append(GREY)
+    axes.add_collection(LineCollection(lines, colors=colours, linewidths=1.2, zorder=1,
+                                       capstyle="round"))
+    if len(points) <= 500:
+        axes.scatter(*zip(*points) if points else ((), ()), s=12, color="#404040", zorder=2)
+
+
+def _fan_end(layout, tree, number):
+    """Where the edges of a matrix have spread to the heights of their branches."""
+    inner = [layout.left[child] for child in tree.nodes[number].children
+             if not isinstance(child, Leaf)]
+    return min([*inner, layout.right[number] + 0.3 +
+                min(0.9, 0.05 * len(tree.nodes[number].children)), layout.width])
+
+
+def _small_matrix(axes, node, x, y, cell):
+    """A row for each branch, a column for each classifier."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+    top = y - len(node.children) / 2 * cell
+    cells, colours = [], []
+    for column, row in enumerate(node.rows):
+        sides = {**dict.fromkeys(row.left, LEFT), **dict.fromkeys(row.right, RIGHT)}
+        for branch in range(len(node.children)):
+            cells.append(Rectangle((x + column * cell, top + branch * cell), cell, cell))
+            colours.append(sides.get(branch, "white"))
+    axes.add_collection(PatchCollection(cells, facecolors=colours, edgecolors="#c8c8c8",
+                                        linewidths=0.5, zorder=3))

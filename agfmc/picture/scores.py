@@ -1,0 +1,179 @@
+"""How good probabilities and classes are: a reliability diagram and the contingency table."""
+
+from __future__ import annotations
+
+from .canvas import GREY, LEFT, RIGHT, class_name, new_figure, save, text_width, thinned
+
+__all__ = ["draw_scores"]
+
+_MOST_COUNTS = 15  # classes of a table whose counts are printed
+_DIAGRAM = 3.6  # inches
+_FLOOR = 1e-3  # share of a class at which the colours of errors begin
+
+
+def draw_scores(path, scores, names=None):
+    """Draw `scores`, the dictionary of `flow.evaluate.evaluate`; names: {label: name}.
+
+    Left, unless calibration is None, how often the answer is right against the
+    probability it had, with the number of points below; right the contingency
+    table, rows truth, as shares of each true class: right answers in blue, errors in
+    orange on a logarithmic scale of their own, so that rare ones show as well.
+
+    Raises UsageError and DataError as `canvas.save`.
+    """
+    save(path, lambda: _figure(scores, names))
+
+
+def _figure(scores, names):
+    labels = scores["labels"]
+    k = len(labels)
+    called = [class_name(names, label, 24) for label in labels]
+    cell = min(0.42 if k <= _MOST_COUNTS else 0.24, 14.0 / k)
+    columns = k + (1 if _rejected(scores) else 0)
+    side = text_width(called, 9)
+    upright = side + 0.06 > cell and k <= 40 or side > 1.0
+    foot = (side if upright else 0.15) + 0.42
+    height = max(cell * k, 2.8)
+    broad = max(cell * columns, 2.8)
+    left = 0.75 + _DIAGRAM + 0.45 if scores["calibration"] is not None else 0.15
+    begin = left + side + 0.45
+    bar = 1.05
+    total = begin + broad + bar
+    tall = 0.45 + max(height + foot, _DIAGRAM + 1.5 if scores["calibration"] is not None else 0)
+    figure = new_figure(figsize=(total, tall + 0.1))
+    tall += 0.1
+
+    def place(x, down, w, h):
+        return figure.add_axes((x / total, 1 - (down + h) / tall, w / total, h / tall))
+
+    if scores["calibration"] is not None:
+        upper = place(0.75, 0.45, _DIAGRAM, _DIAGRAM)
+        lower = place(0.75, 0.45 + _DIAGRAM + 0.12, _DIAGRAM, 0.75)
+        _reliability(upper, lower, scores)
+    panel = place(begin, 0.45, broad, height)
+    scale = place(begin + broad + 0.15, 0.55, 0.12, min(height, 3.2))
+    _table(panel, scale, scores, called, cell, upright)
+    return figure
+
+
+def _rejected(scores):
+    """Points without an answer per true class, or None where every point has one."""
+    table = scores["contingency"]
+    if table and len(table[0]) > len(scores["labels"]):
+        return [row[-1] for row in table]
+    return None
+
+
+def _reliability(upper, lower, scores):
+    rows = [row for row in scores["calibration"] if row["count"]]
+    upper.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    if rows:
+        upper.errorbar([row["forecast"] for row in rows], [row["observed"] for row in rows],
+                       yerr=[row["error"] for row in rows], color=LEFT, ecolor=LEFT, marker="o",
+                       markersize=5, linewidth=1.4, elinewidth=1, capsize=2.5, zorder=3)
+    upper.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right answers")
+    upper.set_title("Reliability of the winning class", loc="left")
+    upper.tick_params(labelbottom=False)
+    error = scores["expected_calibration_error"]
+    told = "diagonal: forecasts are right\nbars: standard error"
+    if error is not None and error == error:
+        told = f"expected calibration error {error:.4f}\n" + told
+    # the corner that the points, with their bars, leave free
+    above = sum(row["observed"] > row["forecast"] for row in rows) * 2 > len(rows)
+    corner = {"x": 0.97, "y": 0.03, "va": "bottom", "ha": "right"} if above else \
+        {"x": 0.03, "y": 0.97, "va": "top", "ha": "left"}
+    upper.text(s=told, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)
+    edges = scores["calibration"]
+    lower.bar([row["lower"] for row in edges], [row["count"] for row in edges],
+              [row["upper"] - row["lower"] for row in edges], align="edge", color="#9ecae1",
+              edgecolor="white", linewidth=0.8)
+    lower.set(xlim=(0, 1), xlabel="probability of the winning class", ylabel="points")
+    largest = max((row["count"] for row in edges), default=0)
+    lower.set_ylim(0, max(largest, 1) * 1.35)  # room for the counts above the bars
+    lower.set_yticks([])
+    if len(edges) <= 10:
+        for row in edges:
+            if row["count"]:
+                lower.text((row["lower"] + row["upper"]) / 2, row["count"] + 0.05 * largest,
+                           _count(row["count"]), ha="center", va="bottom", fontsize=7)
+    elif largest:
+        lower.set_yticks([0, largest], ["0", _count(largest)])
+    for panel in (upper, lower):
+        panel.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        panel.grid(color="#e4e4e4", linewidth=0.6)
+        panel.set_axisbelow(True)
+        for spine in panel.spines.values():
+            spine.set_clip_on(False)
+    lower.grid(axis="y", visible=False)
+
+
+def _table(panel, scale, scores, called, cell, upright):
+    import numpy as np
+    k = len(called)
+    counts = np.asarray(scores["contingency"], dtype=float).reshape(k, -1)
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    dark = _colours(panel, scale, shares)
+    columns = [*called, "none"][:counts.shape[1]]
+    across = thinned(k, int(cell * k / 0.16))
+    panel.set_yticks(list(across), [called[i] for i in across])
+    ticks = list(across if upright else
+                 thinned(k, int(cell * k / (text_width(called, 9) + 0.06))))
+    if counts.shape[1] > k:
+        ticks = [i for i in ticks if i < k - 1 or len(ticks) == k] + [k]
+        panel.axvline(k - 0.5, color="#404040", linewidth=1)
+    panel.set_xticks(ticks, [columns[i] for i in ticks], rotation=90 if upright else 0)
+    panel.tick_params(length=0, pad=4)
+    panel.set(xlabel="answer", ylabel="true class")
+    panel.set_title(_told(scores), loc="left")
+    for spine in panel.spines.values():
+        spine.set(visible=True, color="#b0b0b0", linewidth=0.6)
+    if k <= _MOST_COUNTS:
+        for i, j in zip(*np.nonzero(counts)):
+            panel.text(j, i, _count(counts[i, j]), ha="center", va="center",
+                       fontsize=8 if counts.max() < 1000 else 7,
+                       color="white" if dark[i, j] else "#202020")
+
+
+def _colours(panel, scale, shares):
+    """Right answers in blue, errors in orange on their own scale; -> where text must be white."""
+    import numpy as np
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm
+    right = np.eye(*shares.shape, dtype=bool)
+    errors = np.where(right, 0.0, shares)
+    top = next((top for top in (0.01, 0.03, 0.1, 0.3) if errors.max() <= top), 1.0)
+    blues = LinearSegmentedColormap.from_list("right", ["#ffffff", "#9ecae1", LEFT])
+    oranges = LinearSegmentedColormap.from_list("errors", ["#fff3e6", "#fee0bf", "#fdae6b",
+                                                            RIGHT, "#8a3a06"])
+    norm = LogNorm(_FLOOR, top, clip=True)
+    settings = {"aspect": "auto", "interpolation": "nearest"}
+    image = panel.imshow(np.ma.masked_less_equal(errors, 0.0), norm=norm,
+                         cmap=oranges.with_extremes(bad="white"), **settings)
+    panel.imshow(np.ma.masked_where(~right, shares), cmap=blues, vmin=0, vmax=1, **settings)
+    bar = panel.figure.colorbar(image, cax=scale)
+    bar.outline.set_visible(False)
+    bar.set_ticks(sorted({tick for tick in (1e-3, 0.01, 0.1, top) if tick <= top}))
+    bar.set_ticklabels([f"{100 * tick:g} %" for tick in bar.get_ticks()])
+    bar.ax.minorticks_off()
+    bar.ax.tick_params(labelsize=8, length=2)
+    bar.set_label("errors, as a share of the true class (blue: right)", fontsize=8)
+    return np.where(right, shares > 0.75, norm(np.maximum(errors, _FLOOR)) > 0.7)
+
+
+def _told(scores):
+    accuracy, coefficient = scores["accuracy"], scores["uncertainty_coefficient"]
+    told = f"Accuracy {accuracy:.4f}"
+    if coefficient is not None and coefficient == coefficient:
+        told += f", U.C. {coefficient:.4f}"
+    if scores.get("rejected"):
+        told += f", {scores['rejected']} without an answer"
+    return told
+
+
+def _count(value):
+    """A count; a weighted one with few digits, and short where it is large."""
+    if value >= 1e6:
+        return f"{value:.1e}".replace("e+0", "e")
+    if value == int(value) or value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

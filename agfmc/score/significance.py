@@ -1,0 +1,73 @@
+"""Whether one classifier is really better than another: tests that suit the splits."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Difference", "McNemar", "mcnemar", "resampled_t"]
+
+
+class Difference(NamedTuple):
+    """mean of paired differences, their standard deviation, t, and the two-sided p value;
+    NaN where there are too few."""
+
+    mean: float
+    deviation: float
+    t: float
+    p_value: float
+
+
+class McNemar(NamedTuple):
+    """first: points that only the first classifier has right; second: only the second;
+    p_value: two-sided, exact."""
+
+    first: int
+    second: int
+    p_value: float
+
+
+def resampled_t(differences, ratio):
+    """The corrected resampled t test on differences (t,) of scores on the same splits.
+
+    t = mean / sqrt((1/t + ratio) variance), t - 1 degrees of freedom, where ratio is the
+    number of test points by that of training points.  The training parts of the splits
+    overlap, so that the plain paired test finds differences where there are none
+    (Nadeau and Bengio, "Inference for the generalization error", 2003).
+    """
+    differences = np.asarray(differences, dtype=np.float64)
+    count = len(differences)
+    mean = float(differences.mean()) if count else math.nan
+    if count < 2:
+        return Difference(mean, math.nan, math.nan, math.nan)
+    deviation = float(differences.std(ddof=1))
+    if deviation == 0.0:
+        same = mean == 0.0
+        return Difference(mean, 0.0, 0.0 if same else math.copysign(math.inf, mean),
+                          1.0 if same else 0.0)
+    from scipy.special import stdtr
+
+    t = mean / (deviation * math.sqrt(1 / count + ratio))
+    return Difference(mean, deviation, t, float(2 * stdtr(count - 1, -abs(t))))
+
+
+def mcnemar(first, second):
+    """McNemar's exact test on two vectors (n,) that tell which points are right.
+
+    Under equal error rates each point that one alone has right is a fair coin's toss:
+    p is twice the smaller tail of the binomial distribution, 1 at most (Dietterich,
+    "Approximate statistical tests for comparing supervised classification learning
+    algorithms", 1998, with the exact distribution in place of chi squared).
+    """
+    first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    only_first = int(np.count_nonzero(first & ~second))
+    only_second = int(np.count_nonzero(second & ~first))
+    count = only_first + only_second
+    if count == 0:
+        return McNemar(0, 0, 1.0)
+    from scipy.special import bdtr
+
+    return McNemar(only_first, only_second,
+                   min(1.0, 2 * float(bdtr(min(only_first, only_second), count, 0.5))))

@@ -1,0 +1,113 @@
+"""Contingency tables and errors of pairs from files of strangers."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from agfmc.errors import DataError
+from agfmc.formats.confusions import holds_confusions, read_confusions
+
+TABLE = {"points": 9, "labels": [4, 2, 7], "contingency": [[3, 0, 1], [2, 1, 0], [0, 0, 2]]}
+PAIRS = "# i j\n\n2 4  10 1  5 2\n2 7 10 0 4 4\n4 7 5 0 4 1 # end\n"
+
+
+def saved(tmp_path, text):
+    path = tmp_path / "file"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_a_table(tmp_path):
+    found = read_confusions(saved(tmp_path, " \n" + json.dumps(TABLE, indent=1)))
+    assert found.labels == (2, 4, 7) and found.alternatives == 3
+    assert found.errors.tolist() == [[1, 2, 0], [0, 3, 1], [0, 0, 2]]
+    assert found.samples.tolist() == [[3] * 3, [4] * 3, [2] * 3]
+
+
+def test_rejected_points_are_passed_over(tmp_path):
+    table = {"labels": [0, 1], "contingency": [[5, 1, 4], [0, 2, 0]]}
+    found = read_confusions(saved(tmp_path, json.dumps(table)))
+    assert found.errors.tolist() == [[5, 1], [0, 2]] and found.samples[0].tolist() == [6, 6]
+
+
+def test_errors_of_pairs(tmp_path):
+    found = read_confusions(saved(tmp_path, PAIRS))
+    assert found.labels == (2, 4, 7) and found.alternatives == 2
+    assert found.errors.tolist() == [[0, 1, 0], [2, 0, 0], [4, 1, 0]]
+    assert found.samples.tolist() == [[0, 10, 10], [5, 0, 5], [4, 4, 0]]
+
+
+@pytest.mark.parametrize("text", [json.dumps(TABLE), PAIRS,
+                                  PAIRS + "#" * 200000])  # more than what is looked at first
+def test_standard_input_and_pipes(tmp_path, text):
+    expected = read_confusions(saved(tmp_path, text))
+    found = read_confusions("-", stdin=io.BytesIO(text.encode()))
+    assert found.labels == expected.labels and np.array_equal(found.errors, expected.errors)
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: open(pipe, "w").write(text))
+    writer.start()
+    assert holds_confusions(pipe)
+    assert np.array_equal(read_confusions(pipe).errors, expected.errors)
+    writer.join()
+
+
+@pytest.mark.parametrize("text, holds", [
+    (json.dumps(TABLE), True), (PAIRS, True), ("{", True), ("1 2 3 4 5", True),
+    ("", False), ("# 1 2 3 4 5\n", False), ("1 1:2.5\n", False), ("20\n1 2 3 4 5", False),
+    ("a-00 0 / 1;\n{0 1}", False), (b"\x14\0\0\0{", False), ("1 2 3 4 -5", False)])
+def test_which_files_hold_confusions(tmp_path, text, holds):
+    assert holds_confusions(saved(tmp_path, text)) == holds
+
+
+def test_which_names_do(tmp_path):
+    assert holds_confusions("-")
+    assert not holds_confusions(str(tmp_path))
+    assert not holds_confusions(str(tmp_path / "nothing"))
+    assert not holds_confusions("a\0b")
+
+
+def changed(**changes):
+    return json.dumps({**TABLE, **changes})
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "expected a contingency table"), ("1 2 3\n", "found neither"),
+    ("[1, 2]", "found neither"), ("{", "expected JSON: "), (json.dumps(TABLE) + "x", "JSON"),
+    (b'{"labels": "\xff"}', "not UTF-8"), ('{"a": ' + "[" * 200000, "a few levels"),
+    ("{}", "`labels`, found none"), (changed(labels=5), "`labels`, found something else"),
+    (changed(labels=[1]), "two classes or more in `labels`, found 1"),
+    (changed(labels=[1, 2, 1]), "lists class 1 twice"),
+    (changed(labels=[1, 2, True]), "found True"), (changed(labels=[0, 1, -1]), "found -1"),
+    (changed(labels=[0, 1, 2.0]), "found 2.0"), (changed(labels=[0, 1, "x" * 99]), "found 'xxx"),
+    (changed(labels=[0, 1, 2 ** 31]), "from 0 to 2147483647 in `labels`"),
+    (changed(labels=list(range(1025))), "1025 classes, more than the 1024"),
+    (changed(contingency=None), "3 rows in `contingency`, one for each of `labels`, found no"),
+    (changed(contingency=[[1, 2, 3]]), "one for each of `labels`, found 1"),
+    (changed(contingency=[[1, 2, 3], 4, 5]), "row 2 of `contingency`, found something else"),
+    (changed(contingency=[[1, 2, 3], [1, 2], [1, 2, 3]]), "3 numbers in row 2"),
+    (changed(contingency=[[1, 2, 3], [1, 2, 3, 4], [1, 2, 3]]), "or in all rows 4, found 4"),
+    (changed(contingency=[[1, 2, 3], [1, 2, 1e3], [1, 2, 3]]), "of `contingency`, found 1000"),
+    (changed(contingency=[[1, 2, 3], [1, 2, [3]], [1, 2, 3]]), "found something else"),
+    ('{"labels": [0, 1], "contingency": [[1, NaN], [0, 1]]}', "found nan"),
+    (changed(contingency=[[0] * 3] * 3), "holds no points"),
+    ("1 2 3 0 5 5\n1 2 x\n", "2: expected `i j"), ("1 2 9 0 9 0\n1 3 9 0 9 0\n", "pair 2 3"),
+])
+def test_refused(tmp_path, text, message):
+    path = saved(tmp_path, text)
+    with pytest.raises(DataError) as found:
+        read_confusions(path)
+    assert message in str(found.value) and str(found.value).startswith(path + ":")
+    assert len(str(found.value)) < 300
+
+
+def test_more_bytes_than_a_table_has(tmp_path):
+    path = saved(tmp_path, json.dumps(TABLE) + " " * (16 << 20))
+    with pytest.raises(DataError, match="larger than 16 MiB"):
+        read_confusions(path)
