@@ -8,6 +8,7 @@ import warnings
 
 from ..errors import AgfmcWarning, UsageError
 from .classify_m_options import PROG, get_parser
+from .executing import check_executor, executor
 from .messages import report
 from .options import input_kind
 from .run import run_command
@@ -42,12 +43,15 @@ def execute(args):
                          f"{args.model} do not: what a line leaves out can only be 0")
     chunks = iter_points(args.test, kind, classifier.rows, d=classifier.features,
                          missing=args.missing, header=not args.no_header,
-                         labels=not args.no_labels)
+                         labels=not args.no_labels,
+                         sparse=getattr(classifier.values, "takes_sparse", False))
     if args.predictor is not None:
         done = write_predictions(classifier, chunks, args.output, _show)
     else:
-        done = write_answers(classifier, chunks, workers, args.output, _show, args.header,
-                             KernelCounter(classifier.values.model) if args.count else None)
+        with executor(args) as pool:
+            done = write_answers(classifier, chunks, workers, args.output, _show, args.header,
+                                 KernelCounter(classifier.values.model) if args.count else None,
+                                 pool)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
     _report(args, classifier, done)
@@ -79,6 +83,7 @@ def _show(text):
 
 def _check_names(args, kind):
     """Refuse, before anything is read, operands and options that cannot go together."""
+    check_executor(args)
     if not os.path.basename(args.output):
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
     if args.predictor is not None and args.output != "-" and \
@@ -103,6 +108,8 @@ def _check_names(args, kind):
     if args.predictor is not None and (args.count or args.margins):
         raise UsageError("--count and --margins are for support vector machines: they do not go "
                          "with -O")
+    if args.executor is not None and (args.predictor is not None or args.allow_commands):
+        raise UsageError("--executor does not go with other programs: -O, --allow-commands")
     if args.keep and args.predictor is None and not args.allow_commands:
         raise UsageError("-K goes with -O or --allow-commands")
 

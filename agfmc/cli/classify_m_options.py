@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..decode.methods import DEFAULT, METHODS
+from .executing import add_executor
 from .options import Parser, add_input_kind, add_seed, add_workers, whole_number
 from .proportions import PROPORTIONS, proportions
 
@@ -21,9 +22,9 @@ def get_parser():
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--reject P] [-a FILE [-u]] [-y FOLDER] "
-              "[-j N] [--header] [--opponents L] [--top T] [--seed N] [--pair-errors FILE] "
-              "[--priors P [--trained-priors P]] [--count] [--margins] [-c CODE] [-Z] "
-              "[-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
+              "[-j N | --executor WHERE] [--header] [--opponents L] [--top T] [--seed N] "
+              "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
+              "[-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
               "{control | model} test output")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
@@ -86,6 +87,7 @@ def _add_decoding(group):
     group.add_argument("-Z", "--libsvm", action="store_true",
                        help="the models are LIBSVM's: they always are")
     add_workers(group)
+    add_executor(group)
     group.add_argument("--header", action="store_true",
                        help="print a line `labels 0 1 ...` first, where a column for each class "
                             "follows: the labels of the columns")

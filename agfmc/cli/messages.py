@@ -1,4 +1,4 @@
-"""Words on standard error: reports, and progress on a terminal."""
+"""Words on standard error: reports, and how far the work is."""
 
 from __future__ import annotations
 
@@ -35,30 +35,48 @@ def discard(stream):
 
 
 class Progress:
-    """A bar with the remaining time, only on a terminal and never with `--quiet`."""
+    """How far the work is: a bar on a terminal, else a line a minute; never with `--quiet`.
 
-    def __init__(self, args, what):
+    what: the word for the work;  prog: the command;  clock: tells seconds.
+    """
+
+    def __init__(self, args, what, prog=None, clock=time.monotonic):
         self._what = what
-        self._shown = 0.0
-        self._start = time.monotonic()
-        self._active = not args.quiet and sys.stderr.isatty()
+        self._prog = prog or os.path.basename(sys.argv[0])
+        self._clock = clock
+        self._start = clock()
+        self._active = not args.quiet
+        self._bar = sys.stderr.isatty()
+        self._pause = 0.1 if self._bar else 60.0
+        self._told = self._start - self._pause if self._bar else self._start
+        self._drawn = False
 
-    def __call__(self, done, total):
-        now = time.monotonic()
-        if not self._active or (done < total and now - self._shown < 0.1):
+    def __call__(self, done, total, words="", earlier=0):
+        """`done` of `total` are done, in words too; earlier: so many before this run began."""
+        now = self._clock()
+        last = self._bar and done >= total
+        if not self._active or (now - self._told < self._pause and not last):
             return
-        self._shown = now
+        self._told = now
+        share = f"{100 * done // max(total, 1):3d}"
+        left = ""
+        if done > earlier:
+            left = _span((now - self._start) * (total - done) / (done - earlier))
+        if not self._bar:
+            words = f" ({words})" if words else ""
+            say(self._prog, f"{self._what} {share.strip()} %{words}{left and f', {left} left'}")
+            return
         filled = 30 * done // max(total, 1)
-        left = (now - self._start) * (total - done) / max(done, 1)
         sys.stderr.write(f"\r{self._what} [{'#' * filled}{'.' * (30 - filled)}] "
-                         f"{100 * done // max(total, 1):3d}% {_span(left)} left ")
+                         f"{share}% {left and f'{left} left'} \033[K")
         sys.stderr.flush()
+        self._drawn = True
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        if self._active and self._shown:
+        if self._drawn:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
@@ -66,4 +84,4 @@ class Progress:
 def _span(seconds):
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    return f"{hours}:{minutes:02d}:{seconds:02d}"

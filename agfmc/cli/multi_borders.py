@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from ..errors import JobsFailed, UsageError
-from .library import library_words
-from .messages import Progress, report, say
+from ..errors import UsageError
+from .executing import check_executor
 from .multi_borders_options import PROG, get_parser
+from .multi_borders_training import train_all
 from .options import input_kind, reading
 from .run import run_command
 
@@ -19,9 +20,14 @@ def execute(args):
     """Plan the jobs, then train them or print them."""
     from ..formats.controlfile import read_control
     from ..flow.pairs import PairTally
-    from ..flow.training import check_outputs, save_normalisation
+    from ..flow.planning import check_outputs
+    from ..flow.training import save_normalisation
     from .multi_borders_lines import command_line
 
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    check_executor(args)
+    if args.executor is not None and (args.dry_run or args.command is not None):
+        raise UsageError("--executor goes neither with -0 nor with --")
     if args.dry_run and args.only is not None:
         raise UsageError("-0 and --only exclude each other")
     if args.command is None and (args.convert is not None or args.keep):
@@ -32,6 +38,8 @@ def execute(args):
         # libAGF's: LVQ text, if there are no binary files of that name
         args.lvq = os.path.isfile(args.train) and not os.path.exists(f"{args.train}.vec")
     kind = input_kind(args)
+    if args.dense and not args.svm:
+        raise UsageError("--dense goes with -M")
     if not os.path.basename(args.model):
         raise UsageError(f"expected a base name for the model files, found '{args.model}'")
     if (args.control or "-") == "-" and args.train == "-":
@@ -40,10 +48,16 @@ def execute(args):
         raise UsageError("with -0, train and control-out must be files: the commands read them")
     if args.command is not None and (args.platt, args.kernel_memory) != (None, None):
         raise UsageError("--platt and --kernel-memory are for LIBSVM: they do not go with --")
+    if args.command is not None and deadline is not None:
+        raise UsageError("--time-limit and -- exclude each other: what another program has "
+                         "finished is not known again by a later run")
     trainer = _trainer(args)
     work = _plan(args, kind, read_control(args.control or "-"), trainer)
     if args.cv_errors is not None and trainer is not None:
         raise UsageError("--cv-errors counts LIBSVM's cross-validation: it does not go with --")
+    if args.cv_errors is not None and deadline is not None:
+        raise UsageError("--time-limit and --cv-errors exclude each other: the counts are made "
+                         "while everything is trained in one run")
     if args.cv_irrelevant and args.cv_errors is None:
         raise UsageError("--cv-irrelevant goes with --cv-errors")
     tally = None if args.cv_errors is None else PairTally(
@@ -58,7 +72,7 @@ def execute(args):
         _save(work.tree, args.control_out)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
-    _train(args, work, trainer, tally)
+    train_all(args, work, trainer, tally, deadline)
     if args.only is None:
         _save(work.tree, args.control_out)
 
@@ -76,40 +90,13 @@ def _trainer(args):
 
 def _plan(args, kind, tree, trainer):
     from ..flow.exttrain import any_options
-    from ..flow.training import plan
+    from ..flow.planning import plan
     from ..train.options import parse_options
 
     return plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, path=args.path, unnormalised=args.unnormalised,
-                loo=args.platt == "loo",
+                loo=args.platt == "loo", dense=args.dense,
                 parse=parse_options if trainer is None else any_options, **reading(args))
-
-
-def _train(args, work, trainer, tally):
-    from ..flow.exttrain import train_external
-    from ..flow.training import save_normalisation, train, train_directs
-
-    failures = []
-    control_out = args.control_out if args.only is None else None
-    with library_words(), Progress(args, "training") as progress:
-        if trainer is None:
-            failures = train(work, args.jobs, progress, control_out, tally and tally.add,
-                             args.kernel_memory)
-        else:
-            train_external(work, trainer, args.jobs, progress, control_out,
-                           lambda: save_normalisation(work))
-        train_directs(work, progress, control_out, trainer and trainer.convert,
-                      "lvq" if args.lvq else "svm")
-    for failure in failures:
-        say(PROG, str(failure))
-    if failures:
-        raise JobsFailed(f"{len(failures)} of {len(work.jobs)} binary classifiers could not be "
-                         "trained; the finished ones are kept, and control-out is not written")
-    if tally is not None:
-        tally.write(args.cv_errors)
-    if args.keep:
-        report(args, PROG, "the temporary files are kept in the folders "
-                           f"{os.path.join(args.path or '', args.model)}*.tmp")
 
 
 def _save(tree, path):

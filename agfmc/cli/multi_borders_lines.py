@@ -16,7 +16,7 @@ def command_line(prog, args, work, job):
     words = [*_ourselves(prog), f"--only={job.name}",
              f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
     if args.svm:
-        words += ["-M", f"--missing={args.missing!r}"]
+        words += ["-M", f"--missing={args.missing!r}"] + ["--dense"] * work.dense
     if args.lvq:
         words += ["-A"] + ["-H"] * args.no_header
     if work.norm_file is not None:
@@ -29,6 +29,9 @@ def command_line(prog, args, work, job):
     if args.cv_errors is not None:
         words.append(f"--cv-errors={args.cv_errors}.{os.path.basename(job.name)}")
     words += ["--cv-irrelevant"] * args.cv_irrelevant
+    words += ["--retrain"] * args.retrain
+    if args.time_limit is not None:
+        words.append(f"--time-limit={args.time_limit!r}")
     if args.path is not None:
         words.append(f"--path={args.path}")
     if args.command is not None:

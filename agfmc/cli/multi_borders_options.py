@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .executing import add_executor
 from .options import (Parser, add_input_kind, add_normalisation, add_seed, add_workers,
-                      whole_number)
+                      time_span, whole_number)
 
 __all__ = ["PROG", "get_parser"]
 
@@ -17,8 +18,9 @@ def get_parser():
         "Train the binary support vector machines that a control file describes. Writes one "
         "LIBSVM model file for each, with probabilities, and the control file for "
         "classification.",
-        usage="%(prog)s [-0] [--only NAME] [-M | -A] [-n] [-a FILE [-u]] [-S N] [-j N] [--seed N] "
-              "[-y FOLDER] [--platt WAY] [--kernel-memory MB] [--cv-errors FILE [--cv-irrelevant]] "
+        usage="%(prog)s [-0] [--only NAME] [-M [--dense] | -A] [-n] [-a FILE [-u]] [-S N] "
+              "[-j N | --executor WHERE] [--seed N] [-y FOLDER] [--retrain] [--time-limit TIME] "
+              "[--platt WAY] [--kernel-memory MB] [--cv-errors FILE [--cv-irrelevant]] "
               "[-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
@@ -38,6 +40,7 @@ def get_parser():
                             "and -q change nothing: probabilities are always fitted")
     add_seed(group)
     add_workers(group)
+    add_executor(group)
     group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
@@ -45,6 +48,12 @@ def get_parser():
     group.add_argument("--only", metavar="NAME",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")
+    group.add_argument("--retrain", action="store_true",
+                       help="train everything; without it, models of an earlier run that this "
+                            "one would write again are kept")
+    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+                       help="stop after so many seconds (or H:MM:SS) and keep what is finished; "
+                            "the exit status is 3 then, and the same command goes on from there")
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
                        help="decision values that fit the probabilities: cv, from five folds "
                             "(default), or loo, from leaving out each sample by a formula, in "
@@ -70,7 +79,10 @@ def get_parser():
                             "standard input to its standard output")
     group.add_argument("-K", "--keep", action="store_true",
                        help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
-    add_input_kind(parser)
+    group = add_input_kind(parser)
+    group.add_argument("--dense", action="store_true",
+                       help="with -M: points become a full table in memory, also where all "
+                            "classifiers are linear and they could stay sparse")
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
                                            "normalisation, which classify_m and mbh2mbm then need")
     return parser.finish()

@@ -12,7 +12,7 @@ from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
-           "finite_number", "input_kind", "reading", "whole_number"]
+           "finite_number", "input_kind", "reading", "time_span", "whole_number"]
 
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
@@ -149,6 +149,16 @@ def finite_number(text):
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
     return value
+
+
+def time_span(text):
+    """A type for options: seconds, or M:SS, or H:MM:SS."""
+    parts = text.split(":")
+    clock = re.fullmatch(r"(?:[0-9]{1,6}:)?[0-9]{1,6}:[0-5][0-9]", text)
+    plain = re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+", text)
+    if not clock and not plain or len(parts) == 3 and int(parts[1]) > 59:
+        raise argparse.ArgumentTypeError(f"expected seconds, M:SS or H:MM:SS, found '{text}'")
+    return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
 
 
 def add_input_kind(parser, what="train"):

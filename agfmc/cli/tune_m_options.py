@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .exploring import SCORE_NAMES, add_exploration
-from .options import Parser, finite_number, whole_number
+from .options import Parser, finite_number, time_span, whole_number
 
 __all__ = ["PROG", "get_parser"]
 
@@ -22,7 +22,7 @@ def get_parser():
         "file to standard output with the options found in place of each \"\".",
         usage="%(prog)s [--per-partition] [--kernels KERNEL,...] [--log2c LO:HI[:STEP]] "
               "[--log2g LO:HI[:STEP]] [--degrees LO:HI] [--coef0 VALUE,...] [--refine N] "
-              "[--time-limit SECONDS] [-Q DECODER] [--by SCORE] [-d PARTS | -f FRACTION] "
+              "[--time-limit TIME] [-Q DECODER] [--by SCORE] [-d PARTS | -f FRACTION] "
               "[--trials N] [--seed N] [-+ OPTIONS] [--json FILE] [--csv FILE] [--plot FILE] "
               "[-j N] [--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] [-M | -A] "
               "[-n] [-S N] [-a FILE] control train")
@@ -49,9 +49,10 @@ def get_parser():
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
     group.add_argument("--refine", type=whole_number(0, 10), default=2, metavar="N",
                        help="how often the step is halved around the best (default 2)")
-    group.add_argument("--time-limit", type=_seconds, metavar="SECONDS",
-                       help="stop when so much time has gone, and write the best so far; the exit "
-                            "status is 3 then, and the same command goes on from there")
+    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+                       help="stop when so much time has gone, in seconds, M:SS or H:MM:SS, and "
+                            "write the best so far; the exit status is 3 then, and the same "
+                            "command goes on from there")
     group = parser.add_argument_group("score")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full (default: "
@@ -115,10 +116,3 @@ def _kernels(text):
 
 def _numbers(text):
     return tuple(dict.fromkeys(finite_number(word) for word in text.split(",")))
-
-
-def _seconds(text):
-    value = finite_number(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected seconds, found '{text}'")
-    return value

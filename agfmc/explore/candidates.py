@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from ..coding.matrix import rows_to_matrix
 from ..coding.schemes import find_scheme
 from ..control.tree import Tree, changed
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
+from ..flow.decoders import TREE_DECODERS, Decoder, decoders_of
 from ..flow.design import design_for
 from ..formats.controlfile import read_control
 
 __all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
-
-# Ways through a tree; any other decoder takes the tree as the coding matrix it stands for.
-TREE_DECODERS = ("recursive", "full")
-
-
-class Decoder(NamedTuple):
-    """name: as it is printed;  method: as `find_method` takes it;  mode: "flat" for a
-    coding matrix, and for a tree taken as one, else one of `TREE_DECODERS`."""
-
-    name: str
-    method: str
-    mode: str
 
 
 @dataclass(frozen=True)
@@ -97,48 +84,3 @@ def _parted(text):
         if os.path.exists(text[:place]):
             return text[:place], text[place + 1:]
     return text[:places[0]], text[places[0] + 1:]
-
-
-def decoders_of(tree, wanted=None):
-    """The `Decoder`s for a control tree: those wanted, else those that suit its structure.
-
-    One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
-    matrices: least-squares;  trees: recursive, and the tree as a code by
-    least-squares;  a direct classifier at the root, or in a tree: recursive.
-    """
-    hierarchical, direct = tree.hierarchical, bool(tree.directs)
-    if wanted is None:
-        if hierarchical:
-            wanted = ("recursive",) if direct else ("recursive", "least-squares")
-        elif direct:
-            wanted = ("least-squares",)
-        else:
-            wanted = (_suiting(tree),)
-    return tuple(_decoder(word, hierarchical, direct) for word in wanted)
-
-
-def _decoder(word, hierarchical, direct):
-    if word in TREE_DECODERS:
-        if not hierarchical:
-            raise UsageError(f"the decoder {word} is for trees")
-        return Decoder(word, "least-squares", word)
-    method = find_method(word)
-    if method.gives == "values":
-        raise UsageError(f"{method.name} gives no classes: it cannot be compared")
-    if hierarchical and direct:
-        raise UsageError("a tree with a direct classifier is no coding matrix: its decoders are "
-                         "recursive and full")
-    return Decoder(method.name, method.name, "flat")
-
-
-def _suiting(tree):
-    node = tree.nodes[0]
-    code = rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
-    k = code.shape[1]
-    if len(code) == k * (k - 1) // 2 and k > 2 and (np.count_nonzero(code, axis=1) == 2).all():
-        return "inverse"
-    gram = code.T.astype(np.int64) @ code
-    if k > 2 and not (gram - np.diag(np.diag(gram))).any() and len(set(np.diag(gram))) == 1 and \
-            np.count_nonzero(code) == code.size:
-        return "orthogonal"
-    return "least-squares"

@@ -13,7 +13,6 @@ from ..errors import AgfmcError
 from ..flow.fit import fit
 from ..flow.tables import MEGABYTES
 from ..models import BinaryModel
-from ..train.svm import library_version
 from .ledger import key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing", "work_of"]
@@ -24,7 +23,7 @@ class Trained:
     """A binary classifier by the rows (l,) of the training part that are its support vectors.
 
     coef (l,), rho, labels, n_sv, platt: as in `BinaryModel`;  seconds: of a core that its
-    training took.
+    training took;  vectors (l, d): of a learner that makes its own, and rows is empty then.
     """
 
     rows: np.ndarray
@@ -34,27 +33,36 @@ class Trained:
     n_sv: tuple
     platt: tuple
     seconds: float
+    vectors: np.ndarray | None = None
 
     def to_bytes(self):
-        """A form that `from_bytes` reads: a line of JSON, then both arrays."""
+        """A form that `from_bytes` reads: a line of JSON, then the arrays."""
+        shape = None if self.vectors is None else self.vectors.shape
         head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
-                           self.seconds]).encode()
-        return b"".join([struct.pack("<I", len(head)), head, self.rows.astype("<i8").tobytes(),
-                         self.coef.astype("<f8").tobytes()])
+                           self.seconds, shape]).encode()
+        parts = [self.rows.astype("<i8"), self.coef.astype("<f8")]
+        if shape is not None:
+            parts.append(self.vectors.astype("<f8"))
+        return b"".join([struct.pack("<I", len(head)), head, *(a.tobytes() for a in parts)])
 
     @classmethod
     def from_bytes(cls, data, n):
         """The classifier in `data` on n training points, or None where it cannot be one."""
         try:
             (size,) = struct.unpack_from("<I", data)
-            count, rho, labels, n_sv, platt, seconds = json.loads(data[4:4 + size])
-            if len(data) != 4 + size + 16 * count:
+            count, rho, labels, n_sv, platt, seconds, shape = json.loads(data[4:4 + size])
+            own, d = (0, 0) if shape is None else shape
+            at = 4 + size + 8 * count
+            if len(data) != at + 8 * ((own or count) + own * d) or own and count:
                 return None
             rows = np.frombuffer(data, "<i8", count, 4 + size)
             if count and not 0 <= rows.min() <= rows.max() < n:
                 return None
-            coef = np.frombuffer(data, "<f8", count, 4 + size + 8 * count)
-            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds)
+            coef = np.frombuffer(data, "<f8", own or count, at)
+            vectors = None if shape is None else \
+                np.frombuffer(data, "<f8", own * d, at + 8 * own).reshape(own, d)
+            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds,
+                       vectors)
         except (ValueError, TypeError, struct.error):
             return None
 
@@ -64,7 +72,7 @@ def problem_key(digest, job, loo=False):
 
     digest: of the training part, as `key_of` makes it.
     """
-    return key_of("binary", __version__, library_version(), digest, job.left, job.right,
+    return key_of("binary", __version__, job.options.made_by(), digest, job.left, job.right,
                   job.options.canonical(), job.seed, loo)
 
 
@@ -75,11 +83,11 @@ def work_of(jobs, counts):
 
 def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_memory=MEGABYTES,
                   progress=None):
-    """{key: `Trained`, or the error that LIBSVM made} of the problems {key: job}.
+    """{key: `Trained`, or the error that its learner made} of the problems {key: job}.
 
     x (n, d), y (n,): the training part.  What `ledger` has is not trained again, and it
     gets what is trained.  progress(done, total): in units that grow with the work of what
-    was missing.  A problem that LIBSVM refuses does not stop the others.
+    was missing.  A problem that its learner refuses does not stop the others.
     """
     results, missing = {}, {}
     for key, job in problems.items():
@@ -104,8 +112,10 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
         if isinstance(model, AgfmcError):
             results[key] = model
         else:
-            results[key] = Trained(rows, model.coef, model.rho, model.labels, model.n_sv,
-                                   model.platt, seconds[job.name])
+            own = rows is None
+            results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
+                                   model.rho, model.labels, model.n_sv, model.platt,
+                                   seconds[job.name], model.sv if own else None)
             if ledger is not None:
                 ledger.put(key, results[key].to_bytes())
         done += work[key]
@@ -130,6 +140,7 @@ def _readable(problems):
 
 def binary_model(job, trained, x):
     """The `BinaryModel` of a job; x (n, d): the training part."""
+    sv = x[trained.rows] if trained.vectors is None else trained.vectors
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
-                       np.asarray(x[trained.rows], dtype=np.float64), trained.coef, trained.rho,
+                       np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
                        trained.labels, trained.n_sv, trained.platt, "", x.shape[1])

@@ -52,11 +52,16 @@ def number_text(value):
 def fixed_words(base):
     """The words of the options `base` that no search touches and that change anything.
 
-    Raises `UsageError` for options that LIBSVM does not know, and for a nu-SVC.
+    Raises `UsageError` for options that LIBSVM does not know, for another learner and for a
+    nu-SVC.
     """
-    if parse_options(base).svm_type != "c_svc":
+    options = parse_options(base)
+    if options.own_vectors:
+        raise UsageError("the search is for LIBSVM's options: learner= may stand in the control "
+                         "file, where it is left as it is, and not in those to be searched")
+    if options.svm_type != "c_svc":
         raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
-    words = base.split()
+    words = [word for word in base.split() if word != "learner=svm"]
     fixed = []
     while words:
         word = words.pop(0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..control.build import check_classes
 from ..errors import AgfmcWarning, UsageError
-from ..train.jobs import plan_jobs
+from ..train.jobs import check_loo, plan_jobs
 from .candidates import Candidate
 from .tune import Tuner, grids_for, hushed, scale_exponent, tune
 from .tune_points import fixed_words
@@ -50,13 +50,11 @@ def prepare_tuning(data, candidate, settings, base, must_loo=False):
     check_classes(tree, counts, "the data")
     if not any(open_rows(tree)):
         raise UsageError('there is nothing to tune: no row of the control has "" for its options')
-    nu = [job for job in plan_jobs(tree, "m", base, settings.seed)
-          if job.options.svm_type != "c_svc"]
-    if nu and must_loo:
-        file, line, column = nu[0].place
-        raise UsageError("--platt loo is for C-SVC only, not for nu-SVC (-s 1)", file=file,
-                         line=line, column=column)
-    return Start(data, candidate, replace(settings, loo=settings.loo and not nu), base, tree,
+    jobs = plan_jobs(tree, "m", base, settings.seed)
+    no_loo = any(job.options.no_loo for job in jobs)
+    if must_loo:
+        check_loo(jobs)
+    return Start(data, candidate, replace(settings, loo=settings.loo and not no_loo), base, tree,
                  scale_exponent(x), x.shape[1])
 
 

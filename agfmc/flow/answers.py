@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,26 +52,22 @@ class _Tally:
         return Summary(self.points, self.rejected, self.stops, self.asked, self.kernels)
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
+def write_answers(classifier, chunks, workers, base, show, header=False, counter=None, pool=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     header: begin with a line `labels ...` where there is a column for each
-    class.  counter: a `KernelCounter` for a classifier that counts.  The files
-    appear together when `show` has had everything; show(b"") ends it.
-    -> `Summary`.
+    class.  counter: a `KernelCounter` for a classifier that counts.  pool: as for
+    `classify`.  The files appear together when `show` has had everything; show(b"")
+    ends it.  -> `Summary`.
     """
     with_class = not classifier.raw and classifier.method.name != "binary"
     head = _labels(classifier) if header and with_class and classifier.mode in ("flat", "full") \
         else b""
     tally = _Tally(counter)
-
-    def written(answers):
-        text = None if answers.columns is None else format_points(
-            answers.columns, answers.classes if with_class else None)
-        return answers, cls_bytes(answers.classes), con_bytes(answers.confidence), text
-
+    written = functools.partial(_written, with_class)
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
+        for answers, labels, ratings, text in classify(classifier, chunks, workers, written,
+                                                        pool):
             classes.write(labels)
             confidence.write(ratings)
             if text is not None:
@@ -79,6 +76,14 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
             tally.add(answers)
         show(b"")
     return tally.summary()
+
+
+def _written(with_class, answers):
+    """Answers, of which the text is made, and the bytes of labels, ratings and text."""
+    text = None if answers.columns is None else format_points(
+        answers.columns, answers.classes if with_class else None)
+    return (replace(answers, columns=None), cls_bytes(answers.classes),
+            con_bytes(answers.confidence), text)
 
 
 def write_predictions(classifier, chunks, path, show):

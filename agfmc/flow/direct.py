@@ -17,6 +17,7 @@ from ..formats.files import replacing, replacing_all
 from ..formats.logisticmodel import (
     LogisticModel, format_logistic_model, read_logistic_model,
 )
+from ..formats.seal import sealed
 from ..formats.svmmodel import RowText
 from ..formats.vectors import VecWriter, cls_bytes, read_cls, read_vec
 from ..models import DirectModel
@@ -78,13 +79,14 @@ def _parsed(code, text, place):
         raise ControlError(error.message, file=file, line=line, column=column) from error
 
 
-def train_direct(job, x, y, normalised="", convert=None, text="svm"):
+def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None):
     """Train a direct classifier on points x (n, d) with labels y (n,) and write its files.
 
     normalised: what the settings of the model say of the normalisation of x.
 
     K keeps its points (.vec and .cls), L its weights; G gets the points as
     text, "svm" or "lvq", turned by `convert`, a `Command`, if there is one.
+    origin: of a job, as a digest, with which the file of code L is sealed, or None.
     Labels are the numbers of the branches, from 0.
     """
     rows, labels = _branch_labels(job, y)
@@ -94,10 +96,10 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm"):
             _write_points(job, x, rows, labels, options)
         elif job.code == "L":
             weights = fit_logistic(x[rows], labels, len(job.branches), options.ridge)
-            samples = " ".join(map(str, np.bincount(labels, minlength=len(job.branches))))
             text = format_logistic_model(LogisticModel(
-                weights, options.ridge, len(rows),
-                f"{__version__}; options {options.canonical()}; samples {samples}{normalised}"))
+                weights, options.ridge, len(rows), _settings(job, options, labels, normalised)))
+            if origin is not None:
+                text = sealed(text, origin)
             with replacing(job.name) as file:
                 file.write(text)
         else:
@@ -105,6 +107,12 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm"):
     except AgfmcError as error:
         file, line, column = job.place
         raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
+
+
+def _settings(job, options, labels, normalised):
+    """What the model of a job of code L says of its making; labels (n,): of the branches."""
+    samples = " ".join(map(str, np.bincount(labels, minlength=len(job.branches))))
+    return f"{__version__}; options {options.canonical()}; samples {samples}{normalised}"
 
 
 def _branch_labels(job, y):
@@ -117,8 +125,10 @@ def _branch_labels(job, y):
     return rows[order], labels[order]
 
 
-def direct_model(job, x, y):
+def direct_model(job, x, y, normalised=""):
     """The `DirectModel` of a job trained on points x (n, d) with labels y (n,), not written.
+
+    normalised: as for `train_direct`.
 
     Raises `ModelError` for code G: what its command does is not known here.
     """
@@ -128,13 +138,13 @@ def direct_model(job, x, y):
                          file=file, line=line, column=column)
     rows, labels = _branch_labels(job, y)
     options = _parsed(job.code, job.options, job.place)
-    count, settings = len(job.branches), f"options {options.canonical()}"
+    count = len(job.branches)
     if job.code == "L":
-        return DirectModel("L", job.name, count, settings,
+        return DirectModel("L", job.name, count, _settings(job, options, labels, normalised),
                            weights=fit_logistic(x[rows], labels, count, options.ridge))
     _require_points(options, rows)
-    return DirectModel("K", job.name, count, settings, points=x[rows].astype(np.float32),
-                       y=labels, k=options.k)
+    return DirectModel("K", job.name, count, f"options {options.canonical()}",
+                       points=x[rows].astype(np.float32), y=labels, k=options.k)
 
 
 def _require_points(options, rows):

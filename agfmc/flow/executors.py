@@ -11,7 +11,7 @@ import os
 import queue
 import threading
 
-__all__ = ["Background", "available_cores", "run_tasks"]
+__all__ = ["Background", "available_cores", "collect", "run_tasks"]
 
 
 def available_cores():
@@ -50,7 +50,8 @@ def run_tasks(function, items, workers, *, ordered=True, inline=True, window=Non
     for thread in threads:
         thread.start()
     try:
-        yield from _collect(iter(items), tasks, results, ordered, window or 4 * max(workers, 1))
+        yield from collect(iter(items), tasks.put, results.get, ordered,
+                           window or 4 * max(workers, 1))
     finally:
         # Idle threads leave; a busy one finishes its task and then finds its place closed.
         while True:
@@ -119,14 +120,19 @@ def _work(function, tasks, results):
             results.put((number, item, None, error))
 
 
-def _collect(items, tasks, results, ordered, window):
+def collect(items, send, receive, ordered, window):
+    """Yield (item, result) of each of `items`, an iterator, wherever the work is done.
+
+    send((number, item)) hands one out, and `window` of them are out at most;
+    receive() -> (number, item, result, error) of any that is done.
+    """
     waiting = {}
     sent = received = yielded = 0
     for item in itertools.islice(items, window):
-        tasks.put((sent, item))
+        send((sent, item))
         sent += 1
     while received < sent:
-        number, item, result, error = results.get()
+        number, item, result, error = receive()
         received += 1
         waiting[number] = (item, result, error)
         while waiting and (not ordered or yielded in waiting):
@@ -136,5 +142,5 @@ def _collect(items, tasks, results, ordered, window):
             yield item, result
             yielded += 1
             for item in itertools.islice(items, 1):
-                tasks.put((sent, item))
+                send((sent, item))
                 sent += 1

@@ -73,7 +73,7 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
 
     control_out: control file of an earlier run, which goes as soon as a model
     of that run is replaced by another one; started: called when the first
-    model is there.
+    model is there;  progress: called with (done, all, words).
 
     A model appears under its name when its program has ended well and the file
     is there; one that begins as a LIBSVM model must be a whole one.  The first
@@ -113,7 +113,7 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
             if started is not None and done == 1:
                 started()
             if progress is not None:
-                progress(done, len(work.jobs))
+                progress(done, len(work.jobs), f"{done} of {len(work.jobs)} classifiers")
 
 
 def _train_one(job, work, rows_of, trainer, row_text, install):

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._version import __version__
+from ..arrays import is_sparse
 from ..errors import AgfmcError, AgfmcWarning
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
 from ..models import BinaryModel
-from ..train import platt, svm
-from ..train.jobs import check_jobs, problem
+from ..train import platt
+from ..train.jobs import check_jobs, check_learners, problem
 from ..train.loo import loo_values
+from ..train.nodes import Solution
 from .executors import run_tasks
 from .tables import MEGABYTES, Tables
 
@@ -74,19 +76,22 @@ class _Work:
     @property
     def needs_folds(self):
         """True where leaving out single samples was too much work."""
-        return self.values is None and self.error is None
+        return self.values is None and self.error is None and \
+            not self.job.options.own_probabilities
 
 
 def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None, *, loo=False,
         kernel_memory=MEGABYTES, spent=None):
-    """Train `jobs` on points x (n, d) with labels y (n,).
+    """Train `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
     support vectors, as jobs finish; the order depends on `workers`, the
-    models do not.  A job that LIBSVM refuses comes as (job, error, None).
+    models do not.  rows is None for a learner whose models are made of vectors
+    of its own; a job that its learner refuses comes as (job, error, None).
     Each job is six fits, the classifier itself and five folds whose decision
     values fit the probabilities (Platt 1999), and the fits of all jobs share
-    the workers.  progress: called with (fits done, all fits); normalisation:
+    the workers; a learner with probabilities of its own needs only the first,
+    unless held_out asks.  progress: called with (fits done, all fits); normalisation:
     the one that x went through, or None, whose digest the models tell;
     held_out: called with (job, side (l,), right (l,), model) for each job that is
     done, right telling where its samples were sent when they were held out.
@@ -94,8 +99,10 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     there are folds only where that would be more work; kernel_memory: megabytes for
     tables of kernel values, which change nothing but the time;  spent: called with
     (job, seconds of a core that it took) before it is yielded.  Raises
-    `DataError` before any training where a side has fewer than two samples.
+    `DataError` before any training where a side has fewer than two samples, and
+    `UsageError` for a learner that is not there, or that cannot do without folds.
     """
+    check_learners(jobs, loo)
     rows_of = rows_by_class(y)
     counts = {label: len(rows) for label, rows in rows_of.items()}
     few = check_jobs(jobs, counts)
@@ -104,16 +111,20 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
         warnings.warn(f"{few[0]}{more}: its probabilities rest on very little",
                       AgfmcWarning, stacklevel=2)
     normalised = "" if normalisation is None else f"; normalised {normalisation.digest()}"
-    x = np.ascontiguousarray(x, dtype=np.float64)
+    linear = all(job.options.kernel_for(1).kind == "linear" for job in jobs)
+    # points of a .vec file become float64 block by block: it may be larger than the memory
+    if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
+        x = np.asarray(x, dtype=np.float64)
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, kernel_memory)
     done = 0
-    total = len(jobs) if loo else sum(
-        1 + platt.fold_count(*(sum(counts[label] for label in side)
-                               for side in (job.left, job.right))) for job in jobs)
+    total = len(jobs) + sum(platt.fold_count(*(sum(counts[label] for label in side)
+                                               for side in (job.left, job.right)))
+                            for job in jobs if _with_folds(job, loo, held_out))
     again = []
     for work, (results, seconds) in _outcomes(functools.partial(_task, x, tables),
-                                              _items(jobs, rows_of, tables, loo), again, workers):
+                                              _items(jobs, rows_of, tables, loo, held_out), again,
+                                              workers):
         work.seconds += seconds
         for part, result in results:
             work.take(part, result)
@@ -136,12 +147,19 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
             yield work.job, model, rows
 
 
-def _items(jobs, rows_of, tables, loo):
+def _with_folds(job, loo, held_out):
+    """True where the job begins with folds."""
+    return held_out is not None if job.options.own_probabilities else not loo
+
+
+def _items(jobs, rows_of, tables, loo, held_out):
     """(work, its fits that are one task) of every job."""
     for job in jobs:
         part = problem(job, rows_of)
         work = _Work(job, part.rows, part.side)
-        fits = [_ITSELF] if loo else [_ITSELF, *range(work.deal())]
+        fits = [_ITSELF]
+        if _with_folds(job, loo, held_out):
+            fits += range(work.deal())
         yield from [(work, fits)] if tables.has_own(job) else [(work, [one]) for one in fits]
 
 
@@ -176,30 +194,49 @@ def _one_fit(x, nodes, work, part):
     options = work.job.options
     kernel = options.kernel_for(x.shape[1])
     if part == _ITSELF:
-        solution = svm.solve(nodes, work.rows, work.side, options)
-        values = None if work.fold is not None else loo_values(
-            lambda a, b: PreparedKernel(kernel, b).values(a).T, x, work.rows, solution, options)
-        return solution, values
+        solution = options.solve(nodes, work.rows, work.side)
+        values = None if work.fold is not None or options.own_probabilities else loo_values(
+            functools.partial(_kernel_values, kernel), x, work.rows, solution, options)
+        return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
-    solution = svm.solve(nodes, rows, work.side[train], options)
-    return decision_values(kernel, x[rows[solution.sv]], solution.coef, solution.rho,
+    solution = _flat(options.solve(nodes, rows, work.side[train]), x, rows)
+    return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
                            x[work.rows[~train]])
 
 
+def _kernel_values(kernel, a, b):
+    """K (p, q) of points a (p, d) and b (q, d)."""
+    return a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
+
+
+def _flat(solution, x, rows):
+    """A linear machine of sparse points as one plane, which is smaller and as good."""
+    if solution.vectors is not None or not is_sparse(x):
+        return solution
+    return Solution.plane(x[rows[solution.sv]].combined(solution.coef), -solution.rho,
+                          solution.labels)
+
+
 def _assemble(work, x, normalised):
-    """The finished model of a job, and the rows of its support vectors."""
+    """The finished model of a job, and the rows of its support vectors, if it has such."""
     solution, job = work.solution, work.job
-    a, b, converged = platt.fit_sigmoid(work.values, work.side == solution.labels[0])
-    if not converged:
-        warnings.warn(f"'{job.name}': the fit of its probabilities did not converge",
-                      AgfmcWarning, stacklevel=3)
-    rows = work.rows[solution.sv]
-    source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
-    settings = (f"{__version__}; libsvm {svm.library_version()}; "
-                f"options {job.options.canonical()}; features {x.shape[1]}; "
-                f"{source}; seed {job.seed}; samples {np.count_nonzero(work.side == 0)} "
-                f"{np.count_nonzero(work.side)}{normalised}")
-    return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
-                       x[rows], solution.coef, solution.rho, solution.labels, solution.n_sv,
-                       (a, b), settings, x.shape[1]), rows
+    options = job.options
+    if options.own_probabilities:
+        a, b, source = -1.0, 0.0, "own probabilities"
+    else:
+        a, b, converged = platt.fit_sigmoid(work.values, work.side == solution.labels[0])
+        if not converged:
+            warnings.warn(f"'{job.name}': the fit of its probabilities did not converge",
+                          AgfmcWarning, stacklevel=3)
+        source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
+    made_by = options.made_by()
+    settings = "; ".join([
+        __version__, *([made_by] if made_by else []), f"options {options.canonical()}",
+        f"features {x.shape[1]}", source, f"seed {job.seed}",
+        f"samples {np.count_nonzero(work.side == 0)} {np.count_nonzero(work.side)}{normalised}"])
+    model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
+                        np.asarray(solution.points(x, work.rows), dtype=np.float64),
+                        solution.coef, solution.rho,
+                        solution.labels, solution.n_sv, (a, b), settings, x.shape[1])
+    return model, None if solution.sv is None else work.rows[solution.sv]

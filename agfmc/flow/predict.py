@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from ..control.tree import Leaf
 from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
-from ..errors import ModelError, UsageError
+from ..errors import AgfmcError, ModelError, UsageError
 from ..score.brier import confidence
 from .executors import run_tasks
 from .values import MachineValues
@@ -58,6 +59,7 @@ class Classifier:
 
     def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
                  values=None, asking=None, counting=False, priors=None):
+        self._made = configuration, method, tree, raw, reject, values, asking, counting, priors
         self.tree = configuration.tree
         self.values = MachineValues(configuration.model) if values is None else values
         self.method = find_method(method)
@@ -80,6 +82,10 @@ class Classifier:
                 rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children)),
                 decoder, asking))
         self._branches = _branches(self.tree)
+
+    def __reduce__(self):
+        """Travels as what it was made of: plans are made again where it arrives."""
+        return Classifier, self._made
 
     def _plan(self, code, decoder, asking):
         if decoder.gives != "winner":
@@ -245,17 +251,40 @@ def _branches(tree):
             for node, spans in zip(tree.nodes, tree.spans())]
 
 
-def classify(classifier, chunks, workers=1, then=None):
+def classify(classifier, chunks, workers=1, then=None, pool=None):
     """Yield `Answers` for each chunk of points (n, d), in order, with `workers` threads.
 
     then: what is done with the answers where they were made; its result is yielded.
+    pool: of `open_executor`, whose workers do it in place of threads; `then` must be
+    a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
+    a pool and classifiers that run commands.
     """
+    commands = any(direct.code == "G" for direct in classifier.tree.directs.values())
+    if pool is not None:
+        if commands or not isinstance(classifier.values, MachineValues):
+            raise UsageError("programs that stand for classifiers are run here: --executor does "
+                             "not go with them")
+        numbers = itertools.count(1)
+        for _, answers in pool.run(_answered, (classifier, then),
+                                   ((next(numbers), x) for x in chunks), ordered=True,
+                                   name=lambda item: f"block {item[0]} of the points"):
+            if isinstance(answers, AgfmcError):
+                raise answers
+            yield answers
+        return
     with ExitStack() as stack:
         ask = classifier
-        if any(direct.code == "G" for direct in classifier.tree.directs.values()):
+        if commands:
             from ..external.command import killing_commands
 
             ask = stack.enter_context(killing_commands()).of(classifier)
         task = ask if then is None else lambda x: then(ask(x))
         for _, answers in run_tasks(task, chunks, workers):
             yield answers
+
+
+def _answered(work, item):
+    """On a worker: what comes of a numbered chunk of points."""
+    classifier, then = work
+    answers = classifier(item[1])
+    return answers if then is None else then(answers)

@@ -6,27 +6,30 @@ import time
 
 import numpy as np
 
-from ..train.svm import Nodes
+from ..arrays import is_sparse
 from ..train.table import KernelTable, most_rows, rounding, table_pays
 from .executors import run_tasks
 
-__all__ = ["MEGABYTES", "Tables"]
+__all__ = ["MEGABYTES", "PACKED", "Tables"]
 
 MEGABYTES = 512
+PACKED = 256  # megabytes of points that are packed together; else each job's apart
 _SPREAD = 4  # jobs a worker, before a whole job may be one task
 
 
 class Tables:
     """Where the fits of each job find their kernel values.
 
-    x (n, d): all points;  jobs: `TrainingJob`s;  rows_of: {label: rows of x};
-    fits: how many fits on all its points a job amounts to;  megabytes: what
-    tables may take together, 0 for none.
+    x (n, d): all points, an array or `SparsePoints`;  jobs: `TrainingJob`s;
+    rows_of: {label: rows of x};  fits: how many fits on all its points a job amounts
+    to;  megabytes: what tables may take together, 0 for none.
 
     Jobs with the same radial kernel share one table of all their points where
     it fits into the memory, saves more than it costs, and has no more values
     than tables for each job would have.  Else, where there are many jobs, each
-    has a table of its own while a worker is busy with it, if that pays.
+    has a table of its own while a worker is busy with it, if that pays.  Where all points
+    packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
+    workers need only some at a time, each packs the points of its job.
     Models are the same either way.
     """
 
@@ -34,7 +37,13 @@ class Tables:
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
         self._bounds, self._shared, self._own = {}, {}, set()
         self._seconds = {}  # of a core for a common table, as much as falls to a job
-        self.nodes = Nodes(x)
+        self._packed = {}  # of learners' own keys
+        sizes = [self._points(job) for job in jobs]
+        self._apart = _values(x) >> 16 > PACKED and \
+            self._workers * max(sizes, default=0) < len(x)
+        for job in [] if self._apart else jobs:
+            if job.options.packing not in self._packed:
+                self._packed[job.options.packing] = job.options.pack(x)
         groups = {}
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
@@ -82,20 +91,28 @@ class Tables:
         return self._seconds.get(job.name, 0.0)
 
     def has_own(self, job):
-        """True where the fits of a job should come one after the other, for a table of its own."""
-        return job.name in self._own
+        """True where the fits of a job should come one after the other: it has its own points."""
+        return self._apart or job.name in self._own
 
     def of(self, job, rows, several):
-        """`Nodes` or a `KernelTable` for fits of a job, whose points are x[rows].
+        """A `KernelTable`, or what the learner makes of all points, for a job on x[rows].
 
         several: there is more than one fit.  A table of its own is good until
         this thread asks for the next one.
         """
-        gamma = job.options.kernel_for(self._x.shape[1]).gamma
-        if not (several and self.has_own(job)):
-            return self._shared.get(gamma, self.nodes) if job.options.kernel == "rbf" \
-                else self.nodes
+        kernel = job.options.kernel_for(self._x.shape[1])
+        gamma = kernel.gamma
+        if not (several and job.name in self._own):
+            if kernel.kind == "rbf" and gamma in self._shared:
+                return self._shared[gamma]
+            return job.options.pack(self._x, rows) if self._apart else \
+                self._packed[job.options.packing]
         table = KernelTable(self._x, rows, gamma, self._bounds[gamma], reuse=True)
         for block in table.blocks:
             table.fill(block)
         return table
+
+
+def _values(x):
+    """How many values are to be packed, at most; a megabyte is 2^16 of them."""
+    return x.counts.sum() if is_sparse(x) else x.shape[0] * x.shape[1]

@@ -13,6 +13,8 @@ from ..kernel.machine import BLOCK, Machine
 
 __all__ = ["SIGMOIDS", "MachineValues"]
 
+_WIDE = 4096  # features
+
 
 def _logistic(values, out):
     """1 - 2 / (1 + exp(v)) = tanh(v / 2)."""
@@ -48,6 +50,7 @@ class MachineValues:
     def __init__(self, model, open_ended=False, sigmoid=None):
         self.model = model
         self.open_ended = open_ended
+        self._made = model, open_ended, sigmoid
         self._sigmoid = SIGMOIDS[sigmoid or 0]
         fitted = np.isfinite(model.a)
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
@@ -55,6 +58,10 @@ class MachineValues:
         self._b = np.where(fitted, model.b, 0.0)
         self._lock = threading.Lock()
         self._machines = {}
+
+    def __reduce__(self):
+        """Travels as what it was made of, without its machines."""
+        return type(self), self._made
 
     @property
     def count(self):
@@ -68,6 +75,13 @@ class MachineValues:
             return self.model.normalisation.matrix.shape[0]
         return None if self.model.any_width else self.model.sv.shape[1]
 
+    @property
+    def takes_sparse(self):
+        """True where points may come as `SparsePoints`, and better do: planes in many features."""
+        model = self.model
+        return model.normalisation is None and not model.any_width and not model.direct and \
+            model.sv.shape[1] >= _WIDE and all(k.kind == "linear" for k in model.kernels)
+
     has_decision_values = True
 
     def turned(self, f, columns):
@@ -76,7 +90,7 @@ class MachineValues:
 
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
-        widest = max(self.count, k, self.model.sv.shape[1])
+        widest = max(self.count, k, 1 if self.takes_sparse else self.model.sv.shape[1])
         return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):

@@ -21,10 +21,11 @@ from .vectors import VecReader, read_cls, read_dat, read_vec, refuse_negative
 __all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
 
 KINDS = ("binary", "svm", "lvq")
+_MAPPED = 1 << 26  # bytes of a file above which it is worth it
 
 
 def read_training(base, kind="binary", missing=0.0, header=True, labels=True, names=None,
-                  negative=False, ordinates=False, stdin=None):
+                  negative=False, ordinates=False, stdin=None, sparse=False, mapped=False):
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
     `base` is a base name for "binary", else the file itself or `-`.  `missing`
@@ -34,14 +35,16 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
     `base.names`.  Labels below 0 are refused unless `negative`.  With `ordinates`
     y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
     text, and there are no names.  Binary points without labels may come from `-`.
+    `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
+    a large `.vec` file is mapped, not read.
 
     Raises DataError, with the file and where it can the line, for bad data.
     """
     base = os.fsdecode(base)
     if kind == "binary":
-        data = _read_binary(base, labels, names, negative, ordinates, stdin)
+        data = _read_binary(base, labels, names, negative, ordinates, stdin, mapped)
     elif kind == "svm":
-        data = read_svm(base, missing, names, stdin=stdin, ordinates=ordinates)
+        data = read_svm(base, missing, names, stdin=stdin, ordinates=ordinates, sparse=sparse)
     elif kind == "lvq":
         data = read_lvq(base, header, labels, names, stdin=stdin, ordinates=ordinates)
     else:
@@ -51,11 +54,12 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
     return data
 
 
-def _read_binary(base, labels, names, negative, ordinates, stdin):
+def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
     if not labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _refuse_pipe(base)
-    x = read_vec(base + ".vec")
+    vec = base + ".vec"
+    x = read_vec(vec, mapped and os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED)
     if ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative)
@@ -100,12 +104,13 @@ def _check_labels(y, names, base, negative=False):
 
 
 def iter_points(path, kind="binary", rows=4096, d=None, missing=0.0, header=True, labels=True,
-                stdin=None):
+                stdin=None, sparse=False):
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
     `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
     width is an error; LIBSVM text may leave the last features out.  `header` and
-    `labels` (there is a class column) are for LVQ text.  Raises DataError.
+    `labels` (there is a class column) are for LVQ text.  With `sparse`, points of LIBSVM
+    text whose `missing` is 0 come as `SparsePoints`.  Raises DataError.
     """
     if kind == "binary":
         with VecReader(path, rows, stdin) as reader:
@@ -113,7 +118,8 @@ def iter_points(path, kind="binary", rows=4096, d=None, missing=0.0, header=True
                 raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
             yield from reader
     elif kind == "svm":
-        for x, _ in iter_svm(path, rows, d, missing, truth=False, stdin=stdin):
+        for x, _ in iter_svm(path, rows, d, missing, truth=False, stdin=stdin,
+                             sparse=sparse and missing == 0):
             yield x
     elif kind == "lvq":
         for x, _ in iter_lvq(path, rows, d, header, labels, truth=False, stdin=stdin):

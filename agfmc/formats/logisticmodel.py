@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from .files import read_bytes
+from .seal import unsealed
 from .textblocks import NUMBER, numbers
 
 __all__ = ["LogisticModel", "format_logistic_model", "read_logistic_model"]
@@ -92,7 +93,7 @@ def read_logistic_model(path):
         weights[i] = _weights(row, d + 1, first + 1 + i, fail)
     settings = ""
     if rest and rest[0].startswith(_MARK):
-        settings = rest.pop(0)[len(_MARK):]
+        settings = unsealed(rest.pop(0)[len(_MARK):])
     if rest:
         raise fail("expected the end of the file", len(lines) - len(rest) + 1)
     return LogisticModel(weights, ridge, points, settings)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..models import Kernel
+from .seal import unsealed
 
 __all__ = ["MARK", "Header", "format_kernel", "read_lines", "settings_after", "sparse_text",
            "support_vectors"]
@@ -140,7 +141,7 @@ def settings_after(lines, at, total, path):
     settings = ""
     for number, line in enumerate(lines[at + total:], at + total + 1):
         if line.startswith(MARK) and not settings:
-            settings = line[len(MARK):]
+            settings = unsealed(line[len(MARK):])
         elif line.strip():
             raise ModelError(f"expected the end of the file after {total} support vectors, "
                              f"found '{line[:30]}'", file=path, line=number)

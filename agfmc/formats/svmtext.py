@@ -16,6 +16,7 @@ from ..errors import DataError
 from ..models import Dataset
 from .decimals import values
 from .files import open_input
+from .sparsetext import SparseTable, sparse_rows
 from .textblocks import BLOCK, CONTROL, NUMBER, blocks, tokenise
 from .textlabels import TextLabels, show
 
@@ -33,19 +34,20 @@ def memory_limit():
 
 
 def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK,
-             ordinates=False):
+             ordinates=False, sparse=False):
     """A Dataset of float64 from LIBSVM text; absent features are `missing`.
 
     d is the largest index.  Labels are whole numbers or words; words are numbered
     in sorted order, or by `names` (entry i names label i).  With `ordinates` they are
     any finite numbers, and y is float64.  The table takes n d 8 bytes; above
-    `limit_bytes` (default `memory_limit()`) it is refused before it is made.  Raises
+    `limit_bytes` (default `memory_limit()`) it is refused before it is made.  With
+    `sparse`, for absent features that are 0, x is `SparsePoints` instead.  Raises
     DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
     with open_input(path, stdin) as file:
         labels = TextLabels(file.name, names, ordinates=ordinates)
-        table, codes = _Table(missing), []
+        table, codes = SparseTable() if sparse else _Table(missing), []
         for rows in _parsed(file, labels, None, block):
             table.make_room(rows, limit, file.name)
             table.append(rows)
@@ -99,12 +101,13 @@ def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
 
 
 def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin=None,
-             block=BLOCK):
+             block=BLOCK, sparse=False):
     """Chunks (x (<= rows, d) float64, y int32) of LIBSVM text, in bounded memory.
 
     A feature above d is an error; with d None a chunk is as wide as its largest
-    index.  Words as labels need `names`; without `truth` labels may be anything and
-    y is None.  Raises DataError with the line of whatever cannot be.
+    index.  With `sparse` x is `SparsePoints`.  Words as labels need `names`; without
+    `truth` labels may be anything and y is None.  Raises DataError with the line of
+    whatever cannot be.
     """
     rows = max(1, int(rows))
     seen = False
@@ -117,9 +120,12 @@ def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin
             width = part.width if d is None else d
             for start in range(0, len(part.line), rows):
                 stop = min(start + rows, len(part.line))
-                _refuse_huge(stop - start, width, memory_limit(), part, file.name)
                 seen = True
-                x = part.dense(start, stop, width, missing)
+                if sparse:
+                    x = sparse_rows(part, start, stop, width)
+                else:
+                    _refuse_huge(stop - start, width, memory_limit(), part, file.name)
+                    x = part.dense(start, stop, width, missing)
                 yield x, part.y[start:stop] if truth else None
     if not seen:
         raise DataError("has no points", file=path)

@@ -9,10 +9,12 @@ a time, within the processor's cache.
 
 from __future__ import annotations
 
+import functools
 import threading
 
 import numpy as np
 
+from ..arrays import is_sparse
 from .values import PreparedKernel
 
 __all__ = ["BLOCK", "Machine", "decision_values"]
@@ -50,11 +52,28 @@ class Machine:
     def __init__(self, model, columns):
         self.columns = np.asarray(columns, dtype=np.int64)
         self.rho = model.rho[self.columns]
-        self._parts = []
-        kernel_of = model.kernel_of[self.columns]
+        self._model = model
+
+    @functools.cached_property
+    def _parts(self):
+        kernel_of = self._model.kernel_of[self.columns]
+        parts = []
         for number in sorted(set(kernel_of.tolist())):
             places = np.flatnonzero(kernel_of == number)
-            self._parts.append(_Part(model, model.kernels[number], places, self.columns[places]))
+            parts.append(_Part(self._model, self._model.kernels[number], places,
+                               self.columns[places]))
+        return parts
+
+    @functools.cached_property
+    def _planes(self):
+        """w (d, m') of classifiers that are all linear."""
+        model = self._model
+        planes = np.empty((model.sv.shape[1], len(self.columns)))
+        for place, column in enumerate(self.columns):
+            span = slice(model.indptr[column], model.indptr[column + 1])
+            planes[:, place] = model.coef[span] @ model.sv[model.index[span]]
+        return planes
+
     @property
     def support_vectors(self):
         """Number of kernel values computed for one point."""
@@ -65,7 +84,12 @@ class Machine:
         return np.ascontiguousarray(self.values_by_row(x).T)
 
     def values_by_row(self, x):
-        """The same as it is made, a row for each classifier: f (m', n)."""
+        """The same as it is made, a row for each classifier: f (m', n).
+
+        `SparsePoints` are for classifiers that are all linear.
+        """
+        if is_sparse(x):
+            return (x @ self._planes - self.rho).T
         result = np.empty((len(self.columns), len(x)))
         whole = np.empty((len(self.columns), BLOCK))
         buffer = _buffer()
@@ -159,7 +183,12 @@ def _span(places):
 
 
 def decision_values(kernel, sv, coef, rho, x):
-    """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory."""
+    """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory.
+
+    x: an array, or `SparsePoints` where the kernel is linear.
+    """
+    if is_sparse(x):
+        return x @ (np.asarray(coef) @ sv) - rho
     prepared = PreparedKernel(kernel, sv)
     rows = max(1, min(len(x), 4_000_000 // max(len(sv), 1)))
     result = np.empty(len(x))

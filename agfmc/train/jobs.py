@@ -8,10 +8,11 @@ import numpy as np
 
 from ..control.build import resolve_options
 from ..control.tree import model_names
-from ..errors import DataError
-from .options import SvmOptions, parse_options
+from ..errors import DataError, UsageError
+from .options import parse_options
 
-__all__ = ["Side", "TrainingJob", "check_jobs", "plan_jobs", "problem"]
+__all__ = ["Side", "TrainingJob", "check_jobs", "check_learners", "check_loo", "plan_jobs",
+           "problem"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class TrainingJob:
     """One binary classifier to be trained.
 
     name: of the model, and of its file;  left, right: the labels on its sides;
-    options: `SvmOptions`, or what stands for them elsewhere, and `text`, as
+    options: of its learner, or what stands for them elsewhere, and `text`, as
     the user wrote them;  seed: the user's;
     place: (file, line, column) of its row in the control file.
     """
@@ -27,7 +28,7 @@ class TrainingJob:
     name: str
     left: tuple
     right: tuple
-    options: SvmOptions
+    options: object
     text: str
     seed: int
     place: tuple
@@ -50,7 +51,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options):
 
     base: name of the model; default: options where the file has `""`.  All
     options are parsed here, before anything is trained; parse: by what, where
-    it is not LIBSVM that is to understand them.  Raises `UsageError` or
+    it is none of our learners that is to understand them.  Raises `UsageError` or
     `ControlError` with the place of a row that is wrong.
     """
     default_options = parse(default)
@@ -96,3 +97,30 @@ def check_jobs(jobs, counts):
                                     column=column)
                 few.append(what)
     return few
+
+
+def check_loo(jobs):
+    """Raise `UsageError`, with its place, for a job that leave-one-out is not for."""
+    for job in jobs:
+        if job.options.no_loo:
+            file, line, column = job.place
+            raise UsageError(f"--platt loo is {job.options.no_loo}", file=file, line=line,
+                             column=column)
+
+
+def check_learners(jobs, loo=False):
+    """Raise `UsageError`, with its place, for a learner that is not installed.
+
+    loo: also for one that leave-one-out is not for; see `check_loo`.
+    """
+    if loo:
+        check_loo(jobs)
+    seen = set()
+    for job in jobs:
+        if type(job.options) not in seen:
+            seen.add(type(job.options))
+            try:
+                job.options.made_by()
+            except UsageError as error:
+                file, line, column = job.place
+                raise UsageError(error.message, file=file, line=line, column=column) from None

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import os
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import DataError, UsageError
+from .clibrary import set_print, shared_object
+from .nodes import Solution
 
-__all__ = ["Nodes", "Solution", "library_version", "solve"]
+__all__ = ["library_version", "solve"]
 
 # Before the library is loaded: its OpenMP loops would fight with our threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,8 +28,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 _PRECOMPUTED = 4
-_NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
-                  "offsets": [0, 8], "itemsize": 16})
 _OLDEST = 331
 
 
@@ -64,14 +61,11 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    spec = importlib.util.find_spec("libsvm")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    found = [path for folder in folders for path in sorted(Path(folder).glob("clib*"))
-             if path.suffix in (".so", ".pyd", ".dll", ".dylib")]
-    if not found:
+    found = shared_object("libsvm")
+    if found is None:
         raise UsageError("LIBSVM is not installed: pip install libsvm-official "
                          "(its source needs a C++ compiler)")
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(found)
     if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
         raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
     library.svm_train.restype = ctypes.POINTER(_Model)
@@ -80,76 +74,13 @@ def _library():
     library.svm_check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
     library.svm_free_and_destroy_model.restype = None
     library.svm_free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
-    library.svm_set_print_string_function.restype = None
-    library.svm_set_print_string_function.argtypes = [ctypes.c_void_p]
-    library.svm_set_print_string_function(_silence())
+    set_print(library.svm_set_print_string_function)
     return library
-
-
-def _silence():
-    """A C function that takes a string and does nothing with it."""
-    global _keep
-    try:
-        _keep = ctypes.CDLL(None).strlen
-    except (AttributeError, OSError, TypeError):
-        _keep = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda text: None)
-    return ctypes.cast(_keep, ctypes.c_void_p)
-
-
-_keep = None
 
 
 def library_version():
     """LIBSVM's version as a number, such as 337."""
     return ctypes.c_int.in_dll(_library(), "libsvm_version").value
-
-
-class Nodes:
-    """Training points x (n, d) packed once in LIBSVM's own layout, zeros left out.
-
-    Every binary problem points at its rows; nothing is copied again.
-    """
-
-    precomputed = False
-
-    def __init__(self, x):
-        x = np.ascontiguousarray(x, dtype=np.float64)
-        step = max(1, 2**20 // x.shape[1])  # blocks of rows: what is temporary stays small
-        blocks = [slice(start, start + step) for start in range(0, len(x), step)]
-        counts = np.concatenate([(x[block] != 0).sum(axis=1) for block in blocks])
-        starts = np.zeros(len(x) + 1, dtype=np.int64)
-        np.cumsum(counts + 1, out=starts[1:])
-        self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
-        for block in blocks:
-            part = self._nodes[starts[block.start]:starts[min(block.stop, len(x))]]
-            rows, columns = np.nonzero(x[block])
-            at = np.arange(len(rows)) + rows  # each row before it has one closing node
-            part["index"] = -1
-            part["value"] = 0.0
-            part["index"][at] = columns + 1
-            part["value"][at] = x[block][rows, columns]
-        self._pointers = (self._nodes.ctypes.data + 16 * starts[:-1]).astype(np.uintp)
-        self.features = x.shape[1]
-
-    def pointers(self, rows):
-        """Addresses of those rows, as LIBSVM takes them."""
-        return np.ascontiguousarray(self._pointers[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """A trained classifier f(x) = sum coef K(x, x[sv]) - rho.
-
-    `sv` (l,) numbers of the support vectors among the problem's rows, those of
-    the first label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv`
-    counts the support vectors of both labels.
-    """
-
-    sv: np.ndarray
-    coef: np.ndarray
-    rho: float
-    labels: tuple
-    n_sv: tuple
 
 
 def solve(nodes, rows, side, options):

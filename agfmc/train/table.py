@@ -16,6 +16,7 @@ import numpy as np
 
 __all__ = ["KernelTable", "most_rows", "rounding", "table_pays"]
 
+_BLOCK = 1 << 14  # points
 _CELLS = 1 << 16  # kernel values at a time: they stay in the cache
 _UNIT = 2.0 ** -53
 _WORST = 1e-10  # of `rounding`: above it too many values would have to be computed again
@@ -46,7 +47,8 @@ def rounding(x, gamma):
     u M, and a few u for exp itself.  None where it is too large for a table to be of use.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(np.einsum("ij,ij->i", x, x).max())
+        largest = max(float(np.einsum("ij,ij->i", part, part).max()) for part in (
+            np.asarray(x[at:at + _BLOCK], dtype=np.float64) for at in range(0, len(x), _BLOCK)))
         bound = _UNIT * (9.0 * gamma * (x.shape[1] + 6) * largest + 16.0)
     return bound if bound < _WORST else None
 
@@ -69,7 +71,8 @@ class KernelTable:
     def __init__(self, x, rows, gamma, bound, reuse=False):
         number = np.arange(len(rows))
         n = len(rows) + len(rows) % 2  # an even number: the last point twice, if need be
-        self._x = points = x[np.append(rows, rows[2 * len(rows) - n:])]
+        self._x = points = np.asarray(x[np.append(rows, rows[2 * len(rows) - n:])],
+                                      dtype=np.float64)
         self.features = x.shape[1]
         self._gamma, self._bound = gamma, bound
         count = n * (n + 1)

@@ -12,12 +12,13 @@ PRINTING = {
     "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"],
     "eval_uc": ["tst.cls", "tst"],
     "mbm_info": ["all.mbm"], "print_control": ["5"],
-    "multi_borders": ["plan", "trn", "m", "-"], "mbh2mbm": ["--help"], "svm2agf": ["--version"],
+    "multi_borders": ["--retrain", "plan", "trn", "m", "-"], "mbh2mbm": ["--help"],
+    "svm2agf": ["--version"],
 }
 WRITING = {
     "agf_preprocess": ["trn", "trn"], "classify_m": ["all.mbm", "many.vec", "out"],
     "float_to_class": ["many.con", "tst.cls"], "lvq2agf": ["trn.lvq", "trn"],
-    "mbh2mbm": ["ctl", "all.mbm"], "multi_borders": ["plan", "trn", "m", "ctl"],
+    "mbh2mbm": ["ctl", "all.mbm"], "multi_borders": ["--retrain", "plan", "trn", "m", "ctl"],
     "svm2agf": ["trn.svm", "trn"],
 }
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
@@ -156,13 +157,14 @@ def test_progress_is_for_terminals(place):
     assert out == b""
     assert shown.startswith(b"\rtraining [") and b"100%" in shown
     assert shown.endswith(b"\r\x1b[K") and b"\n" not in shown
-    assert on_terminal(place, "multi_borders", "--quiet", "plan", "trn", "t", "tctl") == (b"", b"")
-    done = place.run("multi_borders", "plan", "trn", "t", "tctl")
+    quiet = "--quiet", "--retrain", "plan", "trn", "t", "tctl"
+    assert on_terminal(place, "multi_borders", *quiet) == (b"", b"")
+    done = place.run("multi_borders", "--retrain", "plan", "trn", "t", "tctl")
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_progress_does_not_reach_results(place):
-    shown, out = on_terminal(place, "multi_borders", "plan", "trn", "m", "-")
+    shown, out = on_terminal(place, "multi_borders", "--retrain", "plan", "trn", "m", "-")
     assert out == (place / "ctl").read_bytes() and b"training" in shown
 
 

@@ -20,7 +20,7 @@ FLOORS = {
     "explore": 5, "estimators": 5,
     "cli": 6,
 }
-HEAVY = ("numpy", "scipy", "libsvm")
+HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")
 
 
@@ -84,12 +84,14 @@ def test_imports_go_downward(path):
             f"{name_of(path)}:{line}: {room} may not import {other}"
 
 
-def test_only_one_file_knows_libsvm():
+@pytest.mark.parametrize("library, file", [("libsvm", "train/svm.py"),
+                                           ("liblinear", "train/linear.py")])
+def test_only_one_file_knows_a_library(library, file):
     knowing = [name_of(path) for path in FILES
-               if any(not isinstance(target, tuple) and target.split(".")[0] == "libsvm"
+               if any(not isinstance(target, tuple) and target.split(".")[0] == library
                       for _, target in imports(path))
-               or re.search(r"""["']libsvm["']""", path.read_text(encoding="utf-8"))]
-    assert knowing == ["train/svm.py"]
+               or re.search(f"""["']{library}["']""", path.read_text(encoding="utf-8"))]
+    assert knowing == [file]
 
 
 def calls(path):

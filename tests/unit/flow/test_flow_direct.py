@@ -18,8 +18,9 @@ from agfmc.external.command import Command
 from agfmc.flow.configuration import export, load, save
 from agfmc.flow.direct import plan_directs, train_direct
 from agfmc.flow.extpredict import Predictor
+from agfmc.flow.planning import plan
 from agfmc.flow.predict import Classifier
-from agfmc.flow.training import plan, save_normalisation, train, train_directs
+from agfmc.flow.training import save_normalisation, train, train_directs
 from agfmc.formats.controlfile import write_control
 from agfmc.formats.logisticmodel import read_logistic_model
 from agfmc.formats.store import read_store, write_store
@@ -45,7 +46,7 @@ def data(tmp_path, monkeypatch):
 def trained(text, **more):
     """The whole way of multi_borders: control text `text` to the control file `ctl`."""
     work = plan(parse(text, "plan"), "trn", "binary", "m", **more)
-    assert train(work, 1) == []
+    assert train(work, 1).errors == ()
     train_directs(work)
     if not work.jobs and not work.directs:
         save_normalisation(work)

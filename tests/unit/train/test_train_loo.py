@@ -14,7 +14,8 @@ from agfmc.kernel.values import PreparedKernel
 from agfmc.train import loo, platt
 from agfmc.train.loo import loo_values
 from agfmc.train.options import parse_options
-from agfmc.train.svm import Nodes, solve
+from agfmc.train.nodes import Nodes
+from agfmc.train.svm import solve
 
 
 def kernel_of(options, features):

@@ -9,8 +9,9 @@ import pytest
 from agfmc.errors import DataError
 from agfmc.formats.svmmodel import read_svm_model
 from agfmc.kernel.machine import decision_values
+from agfmc.train.nodes import Nodes
 from agfmc.train.options import parse_options
-from agfmc.train.svm import Nodes, library_version, solve
+from agfmc.train.svm import library_version, solve
 
 
 def data(seed=0, n=80, d=4):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from agfmc.train.options import parse_options
-from agfmc.train.svm import Nodes, solve
+from agfmc.train.nodes import Nodes
+from agfmc.train.svm import solve
 from agfmc.train.table import KernelTable, most_rows, rounding, table_pays
 
 

@@ -1,0 +1,81 @@
+"""Points of which most features are zero, in compressed rows."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+__all__ = ["SparsePoints", "is_sparse"]
+
+
+def is_sparse(x):
+    """True where the points x are `SparsePoints`, and not an array."""
+    return isinstance(x, SparsePoints)
+
+
+class SparsePoints:
+    """Points x (n, d) of float64 that hold only what is not zero.
+
+    csr: a SciPy CSR array with ascending indices and without stored zeros.  Rows are taken
+    as of an array, by a slice, numbers or a mask, and are `SparsePoints` again;
+    `np.asarray` makes the whole table.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, csr):
+        self.csr = csr
+        self.shape = csr.shape
+
+    @classmethod
+    def of_rows(cls, indptr, index, value, d):
+        """From entries: those of row i are indptr[i] to indptr[i + 1], index counted from 0."""
+        from scipy.sparse import csr_array
+
+        csr = csr_array((value, index, indptr), shape=(len(indptr) - 1, d))
+        csr.has_sorted_indices = True
+        if not csr.data.all():
+            csr.eliminate_zeros()
+        return cls(csr)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, rows):
+        return SparsePoints(self.csr[rows])
+
+    def __matmul__(self, w):
+        """The products with w (d,) or (d, m); those of a row do not depend on the other rows."""
+        return self.csr @ w
+
+    def __array__(self, dtype=None, copy=None):
+        return self.csr.toarray().astype(dtype or self.dtype, copy=False)
+
+    @property
+    def counts(self):
+        """How many values of each row are not zero (n,)."""
+        return np.diff(self.csr.indptr)
+
+    def entries(self):
+        """(row, column, value) of all that is not zero, row by row."""
+        rows = np.repeat(np.arange(len(self)), self.counts)
+        return rows, self.csr.indices, self.csr.data
+
+    def combined(self, coef):
+        """sum_i coef_i x_i (d,)."""
+        return self._transposed @ coef
+
+    def products(self, other):
+        """x_i . z_j (n, l) with the points z (l, d) of another `SparsePoints`."""
+        return (self.csr @ other.csr.T).toarray()
+
+    def pieces(self):
+        """Arrays that tell these points, for a digest."""
+        return self.counts.astype("<i8"), self.csr.indices.astype("<i8"), \
+            self.csr.data.astype("<f8")
+
+    @functools.cached_property
+    def _transposed(self):
+        return self.csr.T

@@ -1,0 +1,261 @@
+"""Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..control.build import rename, rename_directs
+from ..control.write import format_tree
+from ..errors import AgfmcError, AgfmcWarning
+from ..flow.configuration import load, save
+from ..flow.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
+from ..flow.memory import classify_points, configuration_of, train_configuration
+from ..flow.tables import MEGABYTES
+from ..formats.vectors import read_std
+from .labels import labels_for, labels_in, named
+from .settings import (
+    control_tree, options_of, refused_as_value_error, seed_of, sketch, workers_of,
+)
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # scikit-learn before 1.6
+    def validate_data(estimator, *arrays, **settings):
+        return estimator._validate_data(*arrays, **settings)
+
+__all__ = ["MultiClassFromBinary"]
+
+_DTYPES = (np.float64, np.float32)
+
+
+def _has(gives):
+    """A check for `available_if`: gives(decoder, tree) of the estimator's decoder."""
+    def check(estimator):
+        try:
+            return gives(*estimator._decoder_and_tree())
+        except (AgfmcError, TypeError):
+            return True  # what is wrong will be told by the call
+    return check
+
+
+class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
+    """Several classes from support vector machines for two, laid out by a control tree.
+
+    The numbers are those of the commands print_control, multi_borders, mbh2mbm and
+    classify_m with the same settings.  Functions without scikit-learn are in
+    `agfmc.flow.memory`.
+
+    Parameters
+    ----------
+    control : str, pathlib.Path or Tree, default="one-vs-one"
+        The layout of the binary classifiers: the name of a scheme ("one-vs-one",
+        "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", ...); the text
+        of a control file, which holds braces; a control file as a `pathlib.Path`; or
+        an `agfmc.control.tree.Tree`.  A control file has the labels 0, 1, 2 ... for the classes
+        in their order where those are no whole numbers from 0, or names them.
+    decoder : str, default=None
+        How classes are found from the binary classifiers: "least-squares", "inverse",
+        "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
+        of them); a tree with another decoder is taken as a coding matrix.  None: the one that
+        suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
+        "recursive" for trees, else "least-squares".
+    C, gamma : float, default=None
+        Of the support vector machines.  None: what `options` say, else 1 and 1/n_features.
+    options : str, default=""
+        Further training options in LIBSVM's letters, such as "-t 0" for linear ones.  All
+        three are for classifiers that have none of their own in `control`.
+    normalise : bool, default=False
+        Divide features by their standard deviations; part of the model, saved with it.
+    nsv : int, default=None
+        Project the features on so many singular vectors.
+    platt : {"cv", "loo"}, default="cv"
+        Probabilities from cross-validation, or from leaving out single samples.
+    random_state : int, RandomState instance or None, default=1
+        Seed of folds and of random codes; None draws a new one for each fit.
+    n_jobs : int, default=None
+        Number of threads; None is 1, -1 all cores.  It changes nothing but the time.
+    kernel_memory : float, default=512
+        Megabytes for tables of kernel values in training; as little change.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, ascending.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where `X` had any.
+    decoder_ : str
+        The decoder in use.
+    model_ : agfmc.models.CollatedModel
+        All binary classifiers, with each support vector once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from agfmc.estimators import MultiClassFromBinary
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(MultiClassFromBinary(normalise=True), {
+    ...     "control": ["one-vs-one", "one-vs-rest", "adjacent"], "C": [1, 10]}, cv=3)
+    >>> model = search.fit(X, y).best_estimator_
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(self, control="one-vs-one", *, decoder=None, C=None, gamma=None, options="",
+                 normalise=False, nsv=None, platt="cv", random_state=1, n_jobs=None,
+                 kernel_memory=MEGABYTES):
+        self.control = control
+        self.decoder = decoder
+        self.C = C
+        self.gamma = gamma
+        self.options = options
+        self.normalise = normalise
+        self.nsv = nsv
+        self.platt = platt
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.kernel_memory = kernel_memory
+
+    def fit(self, X, y):
+        """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
+
+        Raises ValueError for data, options or a control that do not go together.
+        """
+        X, y = validate_data(self, X, y, dtype=_DTYPES)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("expected samples of at least 2 classes, found 1 class")
+        if self.platt not in ("cv", "loo"):
+            raise ValueError(f"platt must be 'cv' or 'loo', not {self.platt!r}")
+        labelled, seed = labels_for(classes), seed_of(self.random_state)
+        with refused_as_value_error():
+            tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
+            tree, labelled = named(tree, labelled)
+            self._decoder_for(tree)  # what does not suit it is refused before the training
+            configuration = train_configuration(
+                tree, X, labelled.labels[codes],
+                options=options_of(self.options, self.C, self.gamma), seed=seed,
+                scale=bool(self.normalise), nsv=self.nsv, loo=self.platt == "loo",
+                workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory)
+            return self._keep(configuration, labelled)
+
+    def predict(self, X):
+        """The classes (n_samples,) of X (n_samples, n_features)."""
+        answers = self._answers(X)
+        return self.classes_[self._labelled.places(answers.classes)]
+
+    @available_if(_has(gives_probabilities))
+    def predict_proba(self, X):
+        """Probabilities (n_samples, n_classes), in the order of `classes_`.
+
+        Only with a decoder that gives them: not with votes and losses, nor "recursive".
+        """
+        answers = self._answers(X)
+        return answers.columns[:, self._labelled.columns]
+
+    @available_if(_has(lambda decoder, tree: gives_scores(decoder)))
+    def decision_function(self, X):
+        """Scores (n_samples, n_classes) whose largest is the predicted class.
+
+        They are what the decoder finds for the classes: probabilities, or votes.  For two
+        classes (n_samples,), the second less the first, above 0 where the second is predicted.
+        """
+        answers = self._answers(X)
+        scores = answers.columns[:, self._labelled.columns]
+        place = self._labelled.places(answers.classes)
+        if len(self.classes_) == 2:
+            scores = scores[:, 1] - scores[:, 0]
+            tiny = np.finfo(np.float64).tiny
+            return np.where(place == 1, np.maximum(scores, tiny), np.minimum(scores, 0.0))
+        # of equal scores, which decoders break in the order of the tree, one must be the largest
+        tied = np.flatnonzero(scores.argmax(axis=1) != place)
+        scores[tied, place[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
+        return scores
+
+    def save(self, path):
+        """Write the model as a `.mbm` file, which the commands read and `load` reads back.
+
+        Classes that are no whole numbers from 0 are in it by their names.
+        """
+        check_is_fitted(self)
+        if self._labelled.nameless:
+            raise ValueError("a model file cannot name these classes: names are of one line, "
+                             f"different, and not empty ({self.classes_[:8].tolist()!r})")
+        save(path, configuration_of(self.model_))
+
+    @classmethod
+    def load(cls, path, *, normalisation=None, models_in=None, decoder=None, n_jobs=None):
+        """The fitted estimator of any model file, or of a control file and its models.
+
+        path: a `.mbm` file, libAGF's ASCII model, a LIBSVM model, or what multi_borders
+        wrote;  normalisation: a `.std` file for models without one;  models_in: folder of
+        the models that a control file names.  Classes are the names that the model has for
+        them, else its numbers.  Raises `agfmc.errors.AgfmcError` for what cannot be read.
+        """
+        configuration = load(path, None if normalisation is None else read_std(normalisation),
+                             models_in)
+        tree = configuration.tree
+        layout = rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
+                                dict.fromkeys(tree.directs))
+        estimator = cls(control=format_tree(layout), decoder=decoder, n_jobs=n_jobs)
+        return estimator._keep(configuration, labels_in(tree))
+
+    def _keep(self, configuration, labelled):
+        """Make `self` the estimator of a trained configuration."""
+        model = configuration.model
+        decoder = self._decoder_for(configuration.tree, model)
+        classifier = classifier_with(configuration, decoder)
+        self.model_, self._labelled, self._classifier = model, labelled, classifier
+        self.classes_, self.decoder_ = labelled.classes, decoder.name
+        if classifier.features is not None:
+            self.n_features_in_ = classifier.features
+        return self
+
+    def _decoder_for(self, tree, model=None):
+        """The `Decoder` for a tree; model: votes alone may be possible with its classifiers."""
+        wanted = self.decoder
+        if wanted is None and model is not None and not tree.hierarchical and \
+                not np.isfinite(model.a).all():
+            wanted = "vote"
+        decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]
+        if decoder.method == "and":
+            raise ValueError("the decoder 'and' leaves points without a class")
+        return decoder
+
+    def _decoder_and_tree(self):
+        if hasattr(self, "_classifier"):
+            tree = self._classifier.tree
+            return decoders_of(tree, (self.decoder_,))[0], tree
+        tree = sketch(self.control)
+        return self._decoder_for(tree), tree
+
+    def _answers(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_DTYPES, reset=False)
+        with refused_as_value_error():
+            answers = classify_points(self._classifier, X, workers_of(self.n_jobs))
+        for stop in answers.stops:
+            if stop.warning():
+                warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
+        return answers
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_classifier", None)  # it holds locks, and is soon made again
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "model_" in state:
+            configuration = configuration_of(self.model_)
+            decoder, = decoders_of(configuration.tree, (self.decoder_,))
+            self._classifier = classifier_with(configuration, decoder)

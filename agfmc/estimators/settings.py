@@ -1,0 +1,94 @@
+"""What the parameters of an estimator mean to the rest of the suite."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from numbers import Integral
+
+from sklearn.utils import check_random_state
+
+from ..control.parse import parse
+from ..control.tree import Tree
+from ..errors import AgfmcError
+from ..flow.design import design, design_for
+from ..flow.executors import available_cores
+from ..formats.controlfile import read_control
+
+__all__ = ["control_tree", "options_of", "refused_as_value_error", "seed_of", "sketch",
+           "workers_of"]
+
+
+@contextmanager
+def refused_as_value_error():
+    """What the suite refuses is a ValueError, as users of scikit-learn expect."""
+    try:
+        yield
+    except AgfmcError as error:
+        raise ValueError(str(error)) from error
+
+
+def control_tree(control, x, y, labelled, seed):
+    """The training control tree that `control` stands for.
+
+    x (n, d), y (n,) control labels: of use to schemes that are made from data.
+    """
+    tree = _given(control)
+    if tree is not None:
+        return tree
+    return design_for(control, x, y, sorted(labelled.labels.tolist()), labelled.names, seed=seed)
+
+
+def sketch(control):
+    """A tree of the kind that `control` stands for, as far as it is known before any data."""
+    tree = _given(control)
+    if tree is not None:
+        return tree
+    from ..coding.schemes import find_scheme
+
+    name = find_scheme(control).name
+    stand_ins = {"empirical": "tree", "adjacent-ordered": "adjacent"}
+    return design(stand_ins.get(name, name), range(4), rows=3)
+
+
+def _given(control):
+    """The tree that `control` is, names or spells out; None for a scheme."""
+    if isinstance(control, Tree):
+        return control
+    if isinstance(control, os.PathLike):
+        return read_control(os.fspath(control))
+    if not isinstance(control, str):
+        raise TypeError("control must be the name of a scheme, the text of a control file, a "
+                        f"pathlib.Path, or a Tree, not {control!r}")
+    return parse(control) if "{" in control else None
+
+
+def options_of(options, C, gamma):
+    """Training options as text: C and gamma, where given, take the place of -c and -g."""
+    words = [options]
+    for letter, name, value in (("-c", "C", C), ("-g", "gamma", gamma)):
+        if value is None:
+            continue
+        try:
+            words.append(f"{letter} {float(value)!r}")
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be a number or None, not {value!r}") from None
+    return " ".join(words).strip()
+
+
+def seed_of(random_state):
+    """The seed of a run: the number itself, else one drawn as scikit-learn would."""
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state must be 0 or more, not {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def workers_of(n_jobs):
+    """Threads for n_jobs as joblib counts: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning: -1 stands for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))

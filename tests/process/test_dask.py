@@ -1,0 +1,159 @@
+"""A dask.distributed cluster of two workers on this machine: the same bytes, whoever dies."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.skipif(importlib.util.find_spec("distributed") is None,
+                       reason="dask.distributed is not installed"),
+]
+PATIENCE = 60
+
+
+class Cluster:
+    """A scheduler and two workers, as processes; each worker is the leader of a session."""
+
+    def __init__(self, folder, env):
+        self.folder, self.env = folder, {**env, "OMP_NUM_THREADS": "1"}
+        self.file = folder / "scheduler.json"
+        self._running = [self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+            "--dashboard-address", "127.0.0.1:0", "--scheduler-file", self.file)]
+        wait_for(self.file.exists)
+        self.workers = [self.join(), self.join()]
+
+    def _start(self, what, *words):
+        with open(self.folder / f"{what}.log", "ab") as log:
+            return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{what}",
+                                     *map(str, words)], cwd=self.folder, env=self.env, stdout=log,
+                                    stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def join(self):
+        """One more worker, of one thread."""
+        process = self._start("worker", "--scheduler-file", self.file, "--no-nanny",
+                              "--nworkers", "1", "--nthreads", "1", "--no-dashboard",
+                              "--host", "127.0.0.1")
+        self._running.append(process)
+        return process
+
+    def wait(self, count):
+        """Until so many workers are there."""
+        from distributed import Client
+
+        with Client(scheduler_file=str(self.file), timeout=PATIENCE,
+                    set_as_default=False) as client:
+            wait_for(lambda: len(client.nthreads()) == count)
+
+    def stop(self):
+        for process in self._running:
+            process.kill()
+            process.wait()
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def cluster(trained, tmp_path_factory):
+    running = Cluster(tmp_path_factory.mktemp("dask"), trained.env)
+    try:
+        running.wait(2)
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def slow(place):
+    """`place` with big.vec, big.cls and bigplan: 15 classifiers that take their time."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 6, 2600)
+    x = rng.normal(size=(2600, 6)) + 0.7 * np.eye(6)[y]
+    (place / "big.vec").write_bytes(np.int32(6).tobytes() + x.astype("<f4").tobytes())
+    (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
+    (place / "bigplan").write_bytes(place.ok("print_control", "big"))
+    return place
+
+
+def folder(place, name):
+    (place / name).mkdir()
+    return place.at(place / name)
+
+
+def test_same_models_and_answers(cluster, place, many):
+    here, there = folder(place, "here"), folder(place, "there")
+    words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
+    here.ok("multi_borders", *words)
+    there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    assert here.files() == there.files() and len(here.files()) == 6
+    for more in ((), ("-Q", "ddag", "--count"), ("-0",)):
+        words = (*more, "-a", "m.std", "ctl", "../many.vec", "out")
+        assert here.ok("classify_m", *words) == \
+            there.ok("classify_m", f"--executor=dask:{cluster.file}", *words)
+        assert here.files() == there.files()
+
+
+def test_worker_killed_in_the_middle(cluster, slow):
+    cluster.wait(2)
+    here, there = folder(slow, "here"), folder(slow, "there")
+    words = ("-+", "-c 20", "../bigplan", "../big", "m", "ctl")
+    here.ok("multi_borders", *words)
+    with there.start("multi_borders", f"--executor=dask:{cluster.file}", *words,
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_for(lambda: list(there.folder.glob("m-*")) or process.poll() is not None)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        _, words = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, words.decode()
+    assert here.files() == there.files()
+    assert b" is gone while it worked on 'm-" in words and b"begun once more" in words
+    cluster.workers[0] = cluster.join()
+    cluster.wait(2)
+
+
+def test_data_error_comes_back_as_it_is(cluster, place):
+    here, there = folder(place, "here"), folder(place, "there")
+    words = ("-+", "-s 1 -n 1", "../plan", "../trn", "m", "ctl")
+    a = here.run("multi_borders", *words)
+    b = there.run("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    assert a.returncode == b.returncode == 3 and sorted(a.stderr.splitlines()) == \
+        sorted(b.stderr.splitlines())
+    assert here.files() == there.files()
+
+
+def test_points_without_values_are_the_same_error(cluster, place):
+    x = np.ones((5, 4), "<f4")
+    x[3, 2] = np.nan
+    (place / "bad.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
+    words = ("all.mbm", "bad.vec", "out")
+    a = place.run("classify_m", *words)
+    b = place.run("classify_m", f"--executor=dask:{cluster.file}", *words)
+    assert a.returncode == b.returncode == 1 and a.stderr == b.stderr
+    assert not (place / "out.cls").exists()
+
+
+def test_nobody_there(place):
+    began = time.monotonic()
+    done = place.run("classify_m", "--executor=dask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
+    assert done.returncode == 1 and time.monotonic() - began < 30
+    assert done.stderr.startswith(b"classify_m: there is no scheduler of dask at 127.0.0.1:1: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_other_versions_are_refused(cluster, place, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import agfmc._version\nagfmc._version.__version__ = '0.0.dev0'\n")
+    place.env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{place.env['PYTHONPATH']}"
+    done = place.run("classify_m", f"--executor=dask:{cluster.file}", "all.mbm", "tst.vec", "out")
+    assert done.returncode == 1 and b"and here it is 0.0.dev0: both must be the same" in done.stderr

@@ -1,0 +1,208 @@
+"""Slurm itself, on this machine: a configuration trained as a job array by the sample script."""
+
+import os
+import pwd
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "scancel")
+PATH = os.pathsep.join((os.environ["PATH"], "/usr/sbin", "/sbin"))
+PATIENCE = 90
+
+
+def missing():
+    """Why it cannot be tried here, or ""."""
+    for program in PROGRAMS:
+        if shutil.which(program, path=PATH) is None:
+            return f"there is no {program}"
+    if os.geteuid() != 0:
+        return "Slurm's daemons need root"
+    if "munge" not in (user.pw_name for user in pwd.getpwall()):
+        return "there is no user munge"
+    return ""
+
+
+pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+
+class Slurm:
+    """munged, slurmctld and slurmd with everything in one folder; one node of two cores."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.config = folder / "slurm.conf"
+        self._daemons = []
+
+    def start(self):
+        munge = self.folder / "munge"
+        munge.mkdir()
+        (munge / "key").write_bytes(secrets.token_bytes(128))
+        (munge / "key").chmod(0o400)
+        munge.chmod(0o755)
+        for path in (munge, munge / "key"):
+            shutil.chown(path, "munge", "munge")
+        self._daemon("munged", "-F", "--force", f"--key-file={munge}/key",
+                     f"--socket={munge}/socket", f"--pid-file={munge}/pid",
+                     f"--log-file={munge}/log", f"--seed-file={munge}/seed", user="munge",
+                     group="munge", extra_groups=[])
+        wait_for((munge / "socket").exists, self)
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir()
+        host = socket.gethostname().split(".")[0]
+        self.config.write_text(f"""\
+ClusterName=trial
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={free_port()}
+SlurmdPort={free_port()}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={munge}/socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+MpiDefault=none
+ReturnToService=2
+SchedulerParameters=sched_interval=1
+MaxArraySize=3
+StateSaveLocation={self.folder}/state
+SlurmdSpoolDir={self.folder}/spool
+SlurmctldPidFile={self.folder}/slurmctld.pid
+SlurmdPidFile={self.folder}/slurmd.pid
+SlurmctldLogFile={self.folder}/slurmctld.log
+SlurmdLogFile={self.folder}/slurmd.log
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+""")
+        self._daemon("slurmctld", "-D", "-i", "-f", self.config)
+        self._daemon("slurmd", "-D", "-f", self.config, "-N", host)
+        wait_for(lambda: b" idle " in self.ask("sinfo", "-h", "-o", " %t "), self)
+
+    @property
+    def env(self):
+        return {**os.environ, "SLURM_CONF": str(self.config), "PATH": PATH}
+
+    def _daemon(self, *words, **more):
+        with open(self.folder / f"{words[0]}.out", "wb") as out:
+            self._daemons.append(subprocess.Popen(
+                list(map(str, words)), cwd="/", env=self.env, stdout=out, stderr=out,
+                stdin=subprocess.DEVNULL, **more))
+
+    def alive(self):
+        return all(daemon.poll() is None for daemon in self._daemons)
+
+    def ask(self, *words):
+        return subprocess.run(words, env=self.env, capture_output=True, timeout=PATIENCE).stdout
+
+    def finish(self):
+        """Until no job is left in the queue."""
+        wait_for(lambda: not self.ask("squeue", "-h", "-t", "PD,R,CG"), self)
+
+    def stop(self):
+        """End all daemons, and all jobs first."""
+        if self.config.exists() and self.alive():
+            self.ask("scancel", "--user=root", "--full")
+            try:
+                self.finish()
+            except AssertionError:
+                pass
+        for daemon in reversed(self._daemons):
+            daemon.terminate()
+        for daemon in reversed(self._daemons):
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_for(condition, slurm):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert slurm.alive() and time.monotonic() < end, "".join(
+            path.read_text(errors="replace")[-2000:] for pattern in ("*.out", "*.log", "munge/log")
+            for path in sorted(slurm.folder.glob(pattern)))
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))  # munge's user must get there
+    folder.chmod(0o755)
+    running = Slurm(folder)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def two(place, slurm, root):
+    """Two folders, for a plain run and for Slurm with the script; their names have a blank."""
+    places = []
+    for name in ("plain run", "job array"):
+        (place / name).mkdir()
+        places.append(place.at(place / name))
+    _, there = places
+    there.env["SLURM_CONF"] = slurm.env["SLURM_CONF"]
+    shutil.copy(root / "sample_data" / "job_array.sbatch", there / "job array.sh")
+    return places
+
+
+def models(folder, ends=("ctl", ".mbm", ".std")):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())
+            if path.is_file() and (path.name.startswith("m m-") or path.name.endswith(ends))}
+
+
+def logs(place):
+    return "".join(path.read_text() for path in place.folder.glob("slurm-*.out"))
+
+
+def test_job_array(two, slurm):
+    """One against one of three classes is as many commands as tasks; -n, and blanks in names."""
+    plain, there = two
+    words = "-n -+ '-c 3' ../plan ../trn 'm m' 'the ctl'"
+    plain.shell(f"multi_borders {words}; mbh2mbm -a 'm m.std' 'the ctl' 'm m.mbm'")
+    said = there.shell(f"sh 'job array.sh' {words}")
+    assert b"(3 tasks), then " in said
+    slurm.finish()
+    assert (there / "m m.mbm").exists(), logs(there)
+    assert models(plain.folder) == models(there.folder) and len(models(plain.folder)) == 6
+
+
+def test_several_commands_a_task_and_a_failure(two, slurm):
+    """Three classes as six classifiers on two tasks; one fails, and all is done once more."""
+    plain, there = two
+    plan = "".join(f'"" {row};\n' for row in ("0 / 1 2", "1 / 0 2", "2 / 0 1", "0 1 / 2", "0 / 1",
+                                              "1 / 2"))
+    (plain / "../six").write_text(plan + "{2 5 9}\n")
+    words = "../six ../trn 'm m' 'the ctl'"
+    plain.shell(f"multi_borders {words}; mbh2mbm 'the ctl' 'm m.mbm'")
+    (there / "m m-03").mkdir()  # in the way of a model
+    assert b"(2 tasks), then " in there.shell(f"TASKS=2 sh 'job array.sh' {words}")
+    slurm.finish()
+    assert not (there / "m m.mbm").exists()
+    assert len(models(there.folder, ())) == 5 and "m m-03" in logs(there)
+    (there / "m m-03").rmdir()
+    before = {path.name: path.stat().st_mtime_ns for path in there.folder.glob("m m-0*")}
+    there.shell(f"TASKS=2 sh 'job array.sh' {words}")
+    slurm.finish()
+    assert models(plain.folder) == models(there.folder) and len(models(plain.folder)) == 8
+    assert {name: (there / name).stat().st_mtime_ns for name in before} == before

@@ -1,0 +1,197 @@
+"""Models of the estimator and of the commands: the same files, read by either."""
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.svm import SVC
+
+from agfmc.cli import classify_m, mbh2mbm, multi_borders, print_control
+from agfmc.errors import AgfmcError
+from agfmc.estimators import MultiClassFromBinary
+from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
+
+LABELS = (2, 5, 9, 11)
+WORDS = ("birch", "moss", "oak", "pine")
+OPTIONS = "-c 5 -g 0.1"
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, capsys):
+    """Call a command with words in a folder of its own; -> its output."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command, *words):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        assert command.main([str(word) for word in words]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return call
+
+
+def points(labels=LABELS, n=120, dtype=np.float32):
+    rng = np.random.default_rng(3)
+    code = np.concatenate([np.arange(4), rng.permutation(np.arange(n - 4) % 4)])
+    x = rng.normal(size=(n, 5)) * [1, 2, 1, .5, 1] + code[:, None] * [1, -.8, 0, .3, 0]
+    return x.astype(dtype), np.array(labels)[code]
+
+
+def commands(run, x, y, design, way=()):
+    """Train by the commands: train.mbc, m.mbc and its models, m.mbm."""
+    write_vec("train.vec", x)
+    write_cls("train.cls", y.astype(np.int32))
+    Path("train.mbc").write_text(run(print_control, *design, "train"), encoding="ascii")
+    run(multi_borders, *way, "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
+    norm = ("-a", "m.std") if Path("m.std").exists() else ()
+    run(mbh2mbm, *norm, "m.mbc", "m.mbm")
+
+
+@pytest.mark.parametrize("scheme, design, way, settings", [
+    ("one-vs-one", (), (), {}),
+    ("one-vs-rest", (), ("-n",), {"normalise": True}),
+    ("tree", (), ("-n", "-S", 3), {"normalise": True, "nsv": 3}),
+    ("empirical", (), ("-S", 4), {"nsv": 4}),
+    ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
+    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
+])
+def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
+    x, y = points()
+    commands(run, x, y, ("-Q", scheme, *design), way)
+    MultiClassFromBinary(scheme, C=5, gamma=.1, **settings).fit(x, y).save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+
+
+def test_the_file_is_that_of_the_commands_for_words(run):
+    x, y = points(WORDS, dtype=np.float64)
+    write_svm("train.svm", x, np.searchsorted(WORDS, y), WORDS)
+    Path("train.mbc").write_text(run(print_control, "-M", "-Q", 4, "train.svm"), encoding="ascii")
+    run(multi_borders, "-M", "-+", OPTIONS, "train.mbc", "train.svm", "m", "m.mbc")
+    run(mbh2mbm, "m.mbc", "m.mbm")
+    model = MultiClassFromBinary(Path("train.mbc"), options=OPTIONS).fit(x, y)
+    model.save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+    MultiClassFromBinary("orthogonal", options=OPTIONS).fit(x, y).save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+
+
+@pytest.mark.parametrize("scheme, decoder, query", [
+    ("one-vs-one", None, ("-Q", "inverse")),
+    ("one-vs-one", "vote", ("-Q", "vote")),
+    ("one-vs-one", "ddag", ("-Q", "ddag")),
+    ("adjacent", None, ("-Q", 0)),
+    ("tree", None, ()),
+    ("tree", "full", ("--tree", "full")),
+])
+def test_classification_is_that_of_classify_m(run, scheme, decoder, query):
+    x, y = points()
+    model = MultiClassFromBinary(scheme, decoder=decoder, options=OPTIONS, normalise=True)
+    model.fit(x, y).save("own.mbm")
+    write_vec("test.vec", x)
+    out = run(classify_m, *query, "own.mbm", "test.vec", "out")
+    np.testing.assert_array_equal(model.predict(x), read_cls("out.cls"))
+    loaded = MultiClassFromBinary.load("own.mbm", decoder=decoder)
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+    if hasattr(model, "predict_proba"):
+        printed = np.array([line.split()[:-1] for line in out.splitlines()], float)
+        np.testing.assert_allclose(model.predict_proba(x), printed, atol=1e-6)
+        np.testing.assert_array_equal(loaded.predict_proba(x), model.predict_proba(x))
+    else:
+        assert decoder != "full" and scheme != "adjacent"
+
+
+def test_what_the_commands_write_is_loaded(run):
+    x, y = points()
+    commands(run, x, y, ("-Q", 1), ("-n",))
+    model = MultiClassFromBinary(options=OPTIONS, normalise=True).fit(x, y)
+    for kind in ("-Z", "--libsvm"):
+        run(mbh2mbm, kind, "m.mbc", f"m{kind}")
+    for loaded, places in (
+            (MultiClassFromBinary.load("m.mbm", n_jobs=2), 12),
+            (MultiClassFromBinary.load("m.mbc", normalisation="m.std"), 12),
+            (MultiClassFromBinary.load("m--libsvm", normalisation="m.std"), 12),
+            (MultiClassFromBinary.load(Path("m-Z"), normalisation="m.std"), 4)):
+        assert loaded.classes_.tolist() == list(LABELS) and loaded.n_features_in_ == 5
+        np.testing.assert_allclose(loaded.predict_proba(x), model.predict_proba(x),
+                                   atol=10. ** -places)
+        again = MultiClassFromBinary(**loaded.get_params()).set_params(
+            options=OPTIONS, normalise=True).fit(x, y)
+        np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    Path("sub").mkdir()
+    for file in Path().glob("m-0*"):
+        file.rename(Path("sub", file.name))
+    with pytest.raises(AgfmcError):
+        MultiClassFromBinary.load("m.mbc", normalisation="m.std")
+    loaded = MultiClassFromBinary.load("m.mbc", normalisation="m.std", models_in="sub")
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+
+
+@pytest.mark.parametrize("kind, decoder", [("votes", "vote"), ("wide", "inverse")])
+def test_models_of_svm_train_are_loaded(run, kind, decoder):
+    """Models without probabilities give votes; those that leave out features take any number."""
+    x, y = points()
+    commands(run, x, y, ("-Q", 1))
+    run(mbh2mbm, "--libsvm", "m.mbc", "svm")
+    text = Path("svm").read_text(encoding="ascii")
+    text = re.sub(r"# agfmc.*\n", "", text)
+    if kind == "votes":
+        text = re.sub(r"prob[AB].*\n", "", text)
+    Path("svm").write_text(text, encoding="ascii")
+    if kind == "votes":
+        with pytest.warns(UserWarning, match="no probabilities"):
+            loaded = MultiClassFromBinary.load("svm")
+    else:
+        loaded = MultiClassFromBinary.load("svm")
+    assert loaded.decoder_ == decoder and not hasattr(loaded, "n_features_in_")
+    assert hasattr(loaded, "predict_proba") == (kind != "votes")
+    expected = MultiClassFromBinary(options=OPTIONS, decoder=decoder) if kind == "wide" else \
+        SVC(C=5, gamma=.1)
+    expected.fit(x, y)
+    np.testing.assert_array_equal(loaded.predict(x), expected.predict(x))
+    wider = np.hstack([x, np.zeros((len(x), 2), x.dtype)])
+    np.testing.assert_array_equal(loaded.predict(wider), expected.predict(x))
+    with pytest.raises(ValueError, match="the points have 3 features, the model needs 5"):
+        loaded.predict(x[:, :3])
+
+
+@pytest.mark.parametrize("labels", [
+    WORDS, (-3, -1, 0, 7), (0, 1, 2, 3_000_000_000), ("10", "9", "oak, old", "é # {"),
+    ("10", "4", "7", "9"),
+    (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])
+def test_classes_come_back_from_a_file(tmp_path, labels):
+    x, y = points(labels)
+    model = MultiClassFromBinary("adjacent-ordered", options="-t 0").fit(x, y)
+    assert model.score(x, y) > .5
+    model.save(tmp_path / "m.mbm")
+    loaded = MultiClassFromBinary.load(tmp_path / "m.mbm")
+    assert loaded.classes_.tolist() == model.classes_.tolist() == sorted(labels)
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+    np.testing.assert_array_equal(loaded.predict_proba(x), model.predict_proba(x))
+
+
+@pytest.mark.parametrize("strange", ["", " b", "two\nlines"])
+def test_classes_that_no_file_can_name(tmp_path, strange):
+    x, y = points(("a", "c", "d", strange))
+    model = MultiClassFromBinary(options="-t 0").fit(x, y)
+    assert model.score(x, y) > .5
+    with pytest.raises(ValueError, match="cannot name these classes"):
+        model.save(tmp_path / "m.mbm")
+    assert not (tmp_path / "m.mbm").exists()
+
+
+@pytest.mark.parametrize("text", ['"" K {2 5 9 11}', '"" {2 "-r 0.3" L {5 9 11}}'])
+def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
+    x, y = points()
+    write_vec("train.vec", x)
+    write_cls("train.cls", y.astype(np.int32))
+    Path("train.mbc").write_text(text, encoding="ascii")
+    run(multi_borders, "-n", "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
+    run(mbh2mbm, "-a", "m.std", "m.mbc", "m.mbm")
+    MultiClassFromBinary(text, options=OPTIONS, normalise=True).fit(x, y).save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()

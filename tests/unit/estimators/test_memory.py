@@ -1,0 +1,109 @@
+"""Training and classification in memory, without scikit-learn."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from agfmc.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
+from agfmc.flow import memory
+from agfmc.flow.configuration import load, save
+from agfmc.flow.decoders import classifier_with, decoders_of
+from agfmc.flow.design import design
+from agfmc.flow.fit import fit
+from agfmc.flow.memory import classify_points, configuration_of, train_configuration
+from agfmc.prepare.normalise import fit_normalisation
+
+
+def points(n=60):
+    rng = np.random.default_rng(2)
+    y = np.arange(n) % 3 * 2
+    return rng.normal(size=(n, 4)) + y[:, None] * [1, -1, 0, 0], y
+
+
+def probabilities(configuration, x, workers=1):
+    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
+    return classify_points(classifier, x, workers)
+
+
+@pytest.mark.parametrize("scheme", ["one-vs-one", "orthogonal", "tree"])
+def test_trained_saved_and_read_again(tmp_path, scheme):
+    x, y = points()
+    with pytest.warns(UserWarning, match="orthogonal") if scheme == "orthogonal" else nullcontext():
+        tree = design(scheme, [0, 2, 4])
+    steps = []
+    configuration = train_configuration(tree, x, y, options="-t 0", scale=True,
+                                        progress=lambda *step: steps.append(step))
+    assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
+    answers = probabilities(configuration, x)
+    assert (answers.classes == y).mean() > .8
+    save(tmp_path / "m.mbm", configuration)
+    for other in (load(tmp_path / "m.mbm"), configuration_of(configuration.model)):
+        np.testing.assert_array_equal(probabilities(other, x).confidence, answers.confidence)
+
+
+def test_a_given_normalisation():
+    x, y = points()
+    tree = design("one-vs-one", [0, 2, 4])
+    given = fit_normalisation(x)
+    one = train_configuration(tree, x, y, normalisation=given)
+    two = train_configuration(tree, x, y, scale=True)
+    assert one.model.settings == two.model.settings and "; normalised " in one.model.settings[0]
+    np.testing.assert_array_equal(one.model.coef, two.model.coef)
+
+
+def test_classifiers_may_be_finished_in_any_order(monkeypatch):
+    x, y = points()
+    tree = design("one-vs-one", [0, 2, 4])
+    one = train_configuration(tree, x, y)
+    monkeypatch.setattr(memory, "fit", lambda *args, **more: reversed(list(fit(*args, **more))))
+    two = train_configuration(tree, x, y)
+    assert one.model.rho.tobytes() == two.model.rho.tobytes()
+
+
+def test_many_points_are_cut_up():
+    x, y = points()
+    configuration = train_configuration(design("one-vs-one", [0, 2, 4]), x, y)
+    many = np.random.default_rng(0).normal(size=(5000, 4))
+    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
+    assert classifier.rows < len(many)
+    one, two = (classify_points(classifier, many, workers) for workers in (1, 2))
+    np.testing.assert_array_equal(one.columns, two.columns)
+    np.testing.assert_array_equal(one.columns[4000:], classify_points(
+        classifier, many[4000:]).columns)
+    assert one.classes.shape == (5000,) and one.asked is None
+    assert one.stops[0].points == 5000
+    assert classify_points(classifier, many[:0]).classes.shape == (0,)
+
+
+@pytest.mark.parametrize("change, kind, message", [
+    (lambda x, y: (x[:, 0], y), DataError, "table"),
+    (lambda x, y: (x[:, :0], y), DataError, "table"),
+    (lambda x, y: (x, y[1:]), DataError, "as many labels"),
+    (lambda x, y: (x, y - 1), DataError, "labels from 0"),
+    (lambda x, y: (x, y + .5), DataError, "labels from 0"),
+    (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
+    (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
+    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4"),
+])
+def test_data_that_do_not_fit(change, kind, message):
+    with pytest.raises(kind, match=message):
+        train_configuration(design("one-vs-one", [0, 2, 4]), *change(*points()))
+
+
+def test_options_that_cannot_be():
+    x, y = points()
+    tree = design("one-vs-one", [0, 2, 4])
+    with pytest.raises(UsageError, match="-c"):
+        train_configuration(tree, x, y, options="-c x")
+    # the name of the classifier that LIBSVM refuses
+    with pytest.raises(AgfmcError, match="'m-00'"), pytest.warns(AgfmcWarning):
+        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y), options="-s 1 -n 0.99")
+
+
+def test_whole_numbers_are_points_too():
+    x, y = points()
+    x = np.rint(3 * x).astype(int)
+    tree = design("one-vs-one", [0, 2, 4])
+    one, two = (train_configuration(tree, part, y) for part in (x, x.astype(float)))
+    np.testing.assert_array_equal(one.model.coef, two.model.coef)

@@ -1,0 +1,286 @@
+"""The estimator: its parameters, what it offers, and its place in scikit-learn's tools."""
+
+import doctest
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import agfmc.estimators.multiclass
+from agfmc.control.parse import parse
+from agfmc.control.write import format_tree
+from agfmc.errors import AgfmcWarning
+from agfmc.estimators import MultiClassFromBinary
+from agfmc.flow.design import design
+from agfmc.flow.predict import Answers
+from agfmc.formats.dataset import read_training
+from agfmc.formats.vectors import read_std, write_std
+
+TEXT = '"-c 2" 0 / 1 2; "" 1 / 2; {4 1 7}'
+
+
+def points(labels=(1, 4, 7), n=90, seed=1):
+    rng = np.random.default_rng(seed)
+    code = rng.permutation(np.arange(n) % len(labels))
+    x = rng.normal(size=(n, 3)) + np.array([[1.5, -1, 0], [0, 1.2, 1], [-1, 0, -1], [1, 1, -2]])[
+        code]
+    return x, np.array(labels)[code]
+
+
+def options_told(model):
+    """What the settings of each binary classifier say of its options."""
+    return [line.split("options ")[1].split(";")[0] for line in model.model_.settings]
+
+
+def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
+    x, y = points()
+    (tmp_path / "c.mbc").write_text(TEXT)
+    models = [MultiClassFromBinary(control, C=3).fit(x, y)
+              for control in (TEXT, tmp_path / "c.mbc", parse(TEXT))]
+    for model in models:
+        assert [text.split(" -e")[0] for text in options_told(model)] == [
+            "-s 0 -t 2 -g 1/d -c 2.0", "-s 0 -t 2 -g 1/d -c 3.0"]
+        np.testing.assert_array_equal(model.predict_proba(x), models[0].predict_proba(x))
+        np.testing.assert_array_equal(clone(model).fit(x, y).predict(x), model.predict(x))
+        assert model.model_.control == models[0].model_.control
+    tree = design("tree", [1, 4, 7])
+    np.testing.assert_array_equal(MultiClassFromBinary(tree).fit(x, y).predict(x),
+                                  MultiClassFromBinary("tree").fit(x, y).predict(x))
+    assert format_tree(parse(models[0].model_.control)).split() == [
+        "m-00", "0", "/", "1", "2;", "m-01", "1", "/", "2;", "{", "4", "1", "7", "}"]
+
+
+@pytest.mark.parametrize("control, message", [
+    ("one-vs-noone", "no scheme 'one-vs-noone'"),
+    ("c.mbc", "no scheme 'c.mbc'"),
+    (Path("no-such-file"), "cannot read"),
+    ('"" {1 4', "expected"),
+    ('"" {1 4}', "holds? class 7|hold class 7"),
+    ('a {1 4}', "expected training options"),
+    ("convert", "a control file"),
+])
+def test_a_wrong_control_is_a_value_error(control, message):
+    with pytest.raises(ValueError, match=message):
+        MultiClassFromBinary(control).fit(*points())
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"options": "-c 0"}, "-c"), ({"options": "-Z 1"}, "-Z"), ({"C": -1}, "-c"),
+    ({"C": "much"}, "C must be a number"), ({"gamma": "scale"}, "gamma must be a number"),
+    ({"decoder": "guess"}, "no decoder 'guess'"), ({"decoder": "recursive"}, "for trees"),
+    ({"decoder": "binary"}, "gives no classes"), ({"decoder": "and"}, "without a class"),
+    ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
+    ({"platt": "both"}, "platt"), ({"nsv": 9}, "9 singular values"),
+    ({"random_state": -1}, "random_state"), ({"n_jobs": 0}, "n_jobs"),
+    ({"options": "-s 1", "platt": "loo"}, "nu-SVC"),
+])
+def test_wrong_settings_are_value_errors(settings, message):
+    with pytest.raises(ValueError, match=message):
+        MultiClassFromBinary(**settings).fit(*points())
+
+
+def test_a_control_of_another_type_is_a_type_error():
+    with pytest.raises(TypeError, match="control must be"):
+        MultiClassFromBinary(1).fit(*points())
+
+
+def test_options_c_and_gamma():
+    x, y = points()
+    one = MultiClassFromBinary(options="-c 9 -e 0.01", C=2, gamma=.25).fit(x, y)
+    two = MultiClassFromBinary(options="-e 0.01 -c 2 -g 0.25").fit(x, y)
+    assert options_told(one) == options_told(two)
+    assert "-g 0.25 -c 2.0 -e 0.01" in options_told(one)[0]
+    assert "-g 1/d -c 1.0 -e 0.001" in options_told(MultiClassFromBinary().fit(x, y))[0]
+
+
+def test_nothing_but_time_depends_on_the_number_of_jobs():
+    x, y = points()
+    one, two = (MultiClassFromBinary("empirical", decoder="full", n_jobs=jobs).fit(x, y)
+                for jobs in (None, -1))
+    assert one.model_.coef.tobytes() == two.model_.coef.tobytes()
+    np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
+
+
+def test_seeds():
+    x, y = points((1, 4, 7, 9))
+    texts = {}
+    for name, seed in (("1", 1), ("again", 1), ("numpy", np.int64(1)), ("5", 5),
+                       ("state", np.random.RandomState(2)), ("same", np.random.RandomState(2))):
+        model = MultiClassFromBinary("random", options="-t 0", random_state=seed).fit(x, y)
+        texts[name] = model.model_.control, tuple(model.model_.a.tolist())
+    assert texts["1"] == texts["again"] == texts["numpy"] != texts["5"]
+    assert texts["state"] == texts["same"] != texts["1"]
+    MultiClassFromBinary(random_state=None).fit(x, y)
+
+
+@pytest.mark.parametrize("control, decoder, scores, probabilities", [
+    ("one-vs-one", None, True, True), ("one-vs-one", "wu-lin-weng", True, True),
+    ("one-vs-one", "vote", True, False), ("one-vs-one", "max-win", False, False),
+    ("one-vs-one", "loss:hinge", True, False),
+    ("adjacent", None, True, True), ("adjacent", "inverse", True, False),
+    ("one-vs-rest", "unconstrained", True, False), ("one-vs-rest", "argmax", True, False),
+    ("adjacent", "renormalised", True, True),
+    ("tree", None, False, False), ("tree", "full", True, True),
+    ("empirical", None, False, False), ("empirical", "least-squares", True, True),
+    ('"" K {1 4 7}', None, True, True), ('"" {1 "" L {4 7}}', None, False, False),
+    ('"" {1 "" L {4 7}}', "full", True, True),
+])
+@pytest.mark.parametrize("labels", [(1, 4, 7), ("pine", "birch", "oak")])
+def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
+    x, y = points(labels)
+    if isinstance(labels[0], str) and "{" in control:
+        control = control.replace("1", "0").replace("4", "2").replace("7", "1")
+    model = MultiClassFromBinary(control, decoder=decoder)
+    for _ in range(2):  # before and after it is fitted
+        assert hasattr(model, "decision_function") == scores
+        assert hasattr(model, "predict_proba") == probabilities
+        model.fit(x, y)
+    predicted = model.predict(x)
+    assert set(predicted) <= set(labels) and model.score(x, y) > .7
+    assert model.classes_.tolist() == sorted(labels)
+    if scores:
+        found = model.decision_function(x)
+        assert found.shape == (90, 3)
+        np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], predicted)
+    if probabilities:
+        p = model.predict_proba(x)
+        assert p.min() >= 0
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
+
+
+def test_ties_of_votes_are_broken_as_predicted():
+    """In the order of the tree, which is not that of the classes here."""
+    x, y = points()
+    model = MultiClassFromBinary('"" 1 2 / 0; "" 0 2 / 1; "" 0 1 / 2; {7 1 4}', decoder="vote")
+    model.fit(x, y)
+    grid = np.random.default_rng(0).uniform(-3, 3, (300, 3))
+    scores = model.decision_function(grid)
+    best = scores.max(axis=1, keepdims=True)
+    assert (np.isclose(scores, best, atol=1e-9).sum(axis=1) == 3).any()
+    np.testing.assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(grid))
+
+
+def test_two_classes_have_one_score():
+    x, y = points(("no", "yes"))
+    for decoder in (None, "vote"):
+        model = MultiClassFromBinary(decoder=decoder).fit(x, y)
+        scores = model.decision_function(x)
+        assert scores.shape == (90,)
+        np.testing.assert_array_equal(np.where(scores > 0, "yes", "no"), model.predict(x))
+    p = MultiClassFromBinary().fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(MultiClassFromBinary().fit(x, y).decision_function(x),
+                               p[:, 1] - p[:, 0])
+
+
+def test_the_score_of_a_tie_of_two_classes_agrees_with_the_prediction(monkeypatch):
+    x, y = points((3, 8))
+    model = MultiClassFromBinary().fit(x, y)
+    monkeypatch.setattr(model, "_answers", lambda X: Answers(
+        np.array([3, 8], dtype=np.int32), np.zeros(2), np.full((2, 2), .5)))
+    assert (model.decision_function(x) > 0).tolist() == [False, True]
+
+
+def test_a_control_may_name_the_classes():
+    x, y = points(("pine", "birch", "oak"))
+    text = "# class 3: pine\n# class 5: oak\n# class 4: birch\n" + TEXT.replace("{4 1 7}",
+                                                                            "{5 3 4}")
+    model = MultiClassFromBinary(text).fit(x, y)
+    assert model.score(x, y) > .8
+    assert model.model_.names == {3: "pine", 4: "birch", 5: "oak"}
+    np.testing.assert_array_equal(model.classes_[model.predict_proba(x).argmax(axis=1)],
+                                  model.predict(x))
+    with pytest.raises(ValueError, match="birch, oak, pine, and the data have birch, elm, pine"):
+        MultiClassFromBinary(text).fit(x, np.where(y == "oak", "elm", y))
+
+
+def test_single_precision_is_kept_and_data_are_not_changed():
+    x, y = points()
+    x = np.asfortranarray(x.astype(np.float32))
+    before = x.copy()
+    model = MultiClassFromBinary(normalise=True).fit(x, y)
+    np.testing.assert_array_equal(model.predict_proba(x), model.predict_proba(x.astype(float)))
+    np.testing.assert_array_equal(x, before)
+
+
+def test_normalisation_is_part_of_the_model(tmp_path):
+    x, y = points()
+    model = MultiClassFromBinary(normalise=True).fit(x, y)
+    write_std(tmp_path / "n.std", model.model_.normalisation)
+    apart = MultiClassFromBinary().fit(read_std(tmp_path / "n.std").apply(x), y)
+    np.testing.assert_array_equal(model.predict(x),
+                                  apart.predict(read_std(tmp_path / "n.std").apply(x)))
+    with pytest.warns(AgfmcWarning, match="constant"):
+        MultiClassFromBinary(normalise=True).fit(np.hstack([x, x[:, :1] * 0]), y)
+
+
+def test_sparse_points_are_refused():
+    from scipy.sparse import csr_matrix
+
+    x, y = points()
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        MultiClassFromBinary().fit(csr_matrix(x), y)
+
+
+def test_before_it_is_fitted(tmp_path):
+    for call in (lambda model: model.predict([[1.]]), lambda model: model.predict_proba([[1.]]),
+                 lambda model: model.save(tmp_path / "m.mbm")):
+        with pytest.raises(NotFittedError):
+            call(MultiClassFromBinary())
+    with pytest.raises(ValueError, match="no scheme"):
+        MultiClassFromBinary("nothing").fit(*points())
+
+
+@pytest.mark.parametrize("control", ["one-vs-one", "tree", '"" K {1 4 7}', '"" {1 "" L {4 7}}'])
+def test_it_travels(control):
+    x, y = points()
+    model = MultiClassFromBinary(control, normalise=True).fit(x, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    assert again.decoder_ == model.decoder_ and "_classifier" not in model.__getstate__()
+
+
+def test_a_search_in_two_processes():
+    x, y = points()
+    search = GridSearchCV(make_pipeline(StandardScaler(), MultiClassFromBinary(options="-t 0")), {
+        "multiclassfrombinary__control": ["one-vs-one", parse('"" {1 "" {4 7}}')],
+        "multiclassfrombinary__decoder": ["least-squares"]}, cv=2, n_jobs=2,
+        scoring="neg_log_loss", error_score="raise").fit(x, y)
+    assert np.isfinite(search.best_score_) and len(search.cv_results_["params"]) == 2
+    assert search.predict_proba(x).shape == (90, 3)
+
+
+@pytest.mark.parametrize("data, n, options, best", [
+    ("ordered", 400, "", "adjacent"), ("digits.svm", 450, "-t 0 -c 0.003", "one-vs-one")])
+def test_a_search_finds_the_scheme_of_the_sample_data(root, data, n, options, best):
+    whole = read_training(root / "sample_data" / data, "svm" if "." in data else "binary")
+    rows = np.random.default_rng(0).permutation(len(whole.y))[:n]
+    search = GridSearchCV(MultiClassFromBinary(options=options), {
+        "control": ["one-vs-one", "one-vs-rest", "adjacent"]}, cv=3, error_score="raise")
+    search.fit(whole.x[rows], whole.y[rows])
+    assert search.best_params_ == {"control": best}
+
+
+def test_without_scikit_learn():
+    code = ("import sys\nsys.modules['sklearn'] = None\nimport agfmc.flow.memory\n"
+            "try:\n    import agfmc.estimators\nexcept ImportError as error:\n"
+            "    assert 'agfmc[sklearn]' in str(error), error\nelse:\n    sys.exit(1)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          cwd=Path(agfmc.__file__).parents[1])
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_example_of_the_documentation():
+    results = doctest.testmod(agfmc.estimators.multiclass)
+    assert results.attempted > 4 and not results.failed

@@ -1,0 +1,57 @@
+"""The seal of a model file: found, left out by readers, broken by any change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agfmc.formats.logisticmodel import LogisticModel, format_logistic_model, read_logistic_model
+from agfmc.formats.seal import seal_of, sealed, unsealed
+from agfmc.formats.svmmodel import format_svm_model, read_svm_model
+from agfmc.models import BinaryModel, Kernel
+
+DIGEST = "0123456789abcdef"
+LINE = "0.1.0; options -c 1.0; features 2; seed 1"
+MODEL = BinaryModel("m", "c_svc", Kernel("rbf", 0.5), np.array([[1.0, 0.0], [0.0, 2.5]]),
+                    np.array([1.0, -1.0]), 0.25, (0, 1), (1, 1), (-1.0, 0.5), LINE, 2)
+TEXT = sealed(format_svm_model(MODEL), DIGEST)
+
+
+def test_it_stands_at_the_end_of_the_last_line():
+    assert TEXT.startswith(format_svm_model(MODEL)[:-1] + "; made from 0123456789abcdef; sum ")
+    assert TEXT.count("\n") == format_svm_model(MODEL).count("\n")
+    assert seal_of(TEXT.encode()) == DIGEST
+
+
+@given(st.integers(0, len(TEXT) - 1), st.integers(1, 255))
+def test_any_byte_breaks_it(place, change):
+    raw = bytearray(TEXT.encode())
+    raw[place] ^= change
+    assert seal_of(bytes(raw)) is None
+
+
+@pytest.mark.parametrize("raw", [
+    b"", b"\n", TEXT[:-1].encode(), TEXT[:len(TEXT) // 2].encode(), TEXT.encode() + b"\n",
+    TEXT.encode() * 2, format_svm_model(MODEL).encode(), TEXT[1:].encode(), b"\xff" * 80 + b"\n"])
+def test_other_files_have_none(raw):
+    assert seal_of(raw) is None
+
+
+def test_another_origin_is_another_seal():
+    other = sealed(format_svm_model(MODEL), DIGEST[::-1])
+    assert seal_of(other.encode()) == DIGEST[::-1] and other[-17:] != TEXT[-17:]
+
+
+@given(st.text())
+def test_unsealed(text):
+    assert unsealed(text) == text
+    assert unsealed(sealed(text, DIGEST)[:-1]) == text.removesuffix("\n")
+
+
+def test_readers_leave_it_out(tmp_path):
+    (tmp_path / "m").write_text(TEXT)
+    model = read_svm_model(str(tmp_path / "m"))
+    assert (model.settings, model.features) == (LINE, 2)
+    logistic = LogisticModel(np.ones((2, 3)), 1.0, 5, LINE)
+    (tmp_path / "l").write_text(sealed(format_logistic_model(logistic), DIGEST))
+    assert read_logistic_model(str(tmp_path / "l")).settings == LINE
