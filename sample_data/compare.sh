@@ -52,7 +52,7 @@ compare() {
         mbh2mbm --quiet "$scheme.mbc" "$scheme.mbm"
         case $scheme in
             one-vs-one) score "$scheme" inverse "$scheme.mbm" -Q inverse ;;
-            orthogonal) score "$scheme" iterative "$scheme.mbm" -Q orthogonal ;;
+            orthogonal) score "$scheme" orthogonal "$scheme.mbm" -Q orthogonal ;;
             one-vs-rest | adjacent) score "$scheme" least-squares "$scheme.mbm" ;;
             *)
                 score "$scheme" recursive "$scheme.mbm"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import contextmanager
 
 from ..errors import UsageError
+from .messages import report
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
                       input_kind, reading, whole_number)
 
@@ -94,7 +96,7 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 def load_data(args):
     """(raw `Dataset`, `Normalisation` or None) of args.train."""
-    from ..flow.prepare import load_training
+    from ..flow.prepare import about, load_training
     from ..formats.vectors import read_std
 
     kind = input_kind(args)
@@ -104,7 +106,11 @@ def load_data(args):
     words = {name: value for name, value in reading(args).items()
              if name in ("missing", "header")}
     data, _, _ = load_training(args.train, kind, **words)
-    return data, None if args.norm_file is None else read_std(args.norm_file)
+    normalisation = None if args.norm_file is None else read_std(args.norm_file)
+    if normalisation is not None:
+        with about(args.train):
+            normalisation.apply(data.x[:1])  # or it does not fit the data
+    return data, normalisation
 
 
 def settings_of(args, normalisation):
@@ -116,6 +122,7 @@ def settings_of(args, normalisation):
                     args.platt == "loo", args.jobs or available_cores(), args.kernel_memory)
 
 
+@contextmanager
 def ledger_of(args, prog, *parts):
     """The `Ledger` of the options; parts: whatever tells this run from another one."""
     from ..explore.ledger import Ledger, automatic_path, key_of
@@ -123,7 +130,17 @@ def ledger_of(args, prog, *parts):
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
     if args.no_state:
-        return Ledger(None)
-    if args.state is not None:
-        return Ledger(args.state, keep=True)
-    return Ledger(automatic_path(key_of(prog, *parts)))
+        ledger = Ledger(None)
+    elif args.state is not None:
+        ledger = Ledger(args.state, keep=True)
+    else:
+        ledger = Ledger(automatic_path(key_of(prog, *parts)))
+    with ledger:
+        try:
+            yield ledger
+        except Exception:
+            raise
+        except BaseException:  # a signal
+            if ledger.path is not None:
+                report(args, prog, "interrupted: the same command goes on from there")
+            raise

@@ -6,7 +6,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, finite_number, whole_number
+from .options import Parser, finite_number, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -62,6 +62,7 @@ def execute(args):
         values = range_of(args.file, args.missing) if args.range else read_dat(args.file).tolist()
         sys.stdout.writelines(map(_line, values))
         return
+    refuse_inputs([args.out], [args.file])
     classed = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
                                   args.missing, args.open)
     lines = [_line(value) for value in classed.range] if args.range else []

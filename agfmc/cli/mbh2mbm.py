@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .messages import report
-from .options import Parser
+from .options import Parser, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -39,6 +39,7 @@ def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import UsageError
     from ..flow.configuration import export, gather, renamed, save
+    from ..formats.controlfile import model_file
     from ..formats.names import read_names_of
     from ..formats.vectors import read_std
 
@@ -50,12 +51,16 @@ def execute(args):
             what = "normalisation" if option == "-a" else "class names"
             raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
                              f"that format has no place for {what}")
+    refuse_inputs([args.out], [args.control, args.norm_file, args.names])
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     configuration, before = gather(args.control, normalisation, args.path,
                                    commands=lambda text: None)
     if args.names is not None:
         configuration = renamed(configuration,
                                 read_names_of(args.names, configuration.tree.classes))
+    if before is not None:
+        refuse_inputs([args.out], [model_file(row.text, args.path)
+                                   for row in configuration.tree.rows])
     if form:
         export(args.out, configuration, form)
     else:

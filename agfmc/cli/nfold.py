@@ -9,7 +9,7 @@ from .exploring import add_exploration, ledger_of, load_data, plan_of, settings_
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report
-from .options import Parser, whole_number
+from .options import Parser, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -67,6 +67,10 @@ def execute(args):
         raise UsageError("control and train cannot both be standard input")
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
+    if args.outbase is not None:
+        refuse_inputs([args.outbase + end for end in (".cls", ".con", ".truth", ".txt")],
+                      [args.control, args.norm_file, args.train,
+                       *(args.train + end for end in (".vec", ".cls", ".names"))])
     plan = plan_of(args, 1, 5)
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)

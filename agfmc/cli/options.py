@@ -12,7 +12,8 @@ from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
-           "finite_number", "input_kind", "reading", "time_span", "whole_number"]
+           "finite_number", "input_kind", "reading", "refuse_inputs",
+           "time_span", "whole_number"]
 
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
@@ -149,6 +150,15 @@ def finite_number(text):
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
     return value
+
+
+def refuse_inputs(outputs, inputs):
+    """`UsageError` where a file that is to be written is one that is read."""
+    read = {os.path.realpath(path): path for path in inputs if path not in (None, "-")}
+    for path in outputs:
+        if path != "-" and os.path.isfile(path) and os.path.realpath(path) in read:
+            raise UsageError(f"the output {path} would take the place of an input: choose another "
+                             "name")
 
 
 def time_span(text):

@@ -30,6 +30,10 @@ def best(args):
               "seed": args.seed, "draws": args.draws or 1, "metric": args.metric,
               "linkage": args.linkage}
     candidates = [read_candidate(word, **design) for word in words]
+    names = [candidate.name for candidate in candidates]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given twice")
     args.train = args.source
     plan = plan_of(args, 10, 5, 2)
     data, normalisation = load_data(args)

@@ -20,7 +20,7 @@ def get_parser():
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
-              "[--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--seed N] "
+              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--seed N] "
               "[--names FILE] [-y FOLDER] [--best [-d PARTS | -f FRACTION] [--trials N] "
               "[--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state]] {n | data | control | table} [nrow]")
@@ -58,7 +58,7 @@ def get_parser():
                        help="the coding matrix too, on standard error, columns in ascending "
                             "order of the labels")
     add_seed(group)
-    group.add_argument("--options", default="", metavar="TEXT",
+    group.add_argument("-+", "--options", default="", metavar="TEXT",
                        help='training options to write into the quotes (default none: "")')
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="with -Q 9: folder that is put before the names of the models")

@@ -109,7 +109,8 @@ def _table(result):
     from ..explore.tune_report import partition_table, search_table, whole_lines
 
     by, count = result["by"], result["tried"]
-    text = f"{result['control']}, {result['decoder']}: {count} points tried, {result['plan']}\n"
+    text = f"{result['control']}, {result['decoder']}: {count} point{'' if count == 1 else 's'} " \
+           f"tried, {result['plan']}\n"
     if "partitions" in result:
         text += partition_table(result["partitions"], by)
         if result["whole"] is not None:
@@ -126,7 +127,8 @@ def _table(result):
 def _unfinished(args, result, tree):
     again = "" if args.no_state else "; the same command goes on from there"
     if tree is None:
-        return f"the time was over before anything was finished{again}"
+        return f"the time was over before anything but the options given was tried{again}" \
+            if result["tried"] else f"the time was over before anything was finished{again}"
     return f"the time was over after {result['tried']} points, the best of which is written{again}"
 
 

@@ -55,7 +55,7 @@ def read_candidate(text, wanted=None, **design):
     for word in wanted or ():
         if word not in TREE_DECODERS:
             find_method(word)
-    if name == "-" or os.path.exists(name):
+    if name == "-" or os.path.exists(name) and not os.path.isdir(name):
         tree = read_control(name)
         tree.require_options()
         for direct in tree.directs.values():

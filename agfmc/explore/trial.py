@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 import zlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._version import __version__
 from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs, to_code
 from ..control.write import format_tree
-from ..errors import AgfmcError
+from ..errors import AgfmcError, AgfmcWarning
 from ..flow.configuration import Configuration
 from ..flow.direct import classifier_of, direct_model, plan_directs
 from ..flow.evaluate import Results, evaluate
@@ -53,7 +55,13 @@ class Settings:
         """The points of a training part, and other points, normalised alike; float64."""
         normalisation = self.normalisation
         if self.scale or self.nsv is not None:
-            normalisation = fit_normalisation(train, scale=self.scale, nsv=self.nsv)
+            with warnings.catch_warnings():
+                # not one for each split
+                warnings.simplefilter("ignore", AgfmcWarning)
+                normalisation = fit_normalisation(train, scale=self.scale, nsv=self.nsv)
+            if normalisation.dropped:
+                warnings.warn("features that are constant in a training part are left out there",
+                              AgfmcWarning, stacklevel=3)
         if normalisation is None:
             return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
         return tuple(normalisation.apply(part) for part in (train, *others))
@@ -167,12 +175,12 @@ class _Laid:
 
     def outcome_key(self, decoder, test):
         """Of the outcome with one decoder; test: digest of the test part."""
-        return key_of("outcome", decoder, self.keys, format_tree(self.tree), test)
+        return key_of("outcome", __version__, decoder, self.keys, format_tree(self.tree), test)
 
 
 def _laid(number, candidate, stage, settings):
     tree = candidate.tree_for(stage.x, stage.y, stage.names)
-    check_classes(tree, stage.counts, "the data")
+    check_classes(tree, stage.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(stage.digest, job, settings.loo) for job in jobs]
     return _Laid(number, tree, jobs, keys, plan_directs(tree, "m"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+import warnings
+
+from ..errors import AgfmcWarning, UsageError
 from ..formats.controlfile import model_file, read_control
 from .configuration import Configuration, load, read_directs
 from .predict import Classifier
@@ -38,6 +40,11 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
         configuration = load(path, normalisation, models_in, unnormalised=unnormalised,
                              commands=allowed)
         model = configuration.model
+        if model.normalisation is None and any("; normalised " in settings
+                                               for settings in model.settings):
+            warnings.warn(f"{path}: trained on normalised points, and no normalisation is given "
+                          "(-a): the points are taken as normalised already", AgfmcWarning,
+                          stacklevel=2)
         return Classifier(configuration, method, tree, raw, reject,
                           MachineValues(model, kind == "svm", sigmoid),
                           _asking(configuration.tree, pair_errors, asking), counting,

@@ -22,6 +22,8 @@ from .executors import collect
 
 __all__ = ["ProcessPool", "serve"]
 
+_START = "import sys; sys.path[:] = {}; from agfmc.flow.processes import serve; serve({})"
+
 
 class ProcessPool:
     """`workers` processes, made for each `run` and gone after it.
@@ -63,15 +65,18 @@ class _Worker:
     """One process; task: (number, item) that it works on, or None."""
 
     def __init__(self):
-        ours, theirs = socket.socketpair()
-        path = os.pathsep.join(part or os.curdir for part in sys.path)
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c",
-                 f"from agfmc.flow.processes import serve; serve({theirs.fileno()})"],
-                pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": path},
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
-        self.pipe = Connection(ours.detach())
+        try:
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                # by itself, -c would look for modules in the current folder first
+                self.process = subprocess.Popen(
+                    [sys.executable, "-c", _START.format(sys.path, theirs.fileno())],
+                    pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, start_new_session=True)
+                self.pipe = Connection(ours.detach())
+        except OSError as error:
+            raise CommandFailed(f"a worker process cannot be started: {error.strerror or error}") \
+                from error
         self.task = None
         self.ready = False
 
@@ -181,9 +186,12 @@ def serve(number):
 
 
 def _listen(pipe, messages):
-    """Take what is sent; a worker whose master is gone ends at once, and not when it is done."""
+    """Take what is sent; a worker whose master is gone ends at once, and not when it is done.
+
+    It ends as well where it cannot take something in: its master would wait for ever.
+    """
     try:
         while True:
             messages.put(pipe.recv())
-    except (EOFError, OSError):
+    finally:
         os.kill(os.getpid(), signal.SIGKILL)

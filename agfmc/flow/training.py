@@ -82,8 +82,8 @@ def train(work, workers, progress=None, control_out=None, held_out=None, kernel_
                 model = sealed(format_svm_model(result, lines), work.origins(job))
                 path = work.place(job.name)
                 if control_out is not None and _holds_another(path, model):
-                    _write(path, model)
                     remove(control_out)
+                    _write(path, model)
                     control_out = None
                 else:
                     background(_write, path, model)

@@ -57,7 +57,7 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
 def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
     if not labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
-    _refuse_pipe(base)
+    _check_base(base, ".vec")
     vec = base + ".vec"
     x = read_vec(vec, mapped and os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED)
     if ordinates:
@@ -74,7 +74,7 @@ def read_labels(base, kind="binary", header=True, names=None, stdin=None):
     """
     base = os.fsdecode(base)
     if kind == "binary":
-        _refuse_pipe(base)
+        _check_base(base, ".cls")
         y, names = read_cls(base + ".cls"), _names_beside(base, names)
     elif kind == "svm":
         y, names = read_svm_labels(base, names, stdin)
@@ -85,9 +85,16 @@ def read_labels(base, kind="binary", header=True, names=None, stdin=None):
     return np.unique(y).tolist(), dict(enumerate(names or ()))
 
 
-def _refuse_pipe(base):
+def _check_base(base, ending):
+    """Raise what helps where `base` is no base name of binary files."""
     if base == "-":
         raise UsageError("binary training data are several files and cannot come from a pipe")
+    if os.path.exists(base + ending) or not os.path.isfile(base):
+        return
+    if base.endswith((".vec", ".cls")):
+        raise DataError(f"expected the base name of the data, {base[:-4]}", file=base)
+    raise DataError(f"there is no {base}{ending}; LIBSVM text is read with -M, LVQ text with -A",
+                    file=base)
 
 
 def _names_beside(base, names):

@@ -175,7 +175,10 @@ class _Problem:
             matrix[:d, d] = matrix[d, :d]
             matrix[d, d] = curvature.sum() + little
             matrix[np.arange(d), np.arange(d)] += 1.0
-            return -np.linalg.solve(matrix, gradient)
+            try:
+                return -np.linalg.solve(matrix, gradient)
+            except np.linalg.LinAlgError:  # of large features that are nearly the same
+                return -np.linalg.lstsq(matrix, gradient, rcond=None)[0]
         scale = np.append(self.squares.T @ curvature + 1.0, curvature.sum() + little)
         return self._conjugate(gradient, curvature, 1.0 / scale, little)
 
@@ -189,7 +192,10 @@ class _Problem:
         for _ in range(_INNER):
             bent = self.back(curvature * self.forward(search)) + search
             bent[-1] += (little - 1.0) * search[-1]
-            size = product / float(search @ bent)
+            curved = float(search @ bent)
+            if not 0.0 < curved < math.inf:  # the values are too large, or nothing is left
+                break
+            size = product / curved
             step += size * search
             residual -= size * bent
             treated = scale * residual

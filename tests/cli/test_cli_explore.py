@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from agfmc.cli import (
-    agf_preprocess, classify_m, compare_control, eval_uc, multi_borders, nfold, print_control,
+    agf_preprocess, classify_m, compare_control, eval_uc, float_to_class, mbh2mbm, multi_borders,
+    nfold, print_control,
 )
-from agfmc.formats.vectors import read_cls, read_con, write_cls, write_vec
+from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
+from agfmc.models import Normalisation
 
 OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
 
@@ -263,3 +265,55 @@ def test_best_refuses(classes, run, words, status, message):
 def test_options_of_best_alone(run):
     got = run(print_control, "-d", "3", "5")
     assert got[0] == 2 and "-d goes with --best" in got[2]
+
+
+def test_inputs_are_not_overwritten(run):
+    before = Path("train.cls").read_bytes()
+    got = run(nfold, "1v1", "train", "train")
+    assert got[0] == 2 and "would take the place of an input" in got[2]
+    assert Path("train.cls").read_bytes() == before
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9 }')
+    assert run(multi_borders, "plan", "train", "m", "m.mbc")[0] == 0
+    for out in ("m.mbc", "m-00"):
+        kept = Path(out).read_bytes()
+        got = run(mbh2mbm, "m.mbc", out)
+        assert got[0] == 2 and "would take the place of an input" in got[2]
+        assert Path(out).read_bytes() == kept
+    values = np.arange(9, dtype="<f4").tobytes()
+    Path("v.dat").write_bytes(values)
+    got = run(float_to_class, "v.dat", "v.dat", "0", "9")
+    assert got[0] == 2 and Path("v.dat").read_bytes() == values
+
+
+def test_a_folder_named_as_a_scheme_is_in_nobodys_way(run):
+    Path("tree").mkdir()
+    assert run(compare_control, "--trials", "1", "train", "1v1", "tree")[0] == 0
+
+
+def test_equal_names_are_refused_by_best(classes, run):
+    got = classes("-Q", "one-vs-one:vote,one-vs-one:inverse", "train")
+    assert got[0] == 2 and "given twice" in got[2]
+
+
+@pytest.mark.parametrize("command, words, status, message", [
+    (compare_control, ("train.vec",), 1, "expected the base name of the data, train"),
+    (compare_control, ("train.names",), 1, "LIBSVM text is read with -M"),
+    (print_control, ("-Q", "5", "train.cls"), 1, "expected the base name of the data, train"),
+    (multi_borders, ("one-vs-one", "train", "m", "c"), 2,
+     "print_control -Q one-vs-one train | multi_borders"),
+    (nfold, ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features"),
+])
+def test_messages_help(run, command, words, status, message):
+    write_std("narrow.std", Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32)))
+    got = run(command, *words)
+    assert got[0] == status and message in got[2] and len(got[2].splitlines()) == 1
+
+
+def test_points_of_a_normalised_training_are_asked_about(run):
+    control = run(print_control, "train")[1]
+    assert run(multi_borders, "-n", "train", "m", "m.mbc", stdin=control)[0] == 0
+    status, with_it, messages = run(classify_m, "-a", "m.std", "m.mbc", "train.vec", "out")
+    assert status == 0 and messages == ""
+    status, without, messages = run(classify_m, "m.mbc", "train.vec", "out")
+    assert status == 0 and "the points are taken as normalised already" in messages
+    assert without != with_it

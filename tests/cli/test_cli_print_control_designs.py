@@ -120,7 +120,7 @@ def test_a_tree_from_a_contingency_table(run):
     (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
     (["--dot", "-G", "shown"], 2, "not for a control file that is shown"),
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
-    (["--dot", "two.svm"], 1, "two.svm:1:1"), (["shown"], 1, "shown.cls: cannot read"),
+    (["--dot", "two.svm"], 1, "two.svm:1:1"), (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
     (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
     (["--dot"], 2, "required"),
 ])

@@ -57,7 +57,9 @@ def test_comparison_goes_on(big, number):
     with big.start(*WORDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_for_work(big, process)
         process.send_signal(number)
-        process.communicate(timeout=PATIENCE)
+        _, messages = process.communicate(timeout=PATIENCE)
+    told = b"interrupted: the same command goes on from there" in messages
+    assert told == (number != signal.SIGKILL)
     assert process.returncode == (-9 if number == signal.SIGKILL else 143)
     done = big.run(*WORDS)
     assert done.returncode == 0

@@ -318,3 +318,19 @@ def test_commands_stay_here(configuration):
     classifier.values = object()
     with pytest.raises(UsageError, match="--executor does not go with them"):
         list(classify(classifier, [], pool=Here()))
+
+
+def nowhere_else(shared, item):
+    """A function that a worker cannot find by its name."""
+    return item
+
+
+def test_a_worker_that_cannot_begin_is_an_error_and_no_wait():
+    nowhere_else.__module__ = "no_such_module_anywhere"
+    with pytest.raises(Exception) as caught:
+        pool = ProcessPool(1)
+        try:
+            list(pool.run(nowhere_else, None, [1, 2], name=str))
+        finally:
+            pool.close()
+    assert caught.type.__name__ in ("CommandFailed", "PicklingError")

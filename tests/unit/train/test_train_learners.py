@@ -291,3 +291,27 @@ def test_a_descent_that_ends_early(monkeypatch):
     x, rows, side = data(250)
     with pytest.warns(AgfmcWarning, match="stopped before the minimum"):
         solved("learner=logistic -c 1e3", x, rows, side)
+
+
+@pytest.mark.parametrize("scale", [1e7, 1e9, 1e12])
+@pytest.mark.filterwarnings("ignore")
+def test_logistic_regression_survives_equal_large_features(scale):
+    """The Newton system is singular to working precision."""
+    rng = np.random.default_rng(0)
+    side = (np.arange(400) % 2).astype(np.int8)
+    a = rng.normal(size=400) + side
+    options = parse_options("learner=logistic")
+    points = np.column_stack([a, a]) * scale
+    solution = options.solve(options.pack(points), np.arange(400), side)
+    assert np.isfinite(solution.vectors).all()
+
+
+@pytest.mark.parametrize("scale", [1e154, 1e200])
+@pytest.mark.filterwarnings("ignore")
+def test_logistic_regression_survives_overflow(scale):
+    rng = np.random.default_rng(1)
+    options = parse_options("learner=logistic")
+    points = rng.normal(size=(60, 300)) * scale
+    side = (np.arange(60) % 2).astype(np.int8)
+    solution = options.solve(options.pack(points), np.arange(60), side)
+    assert np.isfinite(solution.vectors).all()
