@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import contextmanager
 
 from ..errors import UsageError
 from .messages import report
@@ -122,9 +121,8 @@ def settings_of(args, normalisation):
                     args.platt == "loo", args.jobs or available_cores(), args.kernel_memory)
 
 
-@contextmanager
 def ledger_of(args, prog, *parts):
-    """The `Ledger` of the options; parts: whatever tells this run from another one."""
+    """The `Ledger` of the options, for `with`; parts: whatever tells this run from another one."""
     from ..explore.ledger import Ledger, automatic_path, key_of
 
     if args.state is not None and args.no_state:
@@ -135,12 +133,22 @@ def ledger_of(args, prog, *parts):
         ledger = Ledger(args.state, keep=True)
     else:
         ledger = Ledger(automatic_path(key_of(prog, *parts)))
-    with ledger:
-        try:
-            yield ledger
-        except Exception:
-            raise
-        except BaseException:  # a signal
-            if ledger.path is not None:
-                report(args, prog, "interrupted: the same command goes on from there")
-            raise
+    return _Resumable(ledger, args, prog)
+
+
+class _Resumable:
+    """A ledger in a `with` block that tells what a signal leaves to be done.
+
+    (Not made with contextlib, which takes longer to load than the parser to be built.)
+    """
+
+    def __init__(self, ledger, args, prog):
+        self._ledger, self._args, self._prog = ledger, args, prog
+
+    def __enter__(self):
+        return self._ledger.__enter__()
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None and not issubclass(kind, Exception) and self._ledger.path is not None:
+            report(self._args, self._prog, "interrupted: the same command goes on from there")
+        return self._ledger.__exit__(kind, error, trace)

@@ -59,7 +59,8 @@ def train(folder, name, k, scheme="one-vs-one", options="-c 10"):
     plan = subprocess.run([sys.executable, ROOT / "bin" / "print_control", "-Q", scheme, str(k)],
                           capture_output=True, check=True).stdout
     (folder / f"{name}.mbt").write_bytes(plan)
-    cost = run(folder, "multi_borders", "-+", options, f"{name}.mbt", name, name, f"{name}.mbc")
+    cost = run(folder, "multi_borders", "--retrain", "-+", options, f"{name}.mbt", name, name,
+               f"{name}.mbc")
     run(folder, "mbh2mbm", f"{name}.mbc", f"{name}.mbm")
     return cost
 

@@ -113,8 +113,8 @@ def train_letter(b, jobs, clock, *more):
     b.data("letter", 15_000)
     plan = b.plan("one-vs-one", 26)
     return b.ratios(
-        lambda: b.run(b.ours("multi_borders", "-j", jobs, *more, "-+", LETTER, plan, "letter", "x",
-                             "x.mbc"), clock),
+        lambda: b.run(b.ours("multi_borders", "--retrain", "-j", jobs, *more, "-+", LETTER, plan,
+                             "letter", "x", "x.mbc"), clock),
         lambda: b.run(["svm-train", "-q", "-b", "1", *LETTER.split(), "letter.svm", "x.model"],
                       clock))
 
@@ -132,7 +132,8 @@ def train_exhaustive(b):
     command = ["sh", "-c", "for i in " + " ".join(map(str, range(31))) +
                f"; do svm-train -q -b 1 {SAT} part-$i.svm part.model; done"]
     return b.ratios(
-        lambda: b.run(b.ours("multi_borders", "-j", "2", "-+", SAT, plan, "sat", "y", "y.mbc"),
+        lambda: b.run(b.ours("multi_borders", "--retrain", "-j", "2", "-+", SAT, plan, "sat", "y",
+                             "y.mbc"),
                       True),
         lambda: b.run(command, True))
 
