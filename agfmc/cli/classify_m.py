@@ -19,7 +19,7 @@ __all__ = ["get_parser", "main"]
 def execute(args):
     """Load the model, then stream points in and answers out."""
     from ..flow.answers import write_answers, write_predictions
-    from ..flow.executors import available_cores
+    from ..workers.executors import available_cores
     from ..flow.opening import open_classifier
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std

@@ -115,7 +115,7 @@ def load_data(args):
 def settings_of(args, normalisation):
     """The `Settings` of the options."""
     from ..explore.trial import Settings
-    from ..flow.executors import available_cores
+    from ..workers.executors import available_cores
 
     return Settings(args.options, args.seed, args.normalise, args.svd, normalisation,
                     args.platt == "loo", args.jobs or available_cores(), args.kernel_memory)

@@ -12,7 +12,7 @@ from ..control.parse import parse
 from ..control.tree import Tree
 from ..errors import AgfmcError
 from ..flow.design import design, design_for
-from ..flow.executors import available_cores
+from ..workers.executors import available_cores
 from ..formats.controlfile import read_control
 
 __all__ = ["control_tree", "options_of", "refused_as_value_error", "seed_of", "sketch",

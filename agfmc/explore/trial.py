@@ -18,7 +18,7 @@ from ..errors import AgfmcError, AgfmcWarning
 from ..flow.configuration import Configuration
 from ..flow.direct import classifier_of, direct_model, plan_directs
 from ..flow.evaluate import Results, evaluate
-from ..flow.executors import run_tasks
+from ..workers.executors import run_tasks
 from ..flow.predict import Classifier
 from ..models import Normalisation
 from ..prepare.normalise import fit_normalisation

@@ -10,7 +10,7 @@ import numpy as np
 from ..control.build import check_classes, rename, resolve_options
 from ..errors import AgfmcError
 from ..flow.evaluate import Results, evaluate
-from ..flow.executors import run_tasks
+from ..workers.executors import run_tasks
 from ..flow.fit import rows_by_class
 from ..kernel.machine import decision_values
 from ..train.jobs import TrainingJob

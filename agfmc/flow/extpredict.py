@@ -18,7 +18,7 @@ from ..external.command import Command, killing_commands
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import sparse_text
 from ..formats.svmout import read_svm_output
-from .executors import run_tasks
+from ..workers.executors import run_tasks
 
 __all__ = ["ExternalDirect", "ExternalValues", "Predictor"]
 

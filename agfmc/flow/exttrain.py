@@ -23,7 +23,7 @@ from ..formats.files import remove
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import RowText, read_svm_model
 from ..train.jobs import check_jobs
-from .executors import available_cores, run_tasks
+from ..workers.executors import available_cores, run_tasks
 from .fit import rows_by_class
 
 __all__ = ["Trainer", "any_options", "partition_text", "train_external"]

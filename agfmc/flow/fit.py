@@ -19,7 +19,7 @@ from ..train import platt
 from ..train.jobs import check_jobs, check_learners, problem
 from ..train.loo import loo_values
 from ..train.nodes import Solution
-from .executors import run_tasks
+from ..workers.executors import run_tasks
 from .tables import MEGABYTES, Tables
 
 __all__ = ["fit", "rows_by_class"]

@@ -15,7 +15,7 @@ from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import AgfmcError, ModelError, UsageError
 from ..score.brier import confidence
-from .executors import run_tasks
+from ..workers.executors import run_tasks
 from .values import MachineValues
 
 __all__ = ["Answers", "Classifier", "TREE_MODES", "classify"]

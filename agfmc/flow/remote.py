@@ -16,7 +16,7 @@ from ..arrays import is_sparse
 from ..errors import AgfmcError, AgfmcWarning, UsageError
 from ..models import Normalisation
 from ..train.jobs import check_jobs, check_learners, problem
-from .executors import available_cores
+from ..workers.executors import available_cores
 from .fit import fit, rows_by_class
 from .tables import MEGABYTES
 
@@ -48,12 +48,12 @@ def open_executor(text):
     """
     kind, rest = executor_words(text)
     if kind == "processes":
-        from .processes import ProcessPool
+        from ..workers.processes import ProcessPool
 
         with contextlib.closing(ProcessPool(int(rest or available_cores()))) as pool:
             yield pool
         return
-    from .cluster import connected
+    from ..workers.cluster import connected
 
     with connected(rest) as pool:
         yield pool

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import is_sparse
 from ..train.table import KernelTable, most_rows, rounding, table_pays
-from .executors import run_tasks
+from ..workers.executors import run_tasks
 
 __all__ = ["MEGABYTES", "PACKED", "Tables"]
 

@@ -13,7 +13,7 @@ from ..formats.seal import sealed
 from ..formats.svmmodel import RowText, format_svm_model
 from ..formats.vectors import write_std
 from .direct import train_direct
-from .executors import Background, available_cores
+from ..workers.executors import Background, available_cores
 from .fit import fit
 from .limits import TimeUp, until
 from .tables import MEGABYTES

@@ -16,9 +16,10 @@ FLOORS = {
     "formats": 2,
     "train": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3, "direct": 3,
     "external": 3, "picture": 3,
-    "flow": 4,
-    "explore": 5, "estimators": 5,
-    "cli": 6,
+    "workers": 4,
+    "flow": 5,
+    "explore": 6, "estimators": 6,
+    "cli": 7,
 }
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")

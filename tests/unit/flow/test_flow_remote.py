@@ -12,11 +12,11 @@ import pytest
 from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
-from agfmc.flow import afar, cluster
+from agfmc.workers import afar, cluster
 from agfmc.flow.answers import write_answers
 from agfmc.flow.fit import fit
 from agfmc.flow.predict import Classifier, classify
-from agfmc.flow.processes import ProcessPool
+from agfmc.workers.processes import ProcessPool
 from agfmc.flow.remote import executor_words, open_executor, remote_fit
 from agfmc.models import Normalisation
 from agfmc.train.jobs import plan_jobs

@@ -8,7 +8,7 @@ import pytest
 import agfmc.flow.fit as fit_module
 from agfmc.control.parse import parse
 from agfmc.errors import DataError
-from agfmc.flow.executors import Background
+from agfmc.workers.executors import Background
 from agfmc.flow.fit import fit, rows_by_class
 from agfmc.flow.tables import Tables
 from agfmc.formats.svmmodel import format_svm_model

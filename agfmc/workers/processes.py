@@ -22,7 +22,7 @@ from .executors import collect
 
 __all__ = ["ProcessPool", "serve"]
 
-_START = "import sys; sys.path[:] = {}; from agfmc.flow.processes import serve; serve({})"
+_START = "import sys; sys.path[:] = {}; from agfmc.workers.processes import serve; serve({})"
 
 
 class ProcessPool:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agfmc.flow.executors import available_cores, run_tasks
+from agfmc.workers.executors import available_cores, run_tasks
 
 CASES = [(1, True), (1, False), (2, True), (5, False)]
 
