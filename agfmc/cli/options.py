@@ -108,6 +108,32 @@ class _Formatter(argparse.HelpFormatter):
         return [line for part in text.split("\n")
                 for line in super(_Formatter, self)._split_lines(part, width)]
 
+    def _format_usage(self, usage, *rest):
+        # argparse wraps only what it made itself
+        first, program, *pieces = _pieces(super()._format_usage(usage, *rest).strip())
+        lines = [f"{first} {program}"]
+        indent = " " * (len(lines[0]) + 1)
+        room = self._width - len(indent)
+        for piece in pieces:
+            for part in [piece] if len(piece) <= room else piece.split():
+                if len(lines[-1]) + 1 + len(part) <= self._width:
+                    lines[-1] += f" {part}"
+                else:
+                    lines.append(indent + part)
+        return "\n".join(lines) + "\n\n"
+
+
+def _pieces(usage):
+    """The words of a usage, those in brackets together."""
+    pieces, depth = [], 0
+    for word in usage.split():
+        if depth:
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(word)
+        depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
+    return pieces
+
 
 def _width():
     """Of the terminal, less the margin that argparse leaves."""

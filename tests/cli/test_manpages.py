@@ -304,3 +304,14 @@ def test_the_session_of_the_overview_runs(tmp_path):
     assert float(done.stdout.split()[-2]) > 0.95
     probabilities = (tmp_path / "prob.txt").read_text().splitlines()
     assert len(probabilities) == 539 and len(probabilities[0].split()) == 11
+
+
+@pytest.mark.parametrize("columns", [40, 80, 1000])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_usage_is_wrapped(name, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    parser = importlib.import_module(f"agfmc.cli.{name}").get_parser()
+    shown = parser.format_help().split("\n\n")[0]
+    assert shown.split()[1:] == (parser.usage % {"prog": name}).removeprefix("usage: ").split()
+    for line in shown.splitlines():
+        assert len(line) < columns or len(line.split()) == 1
