@@ -8,6 +8,7 @@ from .bits import joins_all, signed
 
 __all__ = [
     "code_rank",
+    "columns_are_orthogonal",
     "format_matrix",
     "is_connected",
     "matrix_to_rows",
@@ -39,6 +40,15 @@ def matrix_to_rows(matrix):
         )
         for entries in matrix
     ]
+
+
+def columns_are_orthogonal(matrix):
+    """Whether A^T A = m I for a matrix A (m, k) of -1, 0 and +1: a strict orthogonal code."""
+    import numpy as np
+
+    m, k = matrix.shape
+    columns = matrix.astype(np.float64)  # exact: the sums are below 2^53
+    return m >= k and np.array_equal(columns.T @ columns, m * np.eye(k))
 
 
 def format_matrix(rows, k):

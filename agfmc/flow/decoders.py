@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coding.matrix import rows_to_matrix
+from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
 from ..decode.methods import find_method
 from ..decode.shortcuts import pair_classes
@@ -67,9 +67,7 @@ def _suiting(tree):
     k = code.shape[1]
     if len(code) == k * (k - 1) // 2 and k > 2 and (np.count_nonzero(code, axis=1) == 2).all():
         return "inverse"
-    gram = code.T.astype(np.int64) @ code
-    if k > 2 and not (gram - np.diag(np.diag(gram))).any() and len(set(np.diag(gram))) == 1 and \
-            np.count_nonzero(code) == code.size:
+    if k > 2 and columns_are_orthogonal(code):
         return "orthogonal"
     return "least-squares"
 

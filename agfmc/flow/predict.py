@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..coding.matrix import rows_to_matrix
+from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
-from ..errors import AgfmcError, ModelError, UsageError
+from ..errors import AgfmcError, AgfmcWarning, ModelError, UsageError
 from ..score.brier import confidence
 from ..workers.executors import run_tasks
 from .values import MachineValues
@@ -88,6 +89,10 @@ class Classifier:
         return Classifier, self._made
 
     def _plan(self, code, decoder, asking):
+        if decoder.name == "orthogonal" and not columns_are_orthogonal(code):
+            warnings.warn("the decoder orthogonal is for strict codes whose columns are "
+                          "orthogonal: its probabilities are wrong for this one (0, "
+                          "least-squares, suits any)", AgfmcWarning, stacklevel=4)
         if decoder.gives != "winner":
             return plan(code, decoder)
         if self.mode != "flat":

@@ -390,7 +390,9 @@ def test_every_method_from_either_kind_of_model(made, monkeypatch, capsys, metho
         answers.append((out, err, (tmp_path / "out.cls").read_bytes(),
                         (tmp_path / "out.con").read_bytes()))
     assert answers[0] == answers[1]
-    assert answers[0][0].count("\n") == 36 and answers[0][1] == ""
+    warned = "classify_m: warning: the decoder orthogonal is for strict codes"
+    assert answers[0][1].startswith(warned) if method == "4" else answers[0][1] == ""
+    assert answers[0][0].count("\n") == 36
     assert np.mean(np.frombuffer(answers[0][2], "<i4") == np.repeat([2, 5, 9], 12)) > 0.8
 
 

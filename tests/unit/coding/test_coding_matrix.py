@@ -74,3 +74,13 @@ def test_smallest_distances_are_those_of_the_definition(entries):
     of_columns = [np.abs(a[:, i] - a[:, j]).sum() / 2 for i in range(k) for j in range(i)]
     expected = (min(of_rows) if of_rows else None, min(of_columns))
     assert matrix.smallest_distances(matrix.matrix_to_rows(entries), k) == expected
+
+
+@pytest.mark.parametrize("rows, k, wanted", [
+    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((), (0, 1, 2, 3))], 4, True),
+    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))], 4, False),  # products of -1
+    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((0, 3), (1, 2))], 4, False),
+    ([((0,), (1,)), ((0,), (2,)), ((1,), (2,))], 3, False),
+    ([((1,), (0,)), ((0,), (1,))], 2, False)])
+def test_orthogonal_columns(rows, k, wanted):
+    assert matrix.columns_are_orthogonal(matrix.rows_to_matrix(rows, k)) is wanted
