@@ -73,6 +73,8 @@ class Parser(argparse.ArgumentParser):
                 value = next(words, None)
                 if value is None:
                     self.error(f"option {word}: expected a value after it")
+                if value == "--":  # argparse would drop it
+                    value = _OPERAND + value
                 result.append(f"{takes[word]}={value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
                 result.append(f"{takes[word[:2]]}={word[2:]}")
