@@ -69,9 +69,9 @@ TAKES = {  # operands that make sense, for most of the lines
     "print_control": [("3", "5", "trn", "ctl", "plan", "answer.txt"), ("3", "4", "9")],
     "simulate_decoders": [],
     "svm2agf": [("trn.svm",), ("out",)],
-    "svmout2agf": [("answer.txt", "trn.svm"), ("out",)],
+    "svmout2agf": [("predicted", "predicted", "answer.txt"), ("out",)],
     "tune_m": [("plan", "one-vs-one"), ("trn",)],
-    "validate_probabilities": [("trn.cls",), ("answer.txt",), ("out",)],
+    "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)],
 }
 
 
@@ -112,6 +112,7 @@ def made(tmp_path_factory):
         x = (np.round(8 * (rng.normal(size=(36, 4)) + labels[:, None])) / 8).astype("<f4")
         Path("trn.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
         labels.tofile("trn.cls")
+        (labels // 4).tofile("zero.cls")
         (labels / 9).astype("<f4").tofile("one.dat")
         for kind in ("-M", "-A"):
             status, out, _ = call("agf2ascii", *(["-M"] if kind == "-M" else []), "trn")
@@ -130,6 +131,10 @@ def made(tmp_path_factory):
         status, out, _ = call("classify_m", "--header", "all.mbm", "trn.vec", "answer")
         assert status == 0
         Path("answer.txt").write_text(out)
+        rows = [line.split() for line in out.splitlines()[1:]]
+        Path("agf.txt").write_text("3\n" + "\n".join(map(" ".join, rows)) + "\n")
+        Path("predicted").write_text("labels 2 5 9\n" + "".join(
+            " ".join([label, *p]) + "\n" for *p, label in rows))
     return folder
 
 
