@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from ..control.tree import MAX_CELLS
+from ..errors import ModelError
 from .bits import joins_all, signed
 
 __all__ = [
@@ -21,14 +23,25 @@ LARGEST_EXACT = 64
 
 
 def rows_to_matrix(rows, k):
-    """Matrix (m, k) of int8 with -1 for the left, +1 for the right, 0 elsewhere."""
+    """Matrix (m, k) of int8 with -1 for the left, +1 for the right, 0 elsewhere.
+
+    Raises `ModelError` for one of more than `MAX_CELLS` entries.
+    """
     import numpy as np
+
+    _require_room(rows, k)
 
     matrix = np.zeros((len(rows), k), dtype=np.int8)
     for i, (left, right) in enumerate(rows):
         matrix[i, list(left)] = -1
         matrix[i, list(right)] = 1
     return matrix
+
+
+def _require_room(rows, k):
+    if len(rows) * k > MAX_CELLS:
+        raise ModelError(f"a coding matrix of {len(rows)} rows for {k} classes is too large: it "
+                         f"may have {MAX_CELLS} entries at most")
 
 
 def matrix_to_rows(matrix):
@@ -52,7 +65,11 @@ def columns_are_orthogonal(matrix):
 
 
 def format_matrix(rows, k):
-    """One line of text per row, entries `%2d` with a blank between."""
+    """One line of text per row, entries `%2d` with a blank between.
+
+    Raises `ModelError` for more than `MAX_CELLS` entries.
+    """
+    _require_room(rows, k)
     return [" ".join(f"{a:2d}" for a in entries) for entries in _entries(rows, k)]
 
 

@@ -8,8 +8,9 @@ from .tree import CODES, Leaf
 
 __all__ = ["format_dot", "visible"]
 
-# What neither XML nor a terminal can show: control characters, halves of surrogate pairs.
-_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# What neither XML nor a terminal can show, or what would turn the order of the rest.
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+                     "\ud800-\udfff\ufffe\uffff]")
 _LONGEST = 60  # characters of options or a name that are shown
 _LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # told apart by the colour-blind, too
 _HEAD = """\

@@ -16,16 +16,18 @@ import re
 from bisect import bisect_right
 
 from ..errors import ControlError
+from .sizes import Sizes
 from .tree import CODES, Direct, Leaf, Node, Row, Tree, looks_like_options
 
-__all__ = ["MAX_DEPTH", "parse"]
+__all__ = ["MAX_DEPTH", "closing_quote", "parse"]
 
 MAX_DEPTH = 10_000
 MAX_LABEL = 2**31 - 1
 
-_BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
+# A thousand pieces at a time: the memory of a match grows with their number.
+_BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
+_QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")
-_QUOTED = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\])')
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
@@ -50,15 +52,26 @@ class _Source:
         return ControlError(message, file=self.name, line=line, column=column)
 
     def skip(self, at):
-        return _BLANK.match(self.text, at).end()
+        while (end := _BLANK.match(self.text, at).end()) > at:
+            at = end
+        return at
 
     def found(self, at):
         """What stands at a position, for messages."""
         if at >= len(self.text):
             return "the end of the file"
-        match = _QUOTED.match(self.text, at) or _WORD.match(self.text, at)
-        piece = match.group() if match else self.text[at]
+        end = closing_quote(self.text, at) + 1 if self.text[at] == '"' else 0
+        match = _WORD.match(self.text, at)
+        piece = self.text[at:end] if end else match.group() if match else self.text[at]
         return f"'{piece[:30]}{'...' if len(piece) > 30 else ''}'"
+
+
+def closing_quote(text, at):
+    """Where the quote is that closes the one at `at`, on the same line; -1 without one."""
+    at += 1
+    while (end := _QUOTABLE.match(text, at).end()) > at:
+        at = end
+    return at if text.startswith('"', at) else -1
 
 
 def parse(text, source=None):
@@ -68,7 +81,7 @@ def parse(text, source=None):
     column for anything outside the grammar, and for duplicate labels, a child
     on both sides of a partition, on one side twice or on none of any
     partition, an empty side, a wrong number of branches, unbalanced braces,
-    and nesting deeper than `MAX_DEPTH`.
+    nesting deeper than `MAX_DEPTH`, and what stands for more than `Sizes` allow.
     """
     src = _Source(text.removeprefix("\ufeff"), source)
     nul = src.text.find("\0")
@@ -80,9 +93,12 @@ def parse(text, source=None):
     nodes = []
     labels = {}
     open_nodes = []
+    sizes = Sizes()
     while True:
         if open_nodes and src.text.startswith("}", at):
             at, number = _close(src, at, open_nodes, nodes)
+            if wrong := sizes.exceeded(nodes[number], number):
+                raise src.error(at - 1, wrong)
             if not open_nodes:
                 break
             open_nodes[-1].children.append(number)
@@ -191,10 +207,10 @@ def _direct(src, start, at, name, quoted):
 def _name(src, at, wanted):
     """A word or quoted text; -> position, text, quoted.  wanted: for the error."""
     if src.text.startswith('"', at):
-        match = _QUOTED.match(src.text, at)
-        if not match:
+        end = closing_quote(src.text, at)
+        if end < 0:
             raise src.error(at, "the opening quote has no closing quote on its line")
-        return match.end(), _ESCAPE.sub(r"\1", match.group(1)), True
+        return end + 1, _ESCAPE.sub(r"\1", src.text[at + 1:end]), True
     match = _WORD.match(src.text, at)
     if not match or _NUMBER.match(match.group()):
         raise src.error(at, f"expected {wanted} or options in double quotes, "

@@ -14,8 +14,11 @@ from types import MappingProxyType
 
 from ..errors import ControlError
 
-__all__ = ["CODES", "Direct", "Leaf", "Node", "Row", "Tree", "changed", "looks_like_options",
-           "model_names", "node_names"]
+__all__ = ["CODES", "Direct", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
+           "looks_like_options", "model_names", "node_names"]
+
+# Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
+MAX_CELLS = 2**29
 
 # The classifiers that tell any number of branches apart by themselves.
 CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",

@@ -1,16 +1,16 @@
-"""Products with a matrix of small whole numbers, the same in any order of the sums.
+"""Matrix products that are the same for a point whatever its neighbours.
 
 What BLAS returns for a column depends, in the last bit, on how many columns there
-are.  Here the numbers are cut into two parts of so few bits that every sum of each
-part is exact, and only the last addition rounds: a point's value depends on no
-neighbour.
+are.  Where the matrix holds small whole numbers, the others are cut into two parts of
+so few bits that every sum of each part is exact, and only the last addition rounds.
+Any other matrix meets as many points in each product, the last ones filled up.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Exact", "ExactBounded"]
+__all__ = ["Exact", "ExactBounded", "Uniform"]
 
 HEADROOM = 10  # numbers up to 2^HEADROOM keep the promise
 TILE = 128
@@ -71,6 +71,26 @@ class ExactBounded:
             lower -= self.fine
             product = self.t @ upper
             np.add(product, self.small @ lower.astype(np.float32), out=result[:, part])
+        return result
+
+
+class Uniform:
+    """x (n, m) -> x b (n, q), for any matrix b (m, q)."""
+
+    def __init__(self, b):
+        self.b = np.ascontiguousarray(b, dtype=float)
+
+    def __call__(self, x):
+        result = np.empty((len(x), self.b.shape[1]))
+        for start in range(0, len(x), TILE):
+            block = x[start:start + TILE]
+            count = len(block)
+            if count < TILE:
+                block = np.zeros((TILE, x.shape[1]))
+                block[:count] = x[start:]
+            else:
+                block = np.ascontiguousarray(block)
+            result[start:start + count] = (block @ self.b)[:count]
         return result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .nnls import nnls
+from .digits import least_norm
 from .pivot import pivot
 from .stops import Stops
 
@@ -18,6 +18,9 @@ BUDGET = 8 << 20
 RANK = 1e-12
 TINY = 1e-12
 SATURATED = 1e-12
+# Decision values less far than this from +-1, and not saturated, leave singular values
+# whose squares cannot be told from rounding.
+NEARLY = 1e-4
 
 
 def strict_map(a):
@@ -100,7 +103,7 @@ def _constrained(code, r):
     flat = np.zeros(n, dtype=bool)
 
     def evaluate(points, passive):
-        passive = passive.T
+        passive = np.ascontiguousarray(passive.T)  # sums along rows in one order
         empty = ~passive.any(axis=1)
         passive = passive | empty[:, None]
         p, p_next, w, w_next, flat[points] = equality(code, r[points], passive)
@@ -113,14 +116,9 @@ def _constrained(code, r):
 
     passive = np.ones((k, n), dtype=bool)
     p, failed, rounds = pivot(evaluate, passive, limit)
-    p = np.ascontiguousarray(p.T)
-    # Singular values that are neither 0 nor clear of rounding can make the signs
-    # contradict each other: such points get an optimum, if not the least one.
-    unfinished = 0
-    for point in np.flatnonzero(failed):
-        matrix = code - np.abs(code) * r[point, :, None]
-        p[point], ended = nnls(np.vstack([matrix, np.ones(k)]), np.append(np.zeros(len(code)), 1.0))
-        unfinished += not ended
-    np.maximum(p, 0.0, out=p)
+    p = np.maximum(np.ascontiguousarray(p.T), 0.0)
+    away = 1.0 - np.abs(r)
+    for point in np.flatnonzero(failed | ((away > 0) & (away < NEARLY)).any(axis=1)):
+        p[point] = least_norm(code, r[point], p[point] > 0)
     p /= p.sum(axis=1, keepdims=True)
-    return p, Stops(n, rounds, unfinished, int(np.count_nonzero(flat)))
+    return p, Stops(n, rounds, 0, int(np.count_nonzero(flat)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import UsageError
+from .exact import Uniform
 
 __all__ = ["LOSSES", "prepare"]
 
@@ -41,11 +42,11 @@ def prepare(a, loss="hinge"):
     function = LOSSES[loss]
     limit = FAR_EXPONENTIAL if loss == "exponential" else FAR
     a = np.asarray(a)
-    positive, negative = (a > 0).astype(float), (a < 0).astype(float)
+    positive, negative = Uniform(a > 0), Uniform(a < 0)
     neutral = np.count_nonzero(a == 0, axis=0) * float(function(np.zeros(1))[0])
 
     def solve(g):
         g = np.clip(g, -limit, limit)
-        return -(function(g) @ positive + function(-g) @ negative + neutral)
+        return -(positive(function(g)) + negative(function(-g)) + neutral)
 
     return solve

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import leastnorm, shortcuts
+from .dense import check_dense
 from .passive import Determined, General
 from .pivot import pivot
 from .stops import Stops
@@ -32,6 +33,7 @@ def prepare(a):
 
 def prepare_general(a):
     """Solver of constrained least squares for any code a (m, k)."""
+    check_dense(a)
     system = Determined(a) if a.all() and _tells_apart(a) else General(a)
     rescue = leastnorm.prepare_constrained(a)
 
@@ -60,7 +62,8 @@ def _solve(system, rescue, r):
 
     def evaluate(points, passive):
         u, doubtful = problem.solve(points, passive)
-        w = problem.slack(points, u)
+        with np.errstate(invalid="ignore"):  # NaN of a matrix that was singular
+            w = problem.slack(points, u)
         out = passive & (u < -system.tiny)
         w[passive] = 0.0
         enter = w < -system.tiny

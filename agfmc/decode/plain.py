@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import leastnorm, pairwise, shortcuts, simplex
+from .dense import check_dense
+from .exact import Exact, Uniform
 from .lsq import solve_each
 from .stops import Stops
 
@@ -16,7 +18,7 @@ __all__ = ["prepare_binary", "prepare_inverse", "prepare_orthogonal", "prepare_r
            "prepare_unconstrained"]
 
 BUDGET = 4 << 20
-SINGULAR = 1e9
+SINGULAR = 1e6
 
 
 def prepare_binary(a):
@@ -26,8 +28,8 @@ def prepare_binary(a):
 
 def prepare_orthogonal(a):
     """Solver of the projection of A^T r / m onto the simplex."""
-    code = a.astype(float) / a.shape[0]
-    return lambda r: (simplex.project(r @ code), Stops(len(r)))
+    votes = Exact(a.T)
+    return lambda r: (simplex.project(votes.rows(r) / a.shape[0]), Stops(len(r)))
 
 
 def prepare_inverse(a):
@@ -39,6 +41,7 @@ def prepare_inverse(a):
     if pairs is not None:
         ends = pairwise.Pairs(*pairs, a.shape[1])
         return lambda r: (pairwise.solve(ends, r), Stops(len(r)))
+    check_dense(a)
     if a.all():
         offset, slope = leastnorm.strict_map(a)
         return _linear(offset, slope, _free_directions(a))
@@ -65,6 +68,7 @@ def prepare_inverse(a):
 
 def prepare_unconstrained(a):
     """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
+    check_dense(a)
     m, k = a.shape
     code, outside = a.astype(float), 1.0 - np.abs(a)
     if a.all():
@@ -106,8 +110,10 @@ def _free_directions(a):
 
 
 def _linear(offset, slope, flat):
+    map_values = Uniform(slope)
+
     def solve(r):
-        return offset + r @ slope, Stops(len(r), undetermined=len(r) if flat else 0)
+        return offset + map_values(r), Stops(len(r), undetermined=len(r) if flat else 0)
     return solve
 
 
@@ -122,13 +128,15 @@ def _stacked(system, careful, r, shape):
     stops = Stops()
     step = max(1, BUDGET // (8 * k * (m + k)))
     for start in range(0, len(r), step):
-        part = r[start:start + step]
+        part = np.ascontiguousarray(r[start:start + step])  # BLAS sums as memory lies
         matrix, right = system(part)
         right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
         x, bad = solve_each(matrix, right)
         # As in least squares with signs: a lower bound of the condition number.
         trace = np.trace(matrix, axis1=1, axis2=2)
-        bad |= np.abs(x[:, :, 1]).max(axis=1) * trace > SINGULAR
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
+            bad |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= SINGULAR)
+            bad |= ~np.isfinite(x).all(axis=(1, 2))
         x = x[:, :, 0]
         flat = np.zeros(0, dtype=bool)
         if bad.any():

@@ -64,8 +64,8 @@ def balanced_scale(a):
     simplex.  One-vs-rest (alpha = 4), orthogonal (m), reduced Hadamard (m + 1)
     and exhaustive (2^(k-1)) codes are of this kind.
     """
-    k = a.shape[1]
-    if not a.all() or k < 2:
+    m, k = a.shape
+    if not a.all() or k < 2 or m < k - 1:  # with fewer rows A^T A has not the rank
         return None
     whole = a.astype(np.int64)
     gram = whole.T @ whole

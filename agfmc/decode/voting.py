@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .exact import Uniform
 from .stops import Stops
 
 __all__ = ["prepare_signs", "prepare_values"]
@@ -11,8 +12,8 @@ __all__ = ["prepare_signs", "prepare_values"]
 
 def prepare_values(a):
     """Solver of votes weighted with the decision values: A^T r."""
-    code = a.astype(float)
-    return lambda r: (r @ code, Stops(len(r)))
+    votes = Uniform(a)
+    return lambda r: (votes(r), Stops(len(r)))
 
 
 def prepare_signs(a):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .exact import Exact
+
 __all__ = ["fitted_probability", "met_probability"]
 
 LEAST = 1e-7
@@ -55,8 +57,9 @@ def fitted_probability(table, r, asked, winner):
     n, m = r.shape
     k = table.k
     p = np.empty(n)
-    lose, win = np.zeros((m, k)), np.zeros((m, k))
-    lose[np.arange(m), table.low] = win[np.arange(m), table.high] = 1.0
+    lose, win = np.zeros((k, m)), np.zeros((k, m))
+    lose[table.low, np.arange(m)] = win[table.high, np.arange(m)] = 1.0
+    lose, win = Exact(lose), Exact(win)
     cells = table.row.copy()
     cells[np.arange(k), np.arange(k)] = m + np.arange(k)
     step = max(1, BUDGET // (8 * k * k))
@@ -64,8 +67,8 @@ def fitted_probability(table, r, asked, winner):
         known = asked[start:start + step]
         # The normal matrix plus 1 1^T, whose solution for 1 is p but for its sum.
         part = np.where(known, r[start:start + step], 1.0)
-        diagonal = (np.where(known, 1.0 + part, 0.0)**2 @ lose
-                    + (1.0 - part)**2 @ win + (1.0 + 1e-9))
+        diagonal = (lose.rows(np.where(known, 1.0 + part, 0.0)**2)
+                    + win.rows((1.0 - part)**2) + (1.0 + 1e-9))
         system = np.concatenate([part * part, diagonal], axis=1)[:, cells.ravel()]
         u = np.linalg.solve(system.reshape(-1, k, k), np.ones((len(part), k, 1)))[:, :, 0]
         np.maximum(u, 0.0, out=u)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .dense import check_dense
 from .stops import Stops
 
 __all__ = ["prepare", "prepare_kl"]
@@ -32,6 +33,7 @@ LONGEST = 1e8
 REACH = 5.0
 GROWS = 1e-6
 LOWEST = -200.0
+SATURATED = 1e-12
 
 
 def prepare(a):
@@ -54,21 +56,35 @@ def prepare_kl(a):
 
 
 def _prepare(a, flow):
+    check_dense(a)
     plus = (a > 0).astype(float)
     minus = (a < 0).astype(float)
     m, k = a.shape
     step = max(1, BUDGET // (8 * k * (m + k)))
+    # Classes that no row tells apart begin as equals and would stay so, but for rounding.
+    _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
+    alike = [np.flatnonzero(which.ravel() == one) for one in np.flatnonzero(count > 1)]
 
     def solve(r):
         p = np.empty((len(r), k))
         stops = Stops()
         for start in range(0, len(r), step):
             part = slice(start, start + step)
-            p[part], stopped = _solved(flow, plus, minus, (1.0 + r[part]) / 2)
+            right = np.ascontiguousarray(_probabilities(r[part]))
+            p[part], stopped = _solved(flow, plus, minus, right)
             stops += stopped
+        for columns in alike:
+            same = np.ascontiguousarray(p[:, columns])
+            p[:, columns] = same.sum(axis=1, keepdims=True) / len(columns)
         return p, stops
 
     return solve
+
+
+def _probabilities(r):
+    """P(+1) of r; what is not quite certain, but for rounding, is: (1 + r)/2 would be 1
+    where (1 - r)/2 is not yet 0, and a row with its sides changed would be another problem."""
+    return (1.0 + np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)) / 2
 
 
 def _solved(flow, plus, minus, right):
@@ -154,13 +170,18 @@ def _speed(numerator, denominator):
     return np.log(np.maximum(numerator, tiny * denominator) / denominator)
 
 
+def _each(x, matrix):
+    """x (n, .) times matrix, a product for each point: its bits depend on no neighbour."""
+    return np.matmul(x[:, None, :], matrix)[:, 0, :]
+
+
 def _flow(plus, minus, right, p):
     """log(numerator/denominator) (n, k) and its derivatives by theta (n, k, k)."""
-    above, below = p @ plus.T, p @ minus.T
+    above, below = _each(p, plus.T), _each(p, minus.T)
     total = above + below
     mu = above / total
-    numerator = right @ plus + (1.0 - right) @ minus
-    denominator = mu @ plus + (below / total) @ minus
+    numerator = _each(right, plus) + _each(1.0 - right, minus)
+    denominator = _each(mu, plus) + _each(below / total, minus)
     denominator = np.maximum(denominator, 1e-300)
     # d mu/d theta_l = p_l (below [l in +] - above [l in -]) / total^2
     change = (below / total**2)[:, :, None] * plus - (above / total**2)[:, :, None] * minus
@@ -171,12 +192,12 @@ def _flow(plus, minus, right, p):
 
 
 def _flow_kl(plus, minus, right, p):
-    above, below = p @ plus.T, p @ minus.T
+    above, below = _each(p, plus.T), _each(p, minus.T)
     total = above + below
     both = plus + minus
     up, down = right / above, (1.0 - right) / below
-    numerator = up @ plus + down @ minus
-    denominator = (1.0 / total) @ both
+    numerator = _each(up, plus) + _each(down, minus)
+    denominator = _each(1.0 / total, both)
     slope = plus.T @ ((up / above)[:, :, None] * plus)
     slope += minus.T @ ((down / below)[:, :, None] * minus)
     slope /= -np.maximum(numerator, 1e-300)[:, :, None]

@@ -38,8 +38,10 @@ def fit_normalisation(x, scale=True, nsv=None):
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 / std if scale else np.ones_like(std)
         # what is constant, or so nearly that 1/std cannot be stored, is left out
-        varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(factor.astype(np.float32))
-        stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std)
+        rounded = factor.astype(np.float32)
+        varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(rounded)
+        # a factor that is stored as 0 would make the feature constant, and nobody told
+        stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
     kept = np.flatnonzero(varies)

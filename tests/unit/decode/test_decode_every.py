@@ -1,0 +1,278 @@
+"""What every decoder of the table has to keep, on random and on awkward codes and values."""
+
+import numpy as np
+import pytest
+
+from agfmc.decode import plain, zadrozny
+from agfmc.decode.asked import AskOptions, asking_plan
+from agfmc.decode.digits import least_norm
+from agfmc.decode.front import plan
+from agfmc.decode.losses import LOSSES
+from agfmc.decode.methods import METHODS
+
+ASKING = [method for method in METHODS if method.gives == "winner"]
+KINDS = ("strict", "ternary", "sparse", "rows twice", "columns twice", "opposite columns",
+         "deficient", "one-vs-one", "one-vs-rest", "adjacent")
+EDGES = np.array([1, -1, 0, -0.0, 5e-324, -5e-324, 1e-300, 1e-17, 1 - 1e-17, 1 - 2**-53,
+                  -1 + 2**-53, .5, -.5, 1 - 1e-5, -1 + 1e-7, 1 - 1e-9, -1 + 1e-11, 1 - 1e-13])
+
+
+def pairs(k):
+    return np.array([[-1 if j == low else 1 if j == high else 0 for j in range(k)]
+                     for low in range(k) for high in range(low + 1, k)])
+
+
+def is_code(a):
+    return a.any(axis=0).all() and (a.min(axis=1) < 0).all() and (a.max(axis=1) > 0).all()
+
+
+def draw_code(rng, kind, classes):
+    """A code (m, k) of some kind, its rows turned at random."""
+    while True:
+        k = int(rng.choice(classes))
+        if kind == "one-vs-one":
+            a = pairs(min(k, 12))
+        elif kind == "one-vs-rest":
+            a = 2 * np.eye(k, dtype=int) - 1 if k > 2 else np.array([[-1, 1]])
+        elif kind == "adjacent":
+            a = np.where(np.arange(k) <= np.arange(k - 1)[:, None], -1, 1)
+        else:
+            most = 200 if rng.random() < .02 else 3 * k
+            m = int(rng.choice([1, 2, k - 1, k, k + 3, most]))
+            zeros = {"strict": 0., "sparse": .8}.get(kind, .33)
+            a = rng.choice([-1, 0, 1], size=(m, k), p=[(1 - zeros) / 2, zeros, (1 - zeros) / 2])
+            a[np.arange(m), rng.integers(k, size=m)] = -1
+            a[np.arange(m), rng.integers(k, size=m)] = 1
+            if kind == "rows twice":
+                a = np.vstack([a, a[: m // 2 + 1], -a[: m // 2 + 1]])
+            elif kind == "columns twice":
+                a[:, -1] = a[:, 0]
+            elif kind == "opposite columns":
+                a[:, -1] = -a[:, 0]
+            elif kind == "deficient":
+                a[:, 2:] = a[:, rng.integers(2, size=k - 2)]
+        if is_code(a):
+            return a * rng.choice([-1, 1], len(a))[:, None]
+
+
+def draw_values(rng, m, n=14):
+    """r (n, m): certain, all equal, at the edges of what a float can tell, and ordinary."""
+    r = rng.uniform(-1, 1, (n, m))
+    r[:7] = np.array([1, -1, 0, 5e-324, 1 - 2**-53, -1 + 1e-9, .25])[:, None]
+    r[7:10] = rng.choice(EDGES, (3, m))
+    r[10] = np.where(rng.random(m) < .5, r[10], rng.choice(EDGES, m))
+    r[11] = np.tanh(8 * rng.normal(size=m))
+    return r
+
+
+def suits(method, kind):
+    return method.gives != "winner" and method.codes in ("any", kind)
+
+
+def simple(a, r, method):
+    """What a method is by its definition, where that is a line for one point; else None."""
+    if method.name == "binary":
+        return r
+    if method.name == "vote-values":
+        return sum(np.outer(r[:, i], a[i]) for i in range(len(a)))
+    if method.name == "vote":
+        return sum(np.outer(np.sign(r[:, i]), a[i]) for i in range(len(a)))
+    if method.name.startswith("loss:"):
+        loss = LOSSES[method.name[5:]]
+        return -sum(loss(a[i] * r[:, i, None]) for i in range(len(a)))
+    return None
+
+
+def excess(a, r, p):
+    """How far the p (n, k) are from the optimality of constrained least squares."""
+    matrix = a - np.abs(a) * r[:, :, None]
+    slope = np.einsum("nik,ni->nk", matrix, np.einsum("nik,nk->ni", matrix, p))
+    over = slope - np.sum(p * slope, axis=1, keepdims=True)
+    return max(np.abs(over[p > 0]).max(initial=0), -over.min(initial=0))
+
+
+def check_method(rng, a, r, method):
+    """Values, bits and symmetries of one method for one code; -> the points given up."""
+    m, k = a.shape
+    solve = plan(a, method)
+    done = solve(r)
+    assert np.isfinite(done.p).all()
+    assert done.p.shape == (len(r), m if method.name == "binary" else k)
+    if method.gives == "probabilities":
+        assert done.p.min() >= 0
+        np.testing.assert_allclose(done.p.sum(axis=1), 1, rtol=0, atol=1e-13)
+    expected = simple(a, r, method)
+    if expected is not None:
+        np.testing.assert_allclose(done.p, expected, rtol=1e-13, atol=1e-13)
+    if method.name == "least-squares":
+        assert excess(a, r, done.p) < 1e-11
+    # A point's bits depend on no other point, nor on how many there are,
+    for size in (1, 3):
+        parts = [solve(r[start:start + size]).p for start in range(0, len(r), size)]
+        np.testing.assert_array_equal(np.concatenate(parts), done.p)
+    turned = rng.permutation(len(r))
+    np.testing.assert_array_equal(solve(r[turned]).p, done.p[turned])
+    # nor on how the numbers are held.
+    np.testing.assert_array_equal(solve(np.asfortranarray(r)).p, done.p)
+    np.testing.assert_array_equal(solve(r.astype(np.float32)).p,
+                                  solve(r.astype(np.float32).astype(float)).p)
+    assert len(solve(r[:0]).p) == 0
+    # The columns may come in any order, the rows in any order and with any sign.
+    columns, rows = rng.permutation(k), rng.permutation(m)
+    signs = rng.choice([-1, 1], m)
+    other = plan((a * signs[:, None])[rows][:, columns], method)((r * signs)[:, rows])
+    if method.name != "binary" and not done.stops.unfinished and not other.stops.unfinished:
+        # LIBSVM's sweeps end before they are there.
+        close = {"wu-lin-weng": 5e-3, "zadrozny": 1e-4, "zadrozny-kl": 1e-4}.get(method.name, 1e-9)
+        some = slice(None)
+        if method.name in ("inverse", "unconstrained", "renormalised"):
+            # Estimates of 1e9 and singular values of 1e-9 cost their digits.
+            away = 1 - np.abs(r)
+            some = ~((away > 0) & (away < 1e-4)).any(axis=1)
+        np.testing.assert_allclose(other.p[some], done.p[some][:, columns], rtol=1e-9, atol=close)
+    return done.stops.unfinished
+
+
+def sweep(seeds, classes, kinds=KINDS):
+    """Points decoded, and points given up, by name of the method."""
+    tried, lost = {}, {}
+    for seed in seeds:
+        for kind in kinds:
+            rng = np.random.default_rng([seed, KINDS.index(kind)])
+            a = draw_code(rng, kind, classes)
+            r = draw_values(rng, len(a))
+            for method in METHODS:
+                if suits(method, kind):
+                    unfinished = check_method(rng, a, r, method)
+                    tried[method.name] = tried.get(method.name, 0) + len(r)
+                    lost[method.name] = lost.get(method.name, 0) + unfinished
+    assert set(tried) == {method.name for method in METHODS if method.gives != "winner"}
+    return tried, lost
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Zadrozny's iteration circles on saturated values: it is given up early here."""
+    monkeypatch.setattr(zadrozny, "QUICK", 60)
+    monkeypatch.setattr(zadrozny, "LIMIT", 100)
+
+
+def test_every_decoder_on_every_kind_of_code(short):
+    tried, lost = sweep(range(1), [2, 3, 4, 5, 7])
+    for name, count in lost.items():
+        assert count == 0 or "zadrozny" in name and count < .2 * tried[name], name
+
+
+@pytest.mark.long
+def test_every_decoder_on_many_codes(short, record_property):
+    tried, lost = sweep(range(100, 112), [2, 3, 4, 5, 6, 8, 12, 20])
+    some, _ = sweep(range(2), [33, 60])
+    record_property("points decoded", sum(tried.values()) + sum(some.values()))
+    print("points decoded:", sum(tried.values()) + sum(some.values()))
+    for name, count in lost.items():
+        assert count == 0 or "zadrozny" in name and count < .2 * tried[name], name
+
+
+def check_second_solver(seeds, kinds=("strict", "ternary", "sparse", "rows twice", "deficient",
+                                      "columns twice", "opposite columns", "one-vs-rest",
+                                      "one-vs-one", "adjacent")):
+    optimize = pytest.importorskip("scipy.optimize")
+    count = 0
+    for seed in seeds:
+        for kind in kinds:
+            rng = np.random.default_rng([seed, KINDS.index(kind), 7])
+            a = draw_code(rng, kind, [2, 3, 4, 5, 6, 8])
+            r = draw_values(rng, len(a))
+            p = plan(a)(r).p
+            # values that the solver of last resort takes for certain
+            certain = np.where(1 - np.abs(r) < 1e-12, np.sign(r), r)
+            for point in range(len(r)):
+                m, k = a.shape
+                matrix = a - np.abs(a) * r[point][:, None]
+                ours = np.sum((matrix @ p[point])**2)
+                whole, right = np.vstack([matrix, np.ones(k)]), np.append(np.zeros(m), 1.0)
+                for u in (optimize.nnls(whole, right)[0],
+                          optimize.lsq_linear(whole, right, (0, np.inf), "bvls", tol=1e-14).x):
+                    other = np.maximum(u, 0) / np.maximum(u, 0).sum()
+                    assert ours <= np.sum((matrix @ other)**2) + 1e-12
+                # Another way, from another guess: by arithmetic of 180 digits.
+                exact = [least_norm(a.astype(float), one[point], np.ones(k, bool))
+                         for one in (r, certain)]
+                assert min(np.abs(p[point] - one).max() for one in exact) < 1e-6
+                count += 1
+    return count
+
+
+def test_least_squares_against_other_solvers():
+    assert check_second_solver(range(2)) == 280
+
+
+@pytest.mark.long
+def test_least_squares_against_other_solvers_many_times(record_property):
+    count = check_second_solver(range(10, 50))
+    record_property("points", count)
+    print("points decoded:", count)
+
+
+def test_nearly_certain_values_do_not_depend_on_the_order_of_the_classes():
+    # The objective of p = (0, 1, 0, 0) is 0, that of (0, 0, 0, 1) is 1e-18.
+    a = np.array([[1, -1, 1, 0], [-1, 0, 0, 1]])
+    r = np.array([[-1., 1 - 1e-9]])
+    np.testing.assert_allclose(plan(a)(r).p, [[0, 1, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(plan(a[::-1, ::-1])(r[:, ::-1]).p, [[0, 0, 1, 0]], atol=1e-12)
+
+
+def test_least_norm_in_fractions():
+    # Two classes that one problem tells from a third: r = 0 gives them 1/2, shared.
+    np.testing.assert_allclose(
+        least_norm(np.array([[-1., 1, 1]]), np.array([0.]), np.ones(3, bool)),
+        [.5, .25, .25], atol=1e-15)
+    # p2/p1 = (1 + r)/(1 - r) whatever the rest; the least norm puts nothing aside.
+    np.testing.assert_allclose(
+        least_norm(np.array([[-1., 1]]), np.array([1 - 2**-53]), np.zeros(2, bool)),
+        [2.0**-54, 1], rtol=1e-15)
+
+
+def test_a_system_whose_pivot_is_a_denormal_number():
+    """Elimination ends in NaN, which is larger than no limit: such points go the careful way."""
+    matrix = np.array([[[1., 0], [0, 5e-324]], [[1, 0], [0, 1]]])
+
+    def careful(r):
+        return np.full((len(r), 2), 7.0), np.ones(len(r), dtype=bool)
+
+    p, stops = plain._stacked(lambda r: (matrix, np.ones((2, 2))), careful, np.zeros((2, 1)),
+                              (1, 2))
+    assert p.tolist() == [[7, 7], [1, 1]] and stops.undetermined == 1
+
+
+def asker(r):
+    return lambda rows, columns: r[np.ix_(rows, columns)]
+
+
+@pytest.mark.parametrize("method", ASKING, ids=lambda method: method.name)
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 11])
+def test_decoders_that_ask(method, k):
+    rng = np.random.default_rng(k)
+    code = pairs(k)
+    m = len(code)
+    weights = rng.random((k, k))
+    r = np.vstack([draw_values(rng, m, 40), rng.choice([-1., 0., 1.], (10, m))])
+    decide = asking_plan(code, method, AskOptions(weights=weights, top=2))
+    done = decide(len(r), asker(r))
+    assert np.isfinite(done.p).all() and (done.p > 0).all() and (done.p <= 1).all()
+    assert ((done.winner >= 0) & (done.winner < k) | (method.name == "and")).all()
+    for size in (1, 3, 17):
+        for start in range(0, len(r), size):
+            part = r[start:start + size]
+            some = decide(len(part), asker(part))
+            np.testing.assert_array_equal(some.winner, done.winner[start:start + size])
+            np.testing.assert_array_equal(some.p, done.p[start:start + size])
+            np.testing.assert_array_equal(some.asked, done.asked[start:start + size])
+    # r = 0 wins for +1, so only what is not 0 may be turned round.
+    rows, signs = rng.permutation(m), rng.choice([-1, 1], m)
+    ordinary = (r != 0).all(axis=1)
+    other = asking_plan((code * signs[:, None])[rows], method,
+                        AskOptions(weights=weights, top=2))(
+        np.count_nonzero(ordinary), asker((r * signs)[ordinary][:, rows]))
+    np.testing.assert_array_equal(other.winner, done.winner[ordinary])
+    np.testing.assert_allclose(other.p, done.p[ordinary], rtol=1e-9)
