@@ -40,6 +40,9 @@ class SparsePoints:
             csr.eliminate_zeros()
         return cls(csr)
 
+    def __reduce__(self):
+        return _same_points, (self.csr.indptr, self.csr.indices, self.csr.data, self.shape)
+
     def __len__(self):
         return self.shape[0]
 
@@ -79,3 +82,11 @@ class SparsePoints:
     @functools.cached_property
     def _transposed(self):
         return self.csr.T
+
+
+def _same_points(indptr, index, value, shape):
+    from scipy.sparse import csr_array
+
+    csr = csr_array((value, index, indptr), shape=shape)
+    csr.has_sorted_indices = True
+    return SparsePoints(csr)

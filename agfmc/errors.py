@@ -7,6 +7,8 @@ them into one line on standard error and an exit status.  The table
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "AgfmcError",
     "AgfmcWarning",
@@ -17,6 +19,7 @@ __all__ = [
     "JobsFailed",
     "ModelError",
     "UsageError",
+    "one_line",
 ]
 
 EXIT_STATUSES = (
@@ -30,6 +33,19 @@ EXIT_STATUSES = (
           "when terminated)."),
     (141, "The reader of standard output went away."),
 )
+
+
+# What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
+_UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
+                     "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+_LONGEST = 2000  # characters of a message
+
+
+def one_line(text):
+    """`text` with each character that is no part of a line of text as an escape, such as \\n."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class AgfmcWarning(UserWarning):
@@ -51,7 +67,11 @@ class AgfmcError(Exception):
     def __str__(self):
         file = "standard input" if self.file == "-" else self.file
         place = [str(part) for part in (file, self.line, self.column) if part is not None]
-        return ": ".join([":".join(place), self.message]) if place else self.message
+        text = ": ".join([":".join(place), self.message]) if place else str(self.message)
+        text = one_line(text)
+        if len(text) > _LONGEST:  # it quotes what is in a file
+            text = f"{text[:_LONGEST - 200]} ... {text[-195:]}"
+        return text
 
     def __reduce__(self):
         return _rebuild, (type(self), self.message, self.file, self.line, self.column)

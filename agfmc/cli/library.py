@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcWarning
+from ..errors import AgfmcWarning, DataError
 
 __all__ = ["library_words"]
 
@@ -26,12 +26,17 @@ def library_words():
     if not ours:
         yield
         return
-    import tempfile  # takes 4 ms to load
+    from ..formats.temporaries import temporary_file
 
+    try:
+        caught = temporary_file()
+    except DataError:  # no place for it: the words go where they go
+        yield
+        return
     before = sys.stderr
     before.flush()
     saved = os.dup(2)
-    with tempfile.TemporaryFile() as caught, os.fdopen(
+    with caught, os.fdopen(
             os.dup(2), "w", encoding=before.encoding, errors=before.errors,
             buffering=1) as sys.stderr:
         os.dup2(caught.fileno(), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from .messages import show
 from .options import Parser
 from .run import run_command
 
@@ -36,10 +37,11 @@ def execute(args):
         raise UsageError("--control and --json exclude each other")
     configuration = load(args.model, commands=lambda text: None)
     if args.control:
-        sys.stdout.write(configuration.model.control)
+        show(configuration.model.control)
     elif args.json:
         import json
-        sys.stdout.write(json.dumps(describe(configuration), indent=1, sort_keys=True) + "\n")
+        json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)
+        sys.stdout.write("\n")
     else:
         sys.stdout.write(format_description(describe(configuration)))
 

@@ -6,7 +6,9 @@ import os
 import sys
 import time
 
-__all__ = ["Progress", "discard", "report", "say"]
+from ..errors import one_line
+
+__all__ = ["Progress", "discard", "report", "say", "show"]
 
 
 def report(args, prog, message):
@@ -17,11 +19,17 @@ def report(args, prog, message):
 
 def say(prog, message):
     """One line on standard error, whatever it holds; lost where nobody can read it."""
-    text = f"{prog}: {message}".encode("utf-8", "backslashreplace").decode()
     try:
-        print(text.replace("\n", "\\n"), file=sys.stderr, flush=True)
+        print(one_line(f"{prog}: {message}"), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         discard(sys.stderr)
+
+
+def show(text):
+    """Control text to standard output; escaped on a terminal, which would obey what is in it."""
+    if sys.stdout.isatty():
+        text = "\n".join(map(one_line, text.split("\n")))
+    sys.stdout.write(text)
 
 
 def discard(stream):

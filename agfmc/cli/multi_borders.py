@@ -8,6 +8,7 @@ import time
 
 from ..errors import UsageError
 from .executing import check_executor
+from .messages import show
 from .multi_borders_options import PROG, get_parser
 from .multi_borders_training import train_all
 from .options import input_kind, reading
@@ -19,6 +20,7 @@ __all__ = ["get_parser", "main"]
 def execute(args):
     """Plan the jobs, then train them or print them."""
     from ..formats.controlfile import read_control
+    from ..formats.files import check_output
     from ..flow.pairs import PairTally
     from ..flow.planning import check_outputs
     from ..flow.training import save_normalisation
@@ -28,6 +30,8 @@ def execute(args):
     check_executor(args)
     if args.executor is not None and (args.dry_run or args.command is not None):
         raise UsageError("--executor goes neither with -0 nor with --")
+    if args.null and not args.dry_run:
+        raise UsageError("--null goes with -0")
     if args.dry_run and args.only is not None:
         raise UsageError("-0 and --only exclude each other")
     if args.command is None and (args.convert is not None or args.keep):
@@ -66,12 +70,15 @@ def execute(args):
     if args.only is None:
         ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
         check_outputs(work, args.control_out, [
-            args.control or "-", args.norm_file, *(f"{args.train}{end}" for end in ends)])
+            args.control or "-", args.norm_file, *(f"{args.train}{end}" for end in ends)],
+            trainer is not None)
+    if args.cv_errors is not None:
+        check_output(args.cv_errors)
     if args.dry_run:
         lines = [command_line(PROG, args, work, job) for job in [*work.jobs, *work.directs]]
         save_normalisation(work)
         _save(work.tree, args.control_out)
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write("".join(lines))
         return
     train_all(args, work, trainer, tally, deadline)
     if args.only is None:
@@ -118,7 +125,7 @@ def _save(tree, path):
     from ..formats.controlfile import write_control
 
     if path == "-":
-        sys.stdout.write(format_tree(tree))
+        show(format_tree(tree))
     else:
         write_control(path, tree)
 

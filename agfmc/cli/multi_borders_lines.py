@@ -12,7 +12,7 @@ __all__ = ["command_line"]
 
 
 def command_line(prog, args, work, job):
-    """A shell command that trains one job of `work` on its own."""
+    """A shell command that trains one job of `work` on its own, and what ends it."""
     words = [*_ourselves(prog), f"--only={job.name}",
              f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
     if args.svm:
@@ -41,10 +41,10 @@ def command_line(prog, args, work, job):
     words += ["-K"] * args.keep + ["--quiet"] * args.quiet
     words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
     for word in words:
-        if "\n" in word or "\0" in word:
-            raise UsageError("with -0, no name or option may hold a line break: "
-                             f"{word!r} cannot stand in one line")
-    return shlex.join(words)
+        if "\n" in word and not args.null:
+            raise UsageError("with -0, no name or option may hold a line break unless --null is "
+                             f"given too: {word!r} cannot stand in one line")
+    return shlex.join(words) + ("\0" if args.null else "\n")
 
 
 def _operand(name):

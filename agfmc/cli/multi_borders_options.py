@@ -18,7 +18,7 @@ def get_parser():
         "Train the binary support vector machines that a control file describes. Writes one "
         "LIBSVM model file for each, with probabilities, and the control file for "
         "classification.",
-        usage="%(prog)s [-0] [--only NAME] [-M [--dense] | -A] [-n] [-a FILE [-u]] [-S N] "
+        usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [-n] [-a FILE [-u]] [-S N] "
               "[-j N | --executor WHERE] [--seed N] [-y FOLDER] [--retrain] [--time-limit TIME] "
               "[--platt WAY] [--kernel-memory MB] [--cv-errors FILE [--cv-irrelevant]] "
               "[-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
@@ -45,6 +45,9 @@ def get_parser():
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
                             "file and the normalisation are written")
+    group.add_argument("--null", action="store_true",
+                       help="with -0: end each command with a NUL character, for xargs -0; names "
+                            "of data and folders may then hold line breaks")
     group.add_argument("--only", metavar="NAME",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")

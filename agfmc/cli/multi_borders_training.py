@@ -20,6 +20,7 @@ def train_all(args, work, trainer, tally, deadline):
     `time.monotonic`, or None.
     """
     from ..flow.exttrain import train_external
+    from ..flow.resume import replaced
     from ..flow.training import Outcome, save_normalisation, train, train_directs
 
     kept = _kept(args, work, trainer, tally)
@@ -44,6 +45,11 @@ def train_all(args, work, trainer, tally, deadline):
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.jobs)} binary classifiers could not be "
                          "trained; the finished ones are kept, and control-out is not written")
+    other = replaced(work, only_direct=trainer is not None)
+    if other is not None:
+        raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
+                         "same names. control-out is not written; the same command goes on from "
+                         "there")
     if tally is not None:
         tally.write(args.cv_errors)
     if args.keep:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..errors import UsageError
+from ..errors import UsageError, one_line
 from .exploring import add_exploration, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
@@ -59,6 +59,7 @@ def execute(args):
     from ..explore.candidates import read_candidate
     from ..explore.ledger import key_of
     from ..explore.nfold import cross_validate, write_held_out
+    from ..formats.files import check_output
 
     if args.plot is not None:
         from ..picture.canvas import check_picture
@@ -68,9 +69,11 @@ def execute(args):
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     if args.outbase is not None:
-        refuse_inputs([args.outbase + end for end in (".cls", ".con", ".truth", ".txt")],
-                      [args.control, args.norm_file, args.train,
-                       *(args.train + end for end in (".vec", ".cls", ".names"))])
+        outputs = [args.outbase + end for end in (".cls", ".con", ".truth", ".txt")]
+        refuse_inputs(outputs, [args.control, args.norm_file, args.train,
+                                *(args.train + end for end in (".vec", ".cls", ".names"))])
+        for path in outputs:
+            check_output(path)
     plan = plan_of(args, 1, 5)
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)
@@ -105,7 +108,7 @@ def _text(args, plan, candidate, result, scores):
     from ..explore.table import score_lines
     from ..flow.report import format_scores
 
-    text = f"{head['configuration']}, {head['decoder']}: {head['classifiers']} binary " \
+    text = f"{one_line(head['configuration'])}, {head['decoder']}: {head['classifiers']} binary " \
            f"classifiers; {head['plan']}\n{score_lines(result.columns)}"
     return text if args.brief else f"{text}\nall held-out points together\n" \
                                    f"{format_scores(scores)}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 
 from ..errors import UsageError
-from .messages import report
+from .messages import report, show
 from .options import input_kind, reading
 from .order_classes_options import PROG, get_parser
 from .run import run_command
@@ -24,7 +23,7 @@ def execute(args):
     from ..control.write import format_tree
 
     ordered = _by_path(args, kind) if args.path else _by_accuracy(args, kind)
-    sys.stdout.write(format_tree(ordered.tree))
+    show(format_tree(ordered.tree))
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
                        f"{ordered.after:.6g} now")

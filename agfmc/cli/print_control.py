@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
-from .messages import say
+from .messages import say, show
 from .options import input_kind
 from .print_control_designs import designed, scheme_of
 from .print_control_options import PROG, get_parser
@@ -50,7 +50,7 @@ def execute(args):
         from ..control.dot import format_dot
         sys.stdout.write(format_dot(tree))
     else:
-        sys.stdout.write(format_tree(tree))
+        show(format_tree(tree))
 
 
 def _print_matrix(tree):

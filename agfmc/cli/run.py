@@ -9,12 +9,9 @@ import warnings
 
 from ..errors import AgfmcError, AgfmcWarning
 from .messages import discard, say
+from .signals import Terminated, catch_signals, restore_signals
 
 __all__ = ["run_command"]
-
-
-class _Terminated(BaseException):
-    """A signal's number, raised so that temporary files are removed on the way out."""
 
 
 def run_command(parser, execute, argv=None):
@@ -23,6 +20,20 @@ def run_command(parser, execute, argv=None):
     Errors become one line on standard error, `program: file:line:column:
     what was expected`; `--debug` shows the traceback instead.
     """
+    before, seen = {}, []
+    try:
+        catch_signals(before, seen)
+        status = _run(parser, execute, argv, seen)
+        seen.append(None)  # a signal from here on changes nothing
+    except KeyboardInterrupt as stop:
+        _leave(128 + (stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT))
+        raise  # where the end was prevented, in a test
+    finally:
+        restore_signals(before)
+    return status
+
+
+def _run(parser, execute, argv, seen):
     _one_thread_each()
     _open_streams()
     args = None
@@ -37,22 +48,23 @@ def run_command(parser, execute, argv=None):
     except BrokenPipeError:
         discard(sys.stdout)
         return 141
-    except KeyboardInterrupt:
-        return _leave(130)
-    except _Terminated as stop:
-        return _leave(128 + stop.args[0])
     except AgfmcError as error:
-        _trace(args)
+        _trace(args, seen)
         return _flushed(parser.prog, error.status, str(error))
+    except ImportError as error:
+        _trace(args, seen)
+        if "failed to map segment" not in str(error):
+            return _flushed(parser.prog, 1, f"cannot load what is needed: {error}")
+        return _flushed(parser.prog, 1, "not enough memory: a library cannot be loaded")
     except MemoryError as error:
-        _trace(args)
+        _trace(args, seen)
         return _flushed(parser.prog, 1, f"not enough memory: {error}".rstrip(": "))
     except OSError as error:
-        _trace(args)
+        _trace(args, seen)
         where = error.filename if error.filename is not None else "standard output"
         return _flushed(parser.prog, 1, f"{where}: {error.strerror or error}")
     except Exception as error:  # a fault of this program, still told in one line
-        _trace(args)
+        _trace(args, seen)
         return _flushed(parser.prog, 1, f"internal error: {type(error).__name__}: {error} "
                                         "(--debug shows where; please report it)")
 
@@ -76,19 +88,7 @@ def _open_streams():
 
 
 def _prepare(prog, args):
-    """Signals, and warnings of the package as lines on standard error."""
-
-    def terminate(number, frame):
-        raise _Terminated(number)
-
-    try:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup has it ignored
-                signal.signal(number, terminate)
-        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-    except ValueError:
-        pass  # not in the main thread: the command runs inside another program
+    """Warnings of the package as lines on standard error."""
     quiet = getattr(args, "quiet", False)
     said = set()
 
@@ -101,11 +101,18 @@ def _prepare(prog, args):
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="surrogateescape")
+    if hasattr(sys.stdout, "reconfigure"):
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="backslashreplace")
+        else:  # what goes on to a file or another command is what it would be in a file
+            sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     warnings.showwarning = show
     warnings.simplefilter("always", AgfmcWarning)
 
 
-def _trace(args):
+def _trace(args, seen):
+    if seen:  # a library made another error of it
+        raise Terminated(seen[0][0])
     if getattr(args, "debug", False):
         raise
 
@@ -133,4 +140,7 @@ def _reported(prog, status, message):
 def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
     discard(sys.stdout)
+    temporaries = sys.modules.get("agfmc.formats.temporaries")
+    if temporaries is not None:
+        temporaries.clear()
     os._exit(status)

@@ -6,11 +6,11 @@ import os
 import sys
 import time
 
-from ..errors import DataError, JobsFailed, UsageError
+from ..errors import DataError, JobsFailed, UsageError, one_line
 from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
-from .messages import Progress, discard, report
+from .messages import Progress, discard, report, show
 from .run import run_command
 from .tune_m_options import PROG, get_parser
 
@@ -65,11 +65,15 @@ def execute(args):
 
 def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
+    from ..formats.files import check_output
+
     for path in (args.json, args.csv, args.plot):
         if path == "-":
             raise UsageError("--json and --csv are files: standard output has the control file")
         if path is not None and not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
+        if path is not None:
+            check_output(path)
 
 
 def _write(args, result, tree):
@@ -91,7 +95,7 @@ def _write(args, result, tree):
         draw_search(args.plot, {**result, "points": [_shown(point) for point in
                                                      result["points"]]})
     if tree is not None:
-        sys.stdout.write(format_tree(tree))
+        show(format_tree(tree))
         sys.stdout.flush()
 
 
@@ -109,8 +113,8 @@ def _table(result):
     from ..explore.tune_report import partition_table, search_table, whole_lines
 
     by, count = result["by"], result["tried"]
-    text = f"{result['control']}, {result['decoder']}: {count} point{'' if count == 1 else 's'} " \
-           f"tried, {result['plan']}\n"
+    text = f"{one_line(result['control'])}, {result['decoder']}: " \
+           f"{count} point{'' if count == 1 else 's'} tried, {result['plan']}\n"
     if "partitions" in result:
         text += partition_table(result["partitions"], by)
         if result["whole"] is not None:

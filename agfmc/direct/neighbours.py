@@ -48,6 +48,10 @@ class Neighbours:
         else:
             self._product = _Product(x)
 
+    def __reduce__(self):
+        """Travels as its points: what finds the nearest is made again where it arrives."""
+        return Neighbours, (self._columns.T, self._y, self.c, self.k)
+
     def probabilities(self, points):
         """p (n, c): the share of each class among the k nearest of each of points (n, d).
 

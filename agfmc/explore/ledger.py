@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import stat
 import time
 import warnings
 import zlib
@@ -16,10 +17,15 @@ from contextlib import suppress
 
 from ..errors import AgfmcWarning, DataError
 
-__all__ = ["Ledger", "automatic_path", "key_of"]
+__all__ = ["Ledger", "are_numbers", "automatic_path", "key_of"]
 
 _APPLICATION = 0x4147464D  # "AGFM" in the header of the file
 _PAUSE = 0.5  # seconds between two times that work is brought to the disk
+_WAIT = 30  # seconds for another program that has the file locked
+_LARGEST = 1 << 28  # bytes of a value
+# As SQLite keeps it: nothing else may be in a file that is believed.
+_TABLE = ("table", "done", "CREATE TABLE done (key TEXT PRIMARY KEY, sum INTEGER, value BLOB) "
+                           "WITHOUT ROWID")
 
 
 def key_of(*parts):
@@ -33,12 +39,29 @@ def key_of(*parts):
     return digest.hexdigest()
 
 
+def are_numbers(*values, finite=True):
+    """True where all `values`, from a file, are numbers, and finite ones unless told otherwise."""
+    return all(type(value) is float and (not finite or abs(value) < 1e300)
+               or type(value) is int and abs(value) < 2**53 for value in values)
+
+
+def _sum(key, value):
+    return zlib.crc32(value, zlib.crc32(key.encode()))
+
+
 def automatic_path(fingerprint):
     """Where work of a run with this fingerprint is kept if the user names no file."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "agfmc", f"unfinished-{fingerprint[:16]}.sqlite")
+
+
+def _require_own(folder):
+    """`PermissionError` where others could put results, or links, into the folder."""
+    status = os.stat(folder)
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise PermissionError("others may write in its folder")
 
 
 class Ledger:
@@ -65,24 +88,33 @@ class Ledger:
             folder = os.path.dirname(self.path)
             if folder and not self._keep:
                 os.makedirs(folder, mode=0o700, exist_ok=True)
+                _require_own(folder)
             if not os.path.exists(self.path):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            connection = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            elif not stat.S_ISREG(os.stat(self.path).st_mode):
+                raise FileExistsError("it is no regular file")
+            # in full: no name that means something else to SQLite
+            connection = sqlite3.connect(os.path.abspath(self.path), timeout=_WAIT,
+                                         isolation_level=None)
             self._connection = connection
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
+            things = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(2)
+            # behind that: another run marks a new file first
             told = connection.execute("PRAGMA application_id").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if told != _APPLICATION and tables:
+            if things and (told != _APPLICATION or things != [_TABLE]):
                 raise sqlite3.DatabaseError("it belongs to another program")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute("CREATE TABLE IF NOT EXISTS done "
-                               "(key TEXT PRIMARY KEY, sum INTEGER, value BLOB) WITHOUT ROWID")
-        except (OSError, sqlite3.Error) as error:
-            self._give_up(f"cannot keep finished work here: {error}", self._keep)
+            if not things:
+                connection.execute(_TABLE[2].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        except (OSError, ValueError, sqlite3.Error) as error:
+            told = getattr(error, "strerror", None) or error
+            self._give_up(f"cannot keep finished work here: {told}", self._keep)
 
     def _give_up(self, message, serious=False):
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            with suppress(sqlite3.Error):
+                connection.close()
         if serious:
             raise DataError(message, file=self.path)
         warnings.warn(f"{self.path}: {message}: an interrupted run would begin again",
@@ -95,19 +127,21 @@ class Ledger:
         if key in self._waiting:
             return self._waiting[key]
         try:
-            row = self._connection.execute("SELECT sum, value FROM done WHERE key = ?",
-                                           (key,)).fetchone()
-        except sqlite3.Error as error:
+            # the length first: it is known without the value
+            row = self._connection.execute(
+                "SELECT sum, value FROM done WHERE key = ? AND length(value) <= ?",
+                (key, _LARGEST)).fetchone()
+        except (ValueError, sqlite3.Error) as error:  # ValueError: text that is not UTF-8
             self._give_up(f"cannot read: {error}")
             return None
-        if row is None or not isinstance(row[1], bytes) or zlib.crc32(row[1]) != row[0]:
+        if row is None or not isinstance(row[1], bytes) or _sum(key, row[1]) != row[0]:
             return None
         self.found += 1
         return row[1]
 
     def put(self, key, value):
         """Keep the bytes `value`; an interruption costs half a second of work at most."""
-        if self._connection is None:
+        if self._connection is None or len(value) > _LARGEST:
             return
         self._waiting[key] = value
         if time.monotonic() - self._written > _PAUSE:
@@ -121,7 +155,7 @@ class Ledger:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 "INSERT OR REPLACE INTO done VALUES (?, ?, ?)",
-                [(key, zlib.crc32(value), value) for key, value in self._waiting.items()])
+                [(key, _sum(key, value), value) for key, value in self._waiting.items()])
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._give_up(f"cannot write: {error}")
@@ -139,7 +173,8 @@ class Ledger:
         empty = False
         with suppress(sqlite3.Error):
             empty = connection.execute("SELECT count(*) FROM done").fetchone()[0] == 0
-        connection.close()
+        with suppress(sqlite3.Error):
+            connection.close()
         if (kind is None or empty) and not self._keep:
             with suppress(OSError):
                 os.unlink(self.path)

@@ -13,7 +13,7 @@ from ..errors import AgfmcError
 from ..flow.fit import fit
 from ..flow.tables import MEGABYTES
 from ..models import BinaryModel
-from .ledger import key_of
+from .ledger import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing", "work_of"]
 
@@ -52,6 +52,12 @@ class Trained:
             (size,) = struct.unpack_from("<I", data)
             count, rho, labels, n_sv, platt, seconds, shape = json.loads(data[4:4 + size])
             own, d = (0, 0) if shape is None else shape
+            n_sv, platt = tuple(n_sv), tuple(platt)
+            if not are_numbers(rho, seconds, *platt) or len(platt) != 2 or len(n_sv) != 2 or \
+                    labels not in ([0, 1], [1, 0]) or not all(
+                        type(size) is int and 0 <= size < 2**48
+                        for size in (count, own, d, *n_sv)) or sum(n_sv) != (own or count):
+                return None
             at = 4 + size + 8 * count
             if len(data) != at + 8 * ((own or count) + own * d) or own and count:
                 return None
@@ -61,9 +67,10 @@ class Trained:
             coef = np.frombuffer(data, "<f8", own or count, at)
             vectors = None if shape is None else \
                 np.frombuffer(data, "<f8", own * d, at + 8 * own).reshape(own, d)
-            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds,
-                       vectors)
-        except (ValueError, TypeError, struct.error):
+            if not np.isfinite(coef).all() or own and not np.isfinite(vectors).all():
+                return None
+            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors)
+        except (ValueError, TypeError, RecursionError, struct.error):
             return None
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 
+from ..errors import one_line
 from .compare import COLUMNS
 from .trial import SCORES
 
@@ -46,10 +47,10 @@ def _grid(result):
     lines = []
     for row in result["rows"]:
         if "error" in row:
-            lines.append(([row["configuration"], row["decoder"], "failed"]
+            lines.append(([one_line(row["configuration"]), row["decoder"], "failed"]
                           + [""] * (len(heads) - 3), set()))
             continue
-        cells = [row["configuration"], row["decoder"], str(row["classifiers"]),
+        cells = [one_line(row["configuration"]), row["decoder"], str(row["classifiers"]),
                  *(spread(row[column], column) for column in COLUMNS), *_difference(row, by)]
         lines.append((cells, {3 + COLUMNS.index(column) for column in row["best"]}))
     return heads, lines

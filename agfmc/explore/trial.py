@@ -25,7 +25,7 @@ from ..prepare.normalise import fit_normalisation
 from ..score.brier import probability
 from ..train.jobs import plan_jobs
 from .candidates import decoders_of
-from .ledger import key_of
+from .ledger import are_numbers, key_of
 from .problems import binary_model, problem_key, train_missing
 
 __all__ = ["Answered", "Outcome", "SCORES", "Settings", "Stage", "evaluated", "prepared"]
@@ -154,11 +154,13 @@ class Outcome:
             classifiers, train, classify, scores = json.loads(head)
             unpacker = zlib.decompressobj()
             plain = unpacker.decompress(packed, 4 * n + 1)
-            if not unpacker.eof or len(plain) != 4 * n or set(scores) != set(SCORES):
+            if not unpacker.eof or len(plain) != 4 * n or set(scores) != set(SCORES) or \
+                    not are_numbers(classifiers, train, classify) or not are_numbers(
+                        *(score for score in scores.values() if score is not None), finite=False):
                 return None
             return cls(candidate, decoder, classifiers, train, classify, scores,
                        np.frombuffer(plain, "<i4"), resumed=True)
-        except (ValueError, TypeError, zlib.error):
+        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
             return None
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 
+from ..errors import one_line
 from ..train.options import parse_options
 from .table import HEADS, spread
 
@@ -92,7 +93,7 @@ def search_table(search, by, sign):
         words = [word for word in ("chosen", "given") if i == search[_KEYS[word]]]
         rows.append([points[i]["options"], _score(points[i], by), ", ".join(words)])
     failed = sum(point["score"] is None for point in points)
-    note = f"{failed} could not be trained: {_error(points)}\n" if failed else ""
+    note = f"{failed} could not be trained: {one_line(_error(points))}\n" if failed else ""
     return _lines(rows) + note
 
 
@@ -132,6 +133,7 @@ def _score(point, by):
 
 
 def _lines(rows):
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
                    for row in rows)

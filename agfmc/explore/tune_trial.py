@@ -16,7 +16,7 @@ from ..kernel.machine import decision_values
 from ..train.jobs import TrainingJob
 from ..train.options import parse_options
 from .candidates import decoders_of
-from .ledger import key_of
+from .ledger import are_numbers, key_of
 from .problems import binary_model, problem_key, train_missing
 from .trial import SCORES, evaluated
 
@@ -130,9 +130,11 @@ class Problems:
 def _read(data):
     try:
         scores = None if data is None else json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return scores if isinstance(scores, dict) and set(scores) == set(SCORES) else None
+    good = isinstance(scores, dict) and set(scores) == set(SCORES) and are_numbers(
+        *(score for score in scores.values() if score is not None), finite=False)
+    return scores if good else None
 
 
 def _scored(job, trained, stage, rows_of):

@@ -11,11 +11,11 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 from contextlib import contextmanager
 
-from ..errors import CommandFailed, UsageError
+from ..errors import CommandFailed, DataError, UsageError
+from ..formats.temporaries import temporary_file
 
 __all__ = ["Command", "Works", "killing_commands"]
 
@@ -66,7 +66,7 @@ class Command:
         none of what it printed.
         """
         words = [*self._words, *_split(options), *(_operand(name) for name in operands)]
-        with tempfile.TemporaryFile() as messages, tempfile.TemporaryFile() as printed:
+        with self._temporary() as messages, self._temporary() as printed:
             with _lock:
                 if _closed:
                     raise CommandFailed(f"the command '{self.text}' was not started: the run "
@@ -90,6 +90,13 @@ class Command:
             if status:
                 words = _last(messages) or _last(printed)
                 raise CommandFailed(f"the command '{self.text}' {_ended(status)}{words}")
+
+    def _temporary(self):
+        try:
+            return temporary_file()
+        except DataError as error:
+            raise CommandFailed(f"the command '{self.text}' could not be started: {error}") \
+                from error
 
 
 class Works:

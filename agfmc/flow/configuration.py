@@ -13,9 +13,11 @@ from ..control.parse import parse
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageError
-from ..formats.controlfile import model_file, read_control
+from ..formats.consistency import check_control
+from ..formats.controlfile import model_file, read_control, require_regular
 from ..formats.files import read_bytes, replacing
 from ..formats.store import MAGIC, read_store, write_store
+from .mixture import check_one_run
 
 __all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
            "renamed", "save"]
@@ -37,6 +39,9 @@ class Configuration:
         self.tree = tree
         self.made_by = made_by or {}
         self.direct = direct or {}
+
+    def __reduce__(self):
+        return Configuration, (self.model, self.tree, self.made_by, self.direct)
 
 
 def load(path, normalisation=None, models_in=None, **more):
@@ -97,7 +102,9 @@ def _stored(path, raw):
     try:
         tree = parse(model.control, path)
         tree.require_names()
-        return Configuration(model, tree, made_by, _stored_directs(tree, model))
+        configuration = Configuration(model, tree, made_by, _stored_directs(tree, model))
+        check_control(model, tree, ModelError)
+        return configuration
     except ControlError as error:
         raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
     except ModelError as error:
@@ -113,6 +120,7 @@ def merge(tree, normalisation=None, models_in=None, *, unnormalised=False, comma
     tree.require_names()
     models = [_read(row, tree.source, models_in) for row in tree.rows]
     direct, asked = read_directs(tree, models_in, commands)
+    check_one_run(tree, models, direct)
     model = _normalised(_collated(tree, models, direct), normalisation, tree.source, unnormalised)
     _warn_of_votes([m.name for m in models if m.platt is None])
     return Configuration(model, tree, None, asked), sum(len(m.sv) for m in models)
@@ -130,6 +138,8 @@ def read_directs(tree, models_in=None, commands=None):
     models, asked = [], {}
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
+        for end in ("", ".vec", ".cls"):
+            require_regular(name + end, empty=direct.code == "G")
         branches = len(tree.nodes[number].children)
         place = {"file": tree.source, "line": direct.line, "column": direct.column}
         if direct.code == "G":
@@ -153,11 +163,23 @@ def _stored_directs(tree, model):
         return {}
     from .direct import classifier_of
 
-    if len(nodes) != len(model.direct) or any(
-            (tree.nodes[number].direct.code, len(tree.nodes[number].children))
-            != (direct.code, direct.branches) for number, direct in zip(nodes, model.direct)):
+    if len(nodes) != len(model.direct) or not all(
+            _is_told(told, direct, len(tree.nodes[number].children))
+            for (number, told), direct in zip(nodes.items(), model.direct)):
         raise ModelError("the direct classifiers are not those of the control text")
     return {number: classifier_of(direct) for number, direct in zip(nodes, model.direct)}
+
+
+def _is_told(told, direct, branches):
+    """Whether a `DirectModel` is the one that a control text tells of at a node."""
+    from ..direct.options import parse_neighbour_options
+
+    if (told.code, branches) != (direct.code, direct.branches):
+        return False
+    try:
+        return told.code != "K" or parse_neighbour_options(told.options).k == direct.k
+    except UsageError:
+        return False
 
 
 def renamed(configuration, names):
@@ -188,6 +210,7 @@ def _read(row, source, models_in):
 
     path = model_file(row.text, models_in)
     try:
+        require_regular(path, empty=False)
         return read_svm_model(path)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 
 from ..control.tree import CODES
-from ..errors import ModelError
+from ..errors import ModelError, one_line
 from .proportions import class_samples, sides_told, without_samples
 
 __all__ = ["describe", "format_description"]
@@ -117,8 +117,8 @@ def format_description(info):
                       f"\"{direct['options']}\", classes "
                       + " / ".join(_short(labels) for labels in direct["branches"])]
     if info["control"] is not None:
-        lines += ["", "tree"] + [f"  {line}" for line in info["control"].splitlines()]
-    return "\n".join(lines) + "\n"
+        lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
+    return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's model holds any text
 
 
 def _short(labels):

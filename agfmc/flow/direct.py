@@ -13,12 +13,13 @@ from ..direct.logistic import fit_logistic, logistic_probabilities
 from ..direct.neighbours import Neighbours
 from ..direct.options import parse_logistic_options, parse_neighbour_options
 from ..errors import AgfmcError, ControlError, DataError, JobsFailed, ModelError, UsageError
-from ..formats.files import replacing, replacing_all
+from ..formats.files import replacing, replacing_all, writing
 from ..formats.logisticmodel import (
     LogisticModel, format_logistic_model, read_logistic_model,
 )
 from ..formats.seal import sealed
 from ..formats.svmmodel import RowText
+from ..formats.temporaries import temporary_file
 from ..formats.vectors import VecWriter, cls_bytes, read_cls, read_vec
 from ..models import DirectModel
 from .exttrain import partition_text
@@ -79,31 +80,32 @@ def _parsed(code, text, place):
         raise ControlError(error.message, file=file, line=line, column=column) from error
 
 
-def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None):
+def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None, before=None):
     """Train a direct classifier on points x (n, d) with labels y (n,) and write its files.
 
     normalised: what the settings of the model say of the normalisation of x.
 
     K keeps its points (.vec and .cls), L its weights; G gets the points as
     text, "svm" or "lvq", turned by `convert`, a `Command`, if there is one.
-    origin: of a job, as a digest, with which the file of code L is sealed, or None.
+    origin: of a job, as a digest, with which the file of code L is sealed, or None;
+    before: as for `replacing`.
     Labels are the numbers of the branches, from 0.
     """
     rows, labels = _branch_labels(job, y)
     try:
         options = _parsed(job.code, job.options, job.place)
         if job.code == "K":
-            _write_points(job, x, rows, labels, options)
+            _write_points(job, x, rows, labels, options, before)
         elif job.code == "L":
             weights = fit_logistic(x[rows], labels, len(job.branches), options.ridge)
             text = format_logistic_model(LogisticModel(
                 weights, options.ridge, len(rows), _settings(job, options, labels, normalised)))
             if origin is not None:
                 text = sealed(text, origin)
-            with replacing(job.name) as file:
+            with replacing(job.name, before=before) as file:
                 file.write(text)
         else:
-            _write_text(job.name, x, rows, labels, convert, text)
+            _write_text(job.name, x, rows, labels, convert, text, before)
     except AgfmcError as error:
         file, line, column = job.place
         raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
@@ -153,29 +155,28 @@ def _require_points(options, rows):
                         f"{len(rows)}")
 
 
-def _write_points(job, x, rows, labels, options):
+def _write_points(job, x, rows, labels, options, before):
     _require_points(options, rows)
-    with replacing_all(job.files, binary=True) as (points, classes):
+    with replacing_all(job.files, binary=True, before=before) as (points, classes):
         writer = VecWriter(points, x.shape[1])
         for start in range(0, len(rows), 4096):
             writer.write(x[rows[start:start + 4096]])
         classes.write(cls_bytes(labels))
 
 
-def _write_text(name, x, rows, labels, convert, text):
+def _write_text(name, x, rows, labels, convert, text, before):
     lines = partition_text(x, rows, labels, text, RowText(x))
     if convert is None:
-        with replacing(name) as file:
+        with replacing(name, before=before) as file:
             file.writelines(lines)
         return
-    import tempfile
-
     with ExitStack() as stack:
-        source = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii"))
-        source.writelines(lines)
-        source.flush()
+        source = stack.enter_context(temporary_file("w+", encoding="ascii"))
+        with writing("a temporary file"):
+            source.writelines(lines)
+            source.flush()
         source.seek(0)
-        target = stack.enter_context(replacing(name, binary=True))
+        target = stack.enter_context(replacing(name, binary=True, before=before))
         convert.run(stdin=source, stdout=target)
 
 
@@ -209,6 +210,9 @@ def read_direct(direct, branches, name):
 class _Logistic:
     def __init__(self, weights):
         self._weights = weights
+
+    def __reduce__(self):
+        return _Logistic, (self._weights,)
 
     def probabilities(self, x):
         return logistic_probabilities(self._weights, x)

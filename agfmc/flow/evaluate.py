@@ -120,8 +120,8 @@ def names_beside(truth_path, labels, path=None):
     labels = [int(label) for label in labels]
     if path is not None:
         return read_names_of(path, labels)
-    base, end = os.path.splitext(truth_path)
-    if end != ".cls" or not os.path.exists(f"{base}.names"):
+    base = truth_path.removesuffix(".cls")
+    if base == truth_path or not os.path.exists(f"{base}.names"):
         return {}
     try:
         return read_names_of(f"{base}.names", labels)

@@ -7,6 +7,7 @@ writes what svm-predict writes.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +16,16 @@ import numpy as np
 
 from ..errors import AgfmcError, CommandFailed, DataError
 from ..external.command import Command, killing_commands
+from ..formats.files import writing
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import sparse_text
 from ..formats.svmout import read_svm_output
+from ..formats.temporaries import private_folder
 from ..workers.executors import run_tasks
 
 __all__ = ["ExternalDirect", "ExternalValues", "Predictor"]
 
+_SUM = 0.01  # how far probabilities may be from 1 together: programs round
 _ROWS = 20_000  # points that one run of a program gets
 
 
@@ -42,15 +46,16 @@ class Predictor:
     def points(self, x):
         """(folder, file of the points x (n, d)), both gone when the block ends unless kept."""
         if self.keep:
-            folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
+            with writing(os.curdir):
+                folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
             yield folder, self._write(x, folder)
         else:
-            with tempfile.TemporaryDirectory(prefix="agfmc-", ignore_cleanup_errors=True) as folder:
+            with private_folder(prefix="agfmc-") as folder:
                 yield folder, self._write(x, folder)
 
     def _write(self, x, folder):
         path = os.path.join(folder, "points.txt")
-        with open(path, "w", encoding="ascii") as file:
+        with writing(path), open(path, "w", encoding="ascii") as file:
             if self.text == "svm":
                 file.writelines(f"0 {sparse_text(point)}\n" for point in x)
             else:
@@ -61,6 +66,8 @@ class Predictor:
         """Run the program on a file of `count` points; -> what it says of them."""
         try:
             self.command.run(points, model, output)
+            if os.path.lexists(output) and not stat.S_ISREG(os.lstat(output).st_mode):
+                raise DataError("it is not a file")  # a pipe would be waited for
             answer = read_svm_output(output)
         except CommandFailed as error:
             raise CommandFailed(f"model '{model}': {error.message}") from error
@@ -71,6 +78,12 @@ class Predictor:
         if len(answer.classes) != count:
             raise CommandFailed(f"model '{model}': the command '{self.command.text}' wrote "
                                 f"{len(answer.classes)} answers for {count} points")
+        if answer.labels is not None and answer.p is not None:
+            wrong = np.flatnonzero(np.abs(answer.p.sum(axis=1) - 1) > _SUM)
+            if len(wrong):
+                raise CommandFailed(
+                    f"model '{model}': the command '{self.command.text}' wrote probabilities that "
+                    f"sum to {answer.p[wrong[0]].sum():.6g}, not to 1 (line {wrong[0] + 2})")
         return answer
 
 

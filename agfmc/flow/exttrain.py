@@ -10,6 +10,7 @@ import filecmp
 import os
 import shlex
 import shutil
+import stat
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -19,9 +20,10 @@ import numpy as np
 
 from ..errors import AgfmcError, CommandFailed, DataError, JobsFailed, UsageError
 from ..external.command import Command, killing_commands
-from ..formats.files import remove
+from ..formats.files import remove, writing
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import RowText, read_svm_model
+from ..formats.temporaries import private_folder
 from ..train.jobs import check_jobs
 from ..workers.executors import available_cores, run_tasks
 from .fit import rows_by_class
@@ -88,7 +90,7 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
     def install(source, target):
         if os.path.isdir(target) != os.path.isdir(source) and os.path.exists(target):
             raise DataError("cannot write: there is something else of this name", file=target)
-        with lock:
+        with lock, writing(target):
             if control_out is not None and os.path.isfile(target) and \
                     not filecmp.cmp(source, target, shallow=False):
                 remove(control_out)
@@ -125,40 +127,60 @@ def _train_one(job, work, rows_of, trainer, row_text, install):
     folder, name = os.path.split(work.place(job.name))
     with ExitStack() as stack:
         if trainer.keep:
-            private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp", dir=folder or os.curdir)
+            with writing(work.place(job.name)):
+                private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp",
+                                           dir=folder or os.curdir)
         else:
-            private = tempfile.mkdtemp(prefix=".agfmc-", dir=folder or os.curdir)
-            stack.callback(shutil.rmtree, private, ignore_errors=True)
+            private = stack.enter_context(private_folder(folder or os.curdir))
         data = os.path.join(private, "partition.txt")
-        with open(data, "w", encoding="ascii") as file:
+        with writing(data), open(data, "w", encoding="ascii") as file:
             file.writelines(partition_text(work.data.x, rows, labels, trainer.text, row_text))
         if trainer.convert is not None:
             converted = os.path.join(private, "converted.txt")
-            with open(data, "rb") as source, open(converted, "wb") as target:
+            with writing(converted), open(data, "rb") as source, open(converted, "wb") as target:
                 trainer.convert.run(stdin=source, stdout=target)
             data = converted
         made = os.path.join(private, "model")
-        os.mkdir(made)
+        with writing(made):
+            os.mkdir(made)
         trainer.command.run(data, os.path.join(made, name), options=job.options)
-        _check(os.path.join(made, name), trainer)
+        _check(made, name, trainer, work.data.x.shape[1])
         for entry in sorted(os.listdir(made)):
             install(os.path.join(made, entry), os.path.join(folder, entry))
 
 
-def _check(path, trainer):
-    """The program said it succeeded: is there a model, a file or a folder?"""
-    if os.path.isdir(path):
-        return
+def _check(made, name, trainer, features):
+    """The program said it succeeded: is there a model of this problem, a file or a folder?
+
+    made: the folder where it was to be, with the files beside it;  features: of the points.
+    """
+    def fail(words):
+        return CommandFailed(f"the command '{trainer.command.text}' wrote {words}")
+
     try:
+        entries = sorted(os.listdir(made))
+        for entry in entries:
+            kind = stat.S_IFMT(os.lstat(os.path.join(made, entry)).st_mode)
+            if kind not in (stat.S_IFREG, stat.S_IFDIR):
+                what = "a symbolic link" if kind == stat.S_IFLNK else "something"
+                raise fail(f"{what} in place of a file: '{entry}'")
+        if name not in entries:
+            more = f", but '{entries[0]}': a model has the name that is given" if entries else ""
+            raise fail(f"no model{more}")
+        path = os.path.join(made, name)
+        if os.path.isdir(path):
+            return
         with open(path, "rb") as file:
             begin = file.read(8)
     except OSError:
-        raise CommandFailed(f"the command '{trainer.command.text}' wrote no model") from None
+        raise fail("no model that can be read") from None
     if not begin:
-        raise CommandFailed(f"the command '{trainer.command.text}' wrote an empty model")
+        raise fail("an empty model")
     if begin == b"svm_type":
         try:
-            read_svm_model(path)
+            model = read_svm_model(path)
         except AgfmcError as error:
-            raise CommandFailed(f"the command '{trainer.command.text}' wrote a wrong model: "
-                                f"{error.message}") from error
+            raise fail(f"a wrong model: {error.message}") from error
+        if model.sv.shape[1] > features:
+            raise fail(f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
+                       f"{features}")

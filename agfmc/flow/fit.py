@@ -132,19 +132,19 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
             total += work.deal()
             again.append(work)
         done += len(results)
-        if progress is not None:
-            progress(done, total)
         if work.left == 0:
             if spent is not None:
                 spent(work.job, work.seconds + tables.seconds(work.job))
             if work.error is not None:
                 yield work.job, work.error, None
-                continue
-            model, rows = _assemble(work, x, normalised)
-            if held_out is not None:
-                a, b = model.scale
-                held_out(work.job, work.side, a * work.values + b >= 0, model)
-            yield work.job, model, rows
+            else:
+                model, rows = _assemble(work, x, normalised)
+                if held_out is not None:
+                    a, b = model.scale
+                    held_out(work.job, work.side, a * work.values + b >= 0, model)
+                yield work.job, model, rows
+        if progress is not None:  # which may end the work: what is finished is handed out first
+            progress(done, total)
 
 
 def _with_folds(job, loo, held_out):

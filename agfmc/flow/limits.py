@@ -6,6 +6,8 @@ import queue
 import threading
 import time
 
+from ..workers.executors import start_threads
+
 __all__ = ["TimeUp", "until"]
 
 
@@ -43,7 +45,12 @@ def until(items, deadline, clock=time.monotonic):
     try:
         if clock() >= deadline:
             raise TimeUp
-        threading.Thread(target=run, daemon=True).start()
+        if not start_threads(1, run, daemon=True):
+            for item in items:
+                yield item
+                if clock() >= deadline:
+                    raise TimeUp
+            return
         while True:
             try:
                 item, end = ready.get(timeout=max(0.0, deadline - clock()))

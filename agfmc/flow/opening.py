@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ..errors import AgfmcWarning, UsageError
-from ..formats.controlfile import model_file, read_control
+from ..formats.controlfile import model_file, read_control, require_regular
 from .configuration import Configuration, load, read_directs
 from .predict import Classifier
 from .values import MachineValues
@@ -60,8 +60,12 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     control = read_control(path)
     control.require_names()
     models, direct = read_directs(control, models_in, allowed)
-    values = ExternalValues(control, commands(predictor), normalisation,
-                            lambda name: model_file(name, models_in))
+
+    def place(name):
+        require_regular(model_file(name, models_in))
+        return model_file(name, models_in)
+
+    values = ExternalValues(control, commands(predictor), normalisation, place)
     mode = "path" if tree == "recursive" else tree  # its one probability has a place here
     return Classifier(Configuration(None, control, None, direct), method, mode, raw, reject, values,
                       _asking(control, pair_errors, asking), counting,

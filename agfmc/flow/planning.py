@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import warnings
@@ -12,6 +13,7 @@ from ..control.tree import changed
 from ..control.write import quote_name
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file
+from ..formats.files import check_output
 from ..train.jobs import check_learners, check_loo, plan_jobs
 from ..train.options import parse_options
 from .direct import plan_directs
@@ -156,21 +158,41 @@ def _source(train):
     return "standard input" if train == "-" else train
 
 
-def check_outputs(work, control_out, inputs):
+def _too_long(path):
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
+
+
+def check_outputs(work, control_out, inputs, folders=False):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
-    inputs: files that are read, `-` and None among them.  Raises `DataError`
-    for a folder that is not there, `UsageError` for an output that would take
-    the place of an input or of another output.
+    inputs: files that are read, `-` and None among them;  folders: models may be
+    folders.  Raises `DataError` for a folder that is not there or may not be written,
+    or that has the name of an output, `UsageError` for an output that would take the
+    place of an input or of another output.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
     if work.fitted:
         taken[os.path.realpath(work.norm_file)] = "the normalisation"
+        check_output(work.norm_file)
+    checked = set()
     for path, what in [(control_out, "control-out"), *work.files]:
         if path == "-":
             continue
-        if not os.path.isdir(os.path.dirname(path) or os.curdir):
+        folder = os.path.dirname(path) or os.curdir
+        if not os.path.isdir(folder):
             raise DataError("cannot write: there is no such folder", file=path)
+        if _too_long(path):
+            raise DataError("cannot write: the name is too long for a file: each level of the "
+                            "control file adds to it", file=path)
+        a_folder = os.path.isdir(path)
+        if folder not in checked and not a_folder or a_folder and not (
+                folders and what != "control-out"):
+            check_output(path)
+            checked.add(folder)
         place = os.path.realpath(path)
         if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
             raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")

@@ -14,7 +14,7 @@ from ..control.tree import Leaf
 from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
-from ..errors import AgfmcError, AgfmcWarning, ModelError, UsageError
+from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..score.brier import confidence
 from ..workers.executors import run_tasks
 from .values import MachineValues
@@ -162,6 +162,10 @@ class Classifier:
         Raises `DataError` for another width, and for points that give a
         classifier no decision value: NaN, or too large for its kernel.
         """
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+            return self._called(x)
+
+    def _called(self, x):
         x = self.values.prepared(x)
         if self.mode == "asking":
             decision = self._plans[0](len(x), lambda rows, columns: self.values(
@@ -209,6 +213,8 @@ class Classifier:
     def _answers(self, leaf, winner, columns, stops, asked=None):
         """`Answers`; asked: None where everyone was."""
         k = len(self.classes)
+        if np.isnan(winner).any():
+            raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
         if self.reject is not None:
             classes = np.where(winner < self.reject, REJECTED, classes)
@@ -235,7 +241,10 @@ class Classifier:
         x (n, d): the points; r (n, m'): of the classifiers of this node.
         """
         if number in self._direct:
-            return self._direct[number].probabilities(x)
+            p = self._direct[number].probabilities(x)
+            if np.isnan(p).any():
+                raise DataError("points hold NaN, or numbers too large for a direct classifier")
+            return p
         if self._plans[number] is None:
             return r[:, 0]
         decoded = self._plans[number](r)

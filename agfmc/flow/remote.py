@@ -110,19 +110,19 @@ def remote_fit(pool, jobs, x, y, workers=None, progress=None, normalisation=None
     for done, (job, result) in enumerate(pool.run(
             _fit_one, data, jobs, name=lambda job: f"'{job.name}'", window=max(1, len(jobs)),
             hear=hear), 1):
-        if progress is not None:
-            progress(done, len(jobs))
         if isinstance(result, AgfmcError):
             file, line, column = job.place
             yield job, type(result)(result.message, file=file, line=line, column=column), None
-            continue
-        if spent is not None:
-            spent(job, result.seconds)
-        model = result.model if result.rows is None else replace(
-            result.model, sv=np.asarray(x[result.rows], dtype=np.float64))
-        if held_out is not None:
-            held_out(job, problem(job, rows_of).side, result.right, model)
-        yield job, model, result.rows
+        else:
+            if spent is not None:
+                spent(job, result.seconds)
+            model = result.model if result.rows is None else replace(
+                result.model, sv=np.asarray(x[result.rows], dtype=np.float64))
+            if held_out is not None:
+                held_out(job, problem(job, rows_of).side, result.right, model)
+            yield job, model, result.rows
+        if progress is not None:  # which may end the work: what is finished is handed out first
+            progress(done, len(jobs))
 
 
 def _fit_one(data, job):

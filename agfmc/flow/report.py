@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from ..errors import one_line
+
 __all__ = ["format_scores"]
 
 _WIDEST = 32  # columns for a name
@@ -71,7 +73,7 @@ def _padded(names):
     """Names behind a blank, long ones cut, all of one width on the screen; "" for no names."""
     if not any(names):
         return [""] * len(names)
-    names = [f" {_cut(name)}" for name in names]
+    names = [f" {_cut(one_line(name))}" for name in names]
     widest = max(_width(name) for name in names)
     return [name + " " * (widest - _width(name)) for name in names]
 

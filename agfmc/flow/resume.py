@@ -16,7 +16,7 @@ from ..formats.seal import seal_of
 from ..train.jobs import problem
 from .fit import rows_by_class
 
-__all__ = ["Origins", "finished"]
+__all__ = ["Origins", "finished", "replaced"]
 
 _BLOCK = 1 << 19  # values at a time
 
@@ -91,3 +91,14 @@ def finished(work, only_direct=False):
             if os.path.isfile(path) and seal_of(read_bytes(path)) == work.origins(job):
                 names.add(job.name)
     return names
+
+
+def replaced(work, only_direct=False):
+    """The first job of `work`, all of which this run has finished, whose file is not of it.
+
+    None where all are: another run may have written the same names at the same time.
+    """
+    there = finished(work, only_direct)
+    jobs = [] if only_direct else work.jobs
+    return next((job.name for job in [*jobs, *(job for job in work.directs if job.code == "L")]
+                 if job.name not in there), None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from ..errors import AgfmcError
 from ..formats.files import read_bytes, remove, replacing
 from ..formats.seal import sealed
 from ..formats.svmmodel import RowText, format_svm_model
-from ..formats.vectors import write_std
+from ..formats.vectors import read_std, write_std
 from .direct import train_direct
 from ..workers.executors import Background, available_cores
 from .fit import fit
@@ -21,10 +22,22 @@ from .tables import MEGABYTES
 __all__ = ["Outcome", "save_normalisation", "train", "train_directs"]
 
 
-def save_normalisation(work):
-    """Write the normalisation that was fitted to the training data, if one was."""
+def save_normalisation(work, control_out=None):
+    """Write the normalisation that was fitted to the training data, if one was.
+
+    control_out: control file of an earlier run, which goes if it had another one.
+    """
     if work.fitted:
-        write_std(work.norm_file, work.normalisation)
+        same = control_out is None or _is_normalisation(work.norm_file, work.normalisation)
+        write_std(work.norm_file, work.normalisation,
+                  None if same else partial(remove, control_out))
+
+
+def _is_normalisation(path, normalisation):
+    try:
+        return read_std(path).digest() == normalisation.digest()
+    except AgfmcError:
+        return False
 
 
 class Outcome(NamedTuple):
@@ -50,7 +63,7 @@ def train(work, workers, progress=None, control_out=None, held_out=None, kernel_
     jobs = [job for job in work.jobs if job.name not in kept]
     before = len(work.jobs) - len(jobs)
     if before:
-        save_normalisation(work)
+        save_normalisation(work, control_out)
     if not jobs:
         return Outcome(before)
     text = RowText(work.data.x if work.raw is None else work.raw)
@@ -74,27 +87,28 @@ def train(work, workers, progress=None, control_out=None, held_out=None, kernel_
                     failures[job.name] = result
                     continue
                 if before + models == 0:
-                    save_normalisation(work)
+                    save_normalisation(work, control_out)
                 models += 1
                 if work.raw is not None:
                     result = _with_raw_vectors(result, work.raw[rows])
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
                 model = sealed(format_svm_model(result, lines), work.origins(job))
-                path = work.place(job.name)
-                if control_out is not None and _holds_another(path, model):
-                    remove(control_out)
-                    _write(path, model)
-                    control_out = None
-                else:
-                    background(_write, path, model)
+                background(_write, work.place(job.name), model, control_out)
         except TimeUp:
             stopped = models + len(failures) < len(jobs)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
     return Outcome(before + models, errors, stopped)
 
 
-def _write(path, text):
-    with replacing(path) as file:
+def _write(path, text, control_out):
+    """Write a model; when it is about to replace another one, the control file of that goes.
+
+    Each time, and not the first time only: another run may have written it meanwhile.
+    """
+    before = None
+    if control_out is not None and _holds_another(path, text):
+        before = partial(remove, control_out)
+    with replacing(path, before=before) as file:
         file.write(text)
 
 
@@ -110,20 +124,22 @@ def train_directs(work, progress=None, control_out=None, convert=None, text="svm
         f"; normalised {work.normalisation.digest()}"
     before = sum(job.name in kept for job in work.directs)
     if before and not work.jobs:
-        save_normalisation(work)
+        save_normalisation(work, control_out)
     done = before
     for job in work.directs:
         if job.name in kept:
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return Outcome(done, stopped=True)
+        before = None
         if control_out is not None and any(os.path.isfile(work.place(file)) for file in job.files):
-            remove(control_out)
+            before = partial(remove, control_out)
         train_direct(replace(job, name=work.place(job.name)), work.data.x, work.data.y,
-                     normalised, convert, text, work.origins(job) if job.code == "L" else None)
+                     normalised, convert, text, work.origins(job) if job.code == "L" else None,
+                     before)
         done += 1
         if done == 1 and not work.jobs:
-            save_normalisation(work)
+            save_normalisation(work, control_out)
         if progress is not None:
             progress(done, len(work.directs), f"{done} of {len(work.directs)} direct classifiers",
                      before)

@@ -90,7 +90,8 @@ class MachineValues:
 
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
-        widest = max(self.count, k, 1 if self.takes_sparse else self.model.sv.shape[1])
+        widest = max(self.count, k, 1 if self.takes_sparse else
+                     max(self.model.sv.shape[1], self.features or 1))
         return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):
@@ -99,7 +100,10 @@ class MachineValues:
         Raises `DataError` for another width.
         """
         if self.model.normalisation is not None:
-            return self.model.normalisation.apply(x)
+            x = self.model.normalisation.apply(x)
+            if not np.isfinite(x).all():
+                raise DataError("points hold NaN, or numbers too large for the normalisation")
+            return x
         width = self.model.sv.shape[1]
         if self.model.any_width and self.open_ended:
             # Few different widths, so that few machines are made for them.
@@ -118,13 +122,16 @@ class MachineValues:
         """
         machine = self._machine(columns, x.shape[1])
         f = machine.values_by_row(x).T
-        if np.isnan(f.sum()) and (wrong := np.isnan(f).any(axis=1)).any():
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = f.sum()
+        if not np.isfinite(total) and (wrong := ~np.isfinite(f).all(axis=1)).any():
             raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
                             "they hold NaN, or numbers too large for the kernel")
         if not self.has_probabilities:
             return f, np.sign(f * self.model.orientation[machine.columns])
-        r = f * self._a[machine.columns]
-        r += self._b[machine.columns]
+        with np.errstate(over="ignore"):
+            r = f * self._a[machine.columns]
+            r += self._b[machine.columns]  # an infinite sum is a probability of 0 or 1
         return f, self._sigmoid(r, out=r)
 
     def _machine(self, columns, width):

@@ -24,7 +24,7 @@ import re
 
 import numpy as np
 
-from ..control.parse import parse
+from ..control.parse import closing_quote, parse
 from ..control.tree import changed
 from ..control.write import format_tree, quote_name
 from ..errors import ControlError, ModelError
@@ -37,7 +37,7 @@ __all__ = ["format_ascii_model", "is_ascii_model", "read_ascii_model"]
 
 _KINDS = {"linear": "linear", "polynomial": "polynomial", "radial": "rbf", "sigmoid": "sigmoid"}
 _PARAMETERS = {"linear": 0, "rbf": 1, "sigmoid": 2, "polynomial": 3}
-_BRACE = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|#[^\n]*|([{}])')
+_SIGN = re.compile(r'["{}]|(?<![^\s{};"])#[^\n]*(?:\s+#[^\n]*){0,1000}')
 _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)
 # a control file whose only model has the name SVM goes on with a brace or a position
 _START = re.compile(rb"[ \t]*SVM[ \t\r]*\n(?!\s*(?:\{|[0-9]+\s))")
@@ -105,14 +105,8 @@ class _Text:
     def tree(self):
         """The control structure: it ends where its braces are balanced again."""
         start = len(self.lines[0])
-        depth, end = 0, None
-        for match in _BRACE.finditer(self.text, start):
-            if match.group(1):
-                depth += 1 if match.group(1) == "{" else -1
-                if depth <= 0:
-                    end = match.end()
-                    break
-        if end is None:  # the parser says what is wrong
+        end = _end_of_braces(self.text, start)
+        if end < 0:  # the parser says what is wrong
             kernel = _KERNEL.search(self.text, start)
             end = kernel.start() if kernel else len(self.text)
         try:
@@ -212,6 +206,22 @@ class _Text:
             if line.strip():
                 raise self.fail("expected the end of the file after the last classifier, "
                                 f"found '{line.strip()[:30]}'", number)
+
+
+def _end_of_braces(text, at):
+    """Behind the brace that closes the first one, quotes and comments passed over; -1 without."""
+    depth = 0
+    while match := _SIGN.search(text, at):
+        sign, at = match.group(), match.end()
+        if sign == '"':
+            at = closing_quote(text, match.start()) + 1
+        elif sign in "{}":
+            depth += 1 if sign == "{" else -1
+            if depth <= 0:
+                return at
+        if at == 0:
+            break
+    return -1
 
 
 def _wrong(words):

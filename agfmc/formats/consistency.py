@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["check_model"]
+__all__ = ["check_control", "check_model"]
+
+_MOST_FEATURES = 2**24
+_FEW_FEATURES = 2**16  # where no number in the file stands for each
 
 
 def check_model(model, fail):
@@ -23,8 +26,12 @@ def check_model(model, fail):
     for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
         if len(values) and not (values.min() >= 0 and values.max() < limit):
             raise fail("a number points outside its array")
-    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]):
+    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]) \
+            or (s and model.group[0] < 0):
         raise fail("an orientation or group is not as it should be")
+    if _repeated(model.index, model.indptr, s):
+        raise fail("a classifier has the same support vector twice")
+    _check_features(model, fail)
     for values in (model.sv, model.coef, model.rho):
         if not np.isfinite(values).all():
             raise fail("a number is not finite")
@@ -38,6 +45,33 @@ def check_model(model, fail):
     norm = model.normalisation
     if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
         raise fail("the normalisation is not finite")
+
+
+def check_control(model, tree, fail):
+    """That a model agrees with the tree of its control text; as many classifiers are known."""
+    if len(model.group) and model.group[-1] > len(tree.labels):
+        raise fail("a support vector belongs to a class that is not there")
+    if dict(model.names) != dict(tree.names):
+        raise fail("the class names are not those of the control text")
+
+
+def _repeated(index, indptr, s):
+    """Whether a classifier names a support vector twice."""
+    falls = np.flatnonzero(index[1:] <= index[:-1]) + 1
+    if np.isin(falls, indptr).all():  # ascending within each, as this suite writes them
+        return False
+    owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return len(np.unique(owner * s + index)) < len(index)
+
+
+def _check_features(model, fail):
+    """Points take memory for each feature, so that their number cannot be a mere claim."""
+    norm = model.normalisation
+    widths = [model.sv.shape[1]] if norm is None else [model.sv.shape[1], len(norm.mean)]
+    told = len(model.sv) or model.direct or norm is not None
+    if max(widths) > (_MOST_FEATURES if told else _FEW_FEATURES) or \
+            norm is not None and not len(norm.mean):
+        raise fail("the number of features is not as it should be")
 
 
 def _check_direct(model, features, fail):

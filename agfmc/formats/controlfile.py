@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 
 from ..control.parse import parse
 from ..control.write import format_tree
-from ..errors import ControlError
+from ..errors import ControlError, DataError
 from .files import read_bytes, replacing
 
-__all__ = ["model_file", "read_control", "write_control"]
+__all__ = ["model_file", "read_control", "require_regular", "write_control"]
 
 _LARGEST = 256 * 2**20
 
@@ -45,5 +47,25 @@ def write_control(path, tree):
 
 
 def model_file(name, folder=None):
-    """Where a model is that a control file names; absolute names do not depend on `folder`."""
-    return os.path.join(folder or "", name)
+    """Where a model is that a control file names; absolute names do not depend on `folder`.
+
+    A name that begins with a minus sign is that of a file, never standard input or an option.
+    """
+    path = os.path.join(folder or "", name)
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
+
+
+def require_regular(path, empty=True):
+    """Raise `DataError` where something that a control file names is there and no regular file.
+
+    Who wrote the file may be a stranger: a pipe that never gives anything, or a device that
+    has no end, is for the command line only.  empty: the size may be 0, as it is where the
+    kernel makes up the contents, perhaps without an end.
+    """
+    with suppress(OSError, ValueError):  # of which the reader tells
+        status = os.stat(path)
+        if not empty and stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            raise DataError("expected a model, found an empty file", file=path)
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise DataError("cannot read: expected a regular file, as a control file names it",
+                            file=path)

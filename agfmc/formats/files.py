@@ -1,41 +1,47 @@
-"""Opening, reading and replacing files, so that a failure leaves nothing half done."""
+"""Replacing files, so that a failure leaves nothing half done; and reading them."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
+from .inputs import open_input, read_bytes
+from .temporaries import remove_temporary, temporary_name, undisturbed
 
-__all__ = ["open_input", "read_bytes", "remove", "replacing", "replacing_all"]
+__all__ = ["check_output", "open_input", "read_bytes", "remove", "replacing", "replacing_all",
+           "writing"]
 
 _umask_lock = threading.Lock()
 
 
 @contextmanager
-def replacing(path, binary=False):
+def replacing(path, binary=False, before=None):
     """A file object whose contents take the place of `path` when the block ends well.
 
     They are written to a private file in the same folder, brought to the disk and
     renamed; on any exception `path` is as it was.  A new file gets the permissions
     of the umask, a replaced one keeps its own.  A symbolic link is followed.  What
     exists and is not a regular file (a device, a pipe) is written directly.
+    before: called when the new contents are on the disk, and `path` is still as it was.
 
     Raises DataError when the file cannot be written; BrokenPipeError passes through.
     """
-    with replacing_all([path], binary) as (file,):
+    with replacing_all([path], binary, before) as (file,):
         yield file
 
 
 @contextmanager
-def replacing_all(paths, binary=False):
+def replacing_all(paths, binary=False, before=None):
     """Like `replacing` for several files: a list of file objects in the order of `paths`.
 
     Every file is complete on the disk before the first is renamed, so that the
-    files appear together or, unless a rename itself fails, not at all.
+    files appear together or not at all.  No signal and no other run of this suite comes
+    between; after kill -9 in that moment some files are absent, with their older contents
+    under a temporary name, and never are old ones beside new ones.
     """
     outputs = []
     try:
@@ -49,12 +55,32 @@ def replacing_all(paths, binary=False):
             yield outputs[:]
             for output in outputs:
                 output.complete()
-        for output in outputs:
-            output.appear()
-        _sync_folders(output.target for output in outputs if not output.direct)
+        if before is not None:
+            before()
+        _appear([output for output in outputs if not output.direct])
     finally:
         for output in outputs:
             output.discard()
+
+
+def _appear(outputs):
+    """Rename all temporary files, or none."""
+    folders = [os.path.dirname(output.target) for output in outputs]
+    if len(outputs) < 2:
+        for output in outputs:
+            output.appear()
+    else:
+        with undisturbed(folders):
+            try:
+                for output in outputs:
+                    output.set_aside()
+                for output in outputs:
+                    output.appear()
+            except BaseException:
+                for output in outputs:
+                    output.restore()
+                raise
+    _sync_folders(folders)
 
 
 class _Output:
@@ -63,12 +89,16 @@ class _Output:
     def __init__(self, path, binary):
         self.name = path
         self.temporary = None
+        self._earlier = None
+        self._appeared = False
         self._binary = binary
 
     def begin(self):
         """Open the file, or a temporary one beside it."""
         path = self.name
-        with _writing(path):
+        with writing(path):
+            if path.endswith("/"):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             try:
                 self._mode = os.stat(path).st_mode
             except FileNotFoundError:
@@ -87,15 +117,15 @@ class _Output:
     def _open(self):
         if self.direct:
             return os.open(self.target, os.O_WRONLY)
-        if self._mode is not None and not os.access(self.target, os.W_OK):
-            raise PermissionError(13, os.strerror(13))
-        self.temporary = os.path.join(os.path.dirname(self.target),
-                                      f".agfmc-{os.urandom(8).hex()}")
+        if self._mode is not None:
+            with suppress(FileNotFoundError):  # another run renames at this moment
+                os.close(os.open(self.target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+        self.temporary = temporary_name(os.path.dirname(self.target))
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         return os.open(self.temporary, flags, 0o600)
 
     def write(self, data):
-        with _writing(self.name):
+        with writing(self.name):
             return self._file.write(data)
 
     def writelines(self, lines):
@@ -103,7 +133,7 @@ class _Output:
             self.write(line)
 
     def flush(self):
-        with _writing(self.name):
+        with writing(self.name):
             self._file.flush()
 
     def fileno(self):
@@ -114,7 +144,7 @@ class _Output:
 
     def complete(self):
         """Everything on the disk, with its final permissions, under the temporary name."""
-        with _writing(self.name):
+        with writing(self.name):
             self._file.flush()
             if not self.direct:
                 mode = _new_mode() if self._mode is None else self._mode & 0o777
@@ -122,21 +152,53 @@ class _Output:
                 os.fsync(self._file.fileno())
             self._file.close()
 
+    def set_aside(self):
+        """Give what is there another name, from which `restore` takes it back."""
+        with writing(self.name), suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.lstat(self.target).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            self._earlier = temporary_name(os.path.dirname(self.target))
+            os.rename(self.target, self._earlier)
+
     def appear(self):
-        if self.temporary is not None:
-            with _writing(self.name):
-                os.replace(self.temporary, self.target)
-            self.temporary = None
+        with writing(self.name):
+            os.replace(self.temporary, self.target)
+        self._appeared = True
+
+    def restore(self):
+        with suppress(OSError):
+            if self._earlier is not None and os.path.lexists(self._earlier):
+                os.replace(self._earlier, self.target)
+            elif self._appeared:
+                os.unlink(self.target)
 
     def close(self):
         # after a failure the rest of the buffer cannot be written either: nothing to add
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             self._file.close()
 
     def discard(self):
-        if self.temporary is not None:
-            with suppress(OSError):
-                os.unlink(self.temporary)
+        for path in (self.temporary, self._earlier):
+            if path is not None:
+                remove_temporary(path)
+
+
+def check_output(path):
+    """Raise the DataError of `replacing` for a path that cannot be written, before the work.
+
+    Devices and pipes are left alone.
+    """
+    path = os.fsdecode(path)
+    with suppress(OSError, ValueError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return
+    output = _Output(path, True)
+    try:
+        output.begin()
+        output.close()
+    finally:
+        output.discard()
 
 
 def _refuse_twins(outputs):
@@ -148,7 +210,8 @@ def _refuse_twins(outputs):
 
 
 @contextmanager
-def _writing(path):
+def writing(path):
+    """Within the block, what the system refuses becomes a DataError about the file `path`."""
     try:
         yield
     except BrokenPipeError:
@@ -178,74 +241,8 @@ def _sync_folders(targets):
                 os.close(handle)
 
 
-class _Input:
-    """A stream of bytes whose errors carry the name the user gave."""
-
-    def __init__(self, file, name):
-        self._file = file
-        self.name = name
-
-    def read(self, size=-1):
-        with _reading(self.name):
-            return self._file.read(size)
-
-    def readinto(self, buffer):
-        with _reading(self.name):
-            return self._file.readinto(buffer)
-
-    def fileno(self):
-        return self._file.fileno()
-
-    def regular_size(self):
-        """Size of a regular file opened by name; None for a pipe, a device, `-`."""
-        if self.name == "-":
-            return None
-        with _reading(self.name):
-            status = os.fstat(self._file.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-@contextmanager
-def open_input(path, stdin=None):
-    """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
-
-    Standard input is not closed.  Raises DataError when it cannot be opened, and
-    from its `read` and `readinto` when it cannot be read.
-    """
-    path = os.fsdecode(path)
-    if path == "-":
-        if stdin is None:
-            if sys.stdin is None:
-                raise DataError("cannot read: standard input is closed", file=path)
-            stdin = sys.stdin.buffer
-        yield _Input(stdin, path)
-        return
-    with _reading(path):
-        file = open(path, "rb")
-    with file:
-        yield _Input(file, path)
-
-
-@contextmanager
-def _reading(path):
-    try:
-        yield
-    except IsADirectoryError as error:
-        raise DataError("cannot read: it is a folder", file=path) from error
-    except OSError as error:
-        raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
-    except ValueError as error:  # a NUL in the name
-        raise DataError(f"cannot read: {error}", file=path) from error
-
-
 def remove(path):
     """Remove a file if it is there; DataError where that fails.  Devices and pipes stay."""
-    with _writing(path):
+    with writing(path), suppress(FileNotFoundError):  # somebody else removed it at this moment
         if os.path.isfile(path):
             os.unlink(path)
-
-
-def read_bytes(path, stdin=None):
-    """All bytes of a file, or of standard input for `-`; DataError when they cannot be read."""
-    with open_input(path, stdin) as file:
-        return file.read()

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import DataError
 from ..models import Dataset
 from .files import open_input, replacing
+from .limits import within_memory
 from .svmwriter import check_words
 from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
 from .textlabels import TextLabels, show
@@ -25,7 +26,8 @@ def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK
     """
     with open_input(path, stdin) as file:
         column = TextLabels(file.name, names, ordinates=ordinates)
-        parts = list(_parts(file, column, header, labels, None, block))
+        parts = _parts(file, column, header, labels, None, block)
+        parts = list(within_memory(parts, path, lambda part: part[0].nbytes))
     x = np.concatenate([part for part, _ in parts])
     if not labels:
         return Dataset(x, None)

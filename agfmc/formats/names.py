@@ -14,6 +14,7 @@ def read_names(path, stdin=None):
     Raises DataError with the line for an empty or repeated name, and for no names.
     """
     text = read_bytes(path, stdin).decode("utf-8", errors="surrogateescape")
+    text = text.removeprefix("\ufeff")
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -55,6 +56,9 @@ def check_names(names, path=None):
         if name != name.strip() or "\n" in name or "\0" in name:
             raise DataError(f"{name!r} cannot be a name: its blanks would be lost",
                             file=path, line=line)
+        if line == 1 and name.startswith("\ufeff"):
+            raise DataError(f"{name!r} cannot be the first name: its mark of order of bytes "
+                            "would be lost", file=path, line=line)
         if name in seen:
             raise DataError(f"the name {name!r} is that of line {seen[name]} too",
                             file=path, line=line)

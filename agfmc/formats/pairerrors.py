@@ -16,10 +16,11 @@ import numpy as np
 from ..errors import DataError
 from .files import open_input
 from .textblocks import blocks
+from .textlabels import show
 
 __all__ = ["PairErrors", "format_pair_errors", "read_pair_errors"]
 
-_MOST_CLASSES = 4096  # arrays (k, k)
+_MOST_CLASSES = 1024  # arrays (k, k)
 _MOST_IRRELEVANT = 256  # arrays (k, k, k)
 _LABEL = 2 ** 31 - 1
 _COUNT = 2 ** 53
@@ -123,7 +124,7 @@ def _numbers(words):
                    f"{len(words)} word{'s' if len(words) > 1 else ''}")
     for word in words:
         if not word.isdigit():
-            raise _Bad(f"expected a whole number, found '{word.decode('utf-8', 'replace')}'")
+            raise _Bad(f"expected a whole number, found {show(word)}")
     numbers = [int(word) if len(word) < 20 else _COUNT + 1 for word in words]
     if max(numbers) > _COUNT:
         raise _Bad(f"a number is larger than {_COUNT}")

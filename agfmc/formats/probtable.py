@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
 from .files import read_bytes
+from .textblocks import NUMBER, numbers, tokenise
 
 __all__ = ["ProbabilityTable", "read_probabilities"]
+
+
+_LINES = 1 << 14  # at once
 
 
 class ProbabilityTable(NamedTuple):
@@ -27,11 +30,16 @@ def read_probabilities(path):
     Raises DataError with the line where it is anything else.
     """
     try:
-        lines = read_bytes(path).decode("ascii").splitlines()
-    except UnicodeDecodeError:
-        raise DataError("expected probabilities as text", file=path) from None
+        raw = read_bytes(path)
+        raw.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise DataError("expected probabilities as text, found other bytes", file=path,
+                        line=raw.count(b"\n", 0, error.start) + 1) from None
+    lines = raw.split(b"\n")
+    if not lines[-1].strip():
+        lines.pop()
     labels, first = None, 1
-    if lines and lines[0].split()[:1] == ["labels"]:
+    if lines and lines[0].split()[:1] == [b"labels"]:
         labels = _numbers(lines[:1], 1, path, skip=1)[0]
         first = 2
         _whole(labels, 1, path, step=0)
@@ -50,34 +58,37 @@ def read_probabilities(path):
 
 
 def _numbers(lines, first, path, skip=0):
-    """The lines as a table (n, c) of finite numbers, found fast, explained slowly."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            table = np.loadtxt(lines if not skip else [line.split(None, skip)[-1]
-                                                       for line in lines], ndmin=2, comments=None)
-        if len(table) == len(lines) and np.isfinite(table).all():
-            return table
-    except (ValueError, IndexError):
-        pass
-    width = None
+    """The lines (bytes) as a table (n, c) of finite numbers, found fast, explained slowly.
+
+    skip: words at the beginning of each line that are none.
+    """
+    if skip:
+        lines = [b" ".join(line.split()[skip:]) for line in lines]
+    width = len(lines[0].split())
+    parts = [_part(lines[start:start + _LINES], width) for start in range(0, len(lines), _LINES)]
+    if all(part is not None for part in parts):
+        return np.concatenate(parts)
     for number, line in enumerate(lines, first):
-        words = line.split()[skip:]
-        width = len(words) if width is None else width
+        words = line.split()
         if not words:
             raise DataError("expected numbers, found a blank line", file=path, line=number)
         if len(words) != width:
             raise DataError(f"expected {width} numbers as in line {first}, found {len(words)}",
                             file=path, line=number)
         for word in words:
-            try:
-                good = np.isfinite(float(word))
-            except ValueError:
-                good = False
-            if not good:
-                raise DataError(f"expected a finite number, found '{word[:20]}'", file=path,
-                                line=number)
-    raise DataError("expected a table of numbers", file=path)
+            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+                raise DataError(f"expected a finite number, found '{word[:20].decode()}'",
+                                file=path, line=number)
+    raise DataError("expected a table of numbers", file=path, line=first)
+
+
+def _part(lines, width):
+    """Some lines as a table (n, width), or None where anything is not as it should be."""
+    tokens = tokenise(b"\n".join(lines) + b"\n", 1)
+    if width == 0 or len(tokens.count) != len(lines) or np.any(tokens.count != width):
+        return None
+    table = numbers(tokens.text, len(lines) * width)
+    return None if table is None else table.reshape(-1, width)
 
 
 def _whole(values, first, path, step=1):

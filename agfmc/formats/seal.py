@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
+from ..errors import one_line
+
 __all__ = ["seal_of", "sealed", "unsealed"]
 
 _SEAL = re.compile(r"; made from ([0-9a-f]{16}); sum ([0-9a-f]{16})")
@@ -33,8 +35,8 @@ def seal_of(raw):
 
 
 def unsealed(settings):
-    """The text of a last line without the seal, if there is one."""
-    return settings[:-_LENGTH] if _SEAL.fullmatch(settings[-_LENGTH:]) else settings
+    """The text of a last line without the seal, if there is one; what cannot be shown, escaped."""
+    return one_line(settings[:-_LENGTH] if _SEAL.fullmatch(settings[-_LENGTH:]) else settings)
 
 
 def _sum(data):

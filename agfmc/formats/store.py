@@ -9,18 +9,20 @@
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
 
 Nothing in the file is executed or unpickled; every length is checked against
-the size of the file before anything is allocated.
+the size of the file before anything is allocated, and no byte serves two arrays, so
+that what a model takes in memory is in proportion to its file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, one_line
 from ..models import CollatedModel, DirectModel, Kernel, Normalisation
 from .consistency import check_model
 from .files import read_bytes, replacing
@@ -28,7 +30,7 @@ from .files import read_bytes, replacing
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR = 1
+_MAJOR, _MINOR = 1, 1
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -89,10 +91,10 @@ def read_store(path, raw=None):
     the file was read into.
     """
     raw = read_bytes(path) if raw is None else raw
-    header, start = _checked_header(raw, path)
-
     def fail(message):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
+
+    header, start = _checked_header(raw, path)
 
     if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
         raise fail("the header does not have the keys it should have")
@@ -105,14 +107,23 @@ def read_store(path, raw=None):
         wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
     if not isinstance(listing, dict) or set(listing) != set(wanted):
         raise fail("the list of arrays is not as it should be")
-    arrays = {name: _array(raw, start, listing[name], *wanted[name], name, fail)
+    places = []
+    arrays = {name: _array(raw, start, listing[name], *wanted[name], name, places, fail)
               for name in wanted}
+    places.sort()
+    if any(first_end > second for (_, first_end), (second, _) in zip(places, places[1:])):
+        raise fail("two arrays share bytes")
     names, kernels, settings = header["names"], header["kernels"], header["settings"]
     if not (isinstance(header["control"], str) and isinstance(names, dict)
-            and all(key.isascii() and key.isdigit() and len(key) <= 10 and isinstance(value, str)
+            and all(key.isascii() and key.isdigit() and len(key) <= 10
+                    and key == str(int(key)) and isinstance(value, str)
                     for key, value in names.items())
             and isinstance(settings, list) and all(isinstance(s, str) for s in settings)
-            and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)):
+            and not any("\n" in name for name in names.values())
+            and all(text == one_line(text) for text in settings)
+            and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)
+            and all(isinstance(word, str) and word == one_line(word)
+                    for told in header["made_by"].items() for word in told)):
         raise fail("a value of the header has the wrong type")
     normalisation = None
     if "matrix" in arrays:
@@ -140,34 +151,58 @@ def _checked_header(raw, path):
     if len(raw) < _START.size:
         raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
     _, major, minor, length, size, digest = _START.unpack_from(raw)
-    if major != _MAJOR:
-        raise ModelError(f"has format version {major}.{minor}, this program reads "
-                         f"{_MAJOR}.x: use a newer version of the suite", file=path)
+    if major != _MAJOR or minor > _MINOR:
+        raise ModelError(f"has format version {major}.{minor}, this program reads {_MAJOR}.0 to "
+                         f"{_MAJOR}.{_MINOR}: use a newer version of the suite", file=path)
     if size != len(raw):
         word = "truncated" if size > len(raw) else "damaged"
         raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
     check = hashlib.sha256(raw[:32])
     check.update(memoryview(raw)[_START.size:])
-    if check.digest() != digest or _START.size + length > size:
+    if check.digest() != digest or _START.size + length > size or length % 64:
         raise ModelError("damaged: the checksum does not agree with the contents", file=path)
     try:
-        return json.loads(raw[_START.size:_START.size + length]), _START.size + length
+        text = raw[_START.size:_START.size + length].decode("utf-8")
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole,
+                          parse_constant=_refused), _START.size + length
     except (ValueError, RecursionError):
         raise ModelError("damaged: the header cannot be read", file=path) from None
 
 
-def _array(raw, start, entry, dtype, ndim, name, fail):
+def _object(pairs):
+    """A JSON object, in which no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _whole(text):
+    """A whole number of JSON: those of hundreds of thousands of digits take minutes."""
+    return int(text) if len(text) <= 20 else _refused(text)
+
+
+def _refused(text):
+    raise ValueError(text)
+
+
+def _array(raw, start, entry, dtype, ndim, name, places, fail):
     if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
         raise fail(f"the entry of '{name}' is not as it should be")
     shape, offset = entry["shape"], entry["offset"]
     numbers = [*shape, offset] if isinstance(shape, list) else [None]
-    if len(numbers) != ndim + 1 or not all(type(n) is int and 0 <= n < 2**48 for n in numbers):
+    if len(numbers) != ndim + 1 or not all(type(n) is int and 0 <= n < 2**48 for n in numbers) \
+            or any(n >= 2**31 for n in shape[1:]):
         raise fail(f"the shape of '{name}' is not as it should be")
     count = 1
     for n in shape:
         count *= n
-    if offset % 64 or start + offset + count * np.dtype(dtype).itemsize > len(raw):
+    stop = offset + count * np.dtype(dtype).itemsize
+    if offset % 64 or start + stop > len(raw):
         raise fail(f"'{name}' does not lie inside the file")
+    if count == 0:
+        return np.zeros(shape, dtype)
+    places.append((offset, stop))
     return np.frombuffer(raw, dtype=dtype, count=count, offset=start + offset).reshape(shape)
 
 
@@ -175,7 +210,8 @@ def _direct_entries(entries, fail):
     """[code, name, branches, k, settings] of each direct classifier, of the right types."""
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and [type(part) for part in entry] == [
-                str, str, int, int, str] and entry[0] in _DIRECT):
+                str, str, int, int, str] and entry[0] in _DIRECT
+                and entry[4] == one_line(entry[4])):
             raise fail("a direct classifier is not as it should be")
     return entries
 
@@ -185,7 +221,8 @@ def _kernels(entries, fail):
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and len(entry) == 4
                 and entry[0] in ("linear", "polynomial", "rbf", "sigmoid")
-                and all(type(v) in (int, float) and abs(v) < 1e300 for v in entry[1:3])
+                and all(type(v) in (int, float) and abs(v) < math.inf for v in entry[1:3])
+                and entry[1] >= 0
                 and type(entry[3]) is int and 0 <= entry[3] <= 1000):
             raise fail("a kernel is not as it should be")
         kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))

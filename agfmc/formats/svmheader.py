@@ -9,10 +9,12 @@ import numpy as np
 
 from ..errors import ModelError
 from ..models import Kernel
+from .limits import memory_limit
 from .seal import unsealed
+from .textblocks import NUMBER, numbers
 
-__all__ = ["MARK", "Header", "format_kernel", "read_lines", "settings_after", "sparse_text",
-           "support_vectors"]
+__all__ = ["MARK", "Header", "format_kernel", "read_lines", "refuse_huge", "settings_after",
+           "sparse_text", "support_vectors"]
 
 MARK = "# agfmc "
 _KINDS = ("linear", "polynomial", "rbf", "sigmoid")
@@ -20,6 +22,8 @@ _TYPES = ("c_svc", "nu_svc")
 _KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
          "label", "probA", "probB", "nr_sv", "prob_density_marks")
 _MAX_FEATURES = 2**24
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 
 
 def read_lines(raw, path):
@@ -81,11 +85,11 @@ class Header:
         if len(words) != count:
             raise self.fail(key, f"'{key}': expected {count} value{'s' if count > 1 else ''}, "
                                  f"found {len(words)}")
-        try:
-            numbers = [kind(word) for word in words]
-        except ValueError:
-            raise self.fail(key, f"'{key}': expected a number, found "
-                                 f"'{' '.join(words)[:30]}'") from None
+        like = _WHOLE if kind is int else _NUMBER
+        if not all(like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
+                   for word in words):
+            raise self.fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'")
+        numbers = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
         if not all(abs(number) < (math.inf if kind is float else 2**31) for number in numbers):
             word = "finite" if kind is float else "smaller"
             raise self.fail(key, f"'{key}': expected a {word} number")
@@ -168,16 +172,15 @@ def support_vectors(lines, at, path, features=0, width=1):
                              f"'{line[:30]}'", file=path, line=at + row + 1)
         counts[row] = len(colons) - width
         words_of.append(words)
-    try:
-        flat = np.array([word for words in words_of for word in words], dtype=np.float64)
-    except ValueError:
-        flat = None
-    if flat is None or not np.isfinite(flat).all():
+    text = " ".join([word for words in words_of for word in words]).encode("ascii")
+    flat = numbers(np.frombuffer(text, np.uint8), sum(map(len, words_of)))
+    if flat is None:
         for row, words in enumerate(words_of):
             for text in words:
-                if not _finite(text):
+                if not (_NUMBER.fullmatch(text) and math.isfinite(float(text))):
                     raise ModelError(f"expected a finite number, found '{text[:20]}'", file=path,
                                      line=at + row + 1)
+        raise ModelError("expected numbers", file=path, line=at + 1)
     starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
     places = (starts[:, None] + np.arange(width)).ravel()
     rest = np.delete(flat, places)
@@ -190,18 +193,19 @@ def support_vectors(lines, at, path, features=0, width=1):
         raise ModelError("expected whole, ascending feature numbers from 1", file=path,
                          line=at + int(row) + 1)
     d = max(features, int(index.max()) if len(index) else 0)
-    if d * len(lines) > 2**31:
-        raise ModelError(f"{len(lines)} support vectors of {d} features are too many", file=path)
+    refuse_huge(len(lines), d, path)
     sv = np.zeros((len(lines), d))
     sv[owner, index.astype(np.int64) - 1] = value
     return flat[places].reshape(len(lines), width), sv
 
 
-def _finite(text):
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+def refuse_huge(count, d, path):
+    """ModelError where so many support vectors of d features do not fit in memory."""
+    limit = memory_limit() // 2
+    if count * d * 8 > limit:
+        raise ModelError(f"{count} support vectors of {d} features take "
+                         f"{count * d * 8 / 2**30:.3g} GiB, above the limit of "
+                         f"{limit / 2**30:.3g} GiB", file=path)
 
 
 def sparse_text(point):

@@ -19,12 +19,12 @@ from ..control.build import from_rows, rename
 from ..errors import ModelError
 from ..models import BinaryModel
 from .files import read_bytes
-from .svmheader import (MARK, Header, format_kernel, read_lines, settings_after, sparse_text,
-                        support_vectors)
+from .svmheader import (MARK, Header, format_kernel, read_lines, refuse_huge, settings_after,
+                        sparse_text, support_vectors)
 
 __all__ = ["format_svm_multiclass", "read_svm_multiclass"]
 
-_MOST = 4096  # classes: 2**23 binary classifiers
+_MOST = 1024  # classes: 2**19 binary classifiers
 
 
 def read_svm_multiclass(path, raw=None):
@@ -57,6 +57,8 @@ def read_svm_multiclass(path, raw=None):
     coef, sv = support_vectors(lines[at:at + total], at, path, features, k - 1)
     if not complete:
         raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    # each classifier has a copy of its support vectors
+    refuse_huge(int(np.count_nonzero(coef)), sv.shape[1], path)
     spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
     base = os.path.basename(path) if path != "-" else "svm"

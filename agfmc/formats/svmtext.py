@@ -6,7 +6,6 @@ something is wrong is it read again line by line, to say what and where.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import NamedTuple
 
@@ -16,21 +15,14 @@ from ..errors import DataError
 from ..models import Dataset
 from .decimals import values
 from .files import open_input
+from .limits import memory_limit
 from .sparsetext import SparseTable, sparse_rows
-from .textblocks import BLOCK, CONTROL, NUMBER, blocks, tokenise
+from .textblocks import BLOCK, CONTROL, NUMBER, blank_out, blocks, tokenise
 from .textlabels import TextLabels, show
 
-__all__ = ["iter_svm", "memory_limit", "read_svm", "read_svm_labels"]
+__all__ = ["iter_svm", "read_svm", "read_svm_labels"]
 
 _DIGITS = 9  # of an index
-
-
-def memory_limit():
-    """Bytes that a table read from text may take: half of the machine's memory."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (ValueError, OSError):
-        return 1 << 32
 
 
 def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK,
@@ -207,8 +199,7 @@ def _fast(tokens, labels, d):
         if spelt is None:
             return None
         y = labels.whole(spelt, tokens.line)
-        for k in range(int((end_y - start_y).max())):
-            text[np.minimum(start_y + k, end_y - 1)] = 32
+        blank_out(text, start_y, end_y)
     value = values(text, colon + 1, end, alone=True)
     if value is None:
         return None
@@ -278,8 +269,9 @@ def _entries_problem(words, d):
 
 
 def _refuse_huge(n, d, limit, rows, file):
-    if n * d * 8 > limit:
-        point = int(np.searchsorted(rows.indptr, np.argmax(rows.index), side="right")) - 1
+    if n * (d + 1) * 8 > limit:
+        widest = np.argmax(rows.index) if len(rows.index) else 0
+        point = int(np.searchsorted(rows.indptr[:-1], widest, side="right")) - 1
         raise DataError(
             f"{n} points up to here with features up to {d} make a table of "
             f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB",

@@ -54,5 +54,6 @@ def check_words(y, names, path):
         if not 0 <= label < len(names):
             raise DataError(f"label {label} has no name", file=path)
         name = names[label]
-        if re.search(r"[\s#:\x00-\x20]", name) or numeric(name.encode("utf-8", "surrogateescape")):
+        if re.search(r"[\s#:\x00-\x20]|^\ufeff", name) or \
+                numeric(name.encode("utf-8", "surrogateescape")):
             raise DataError(f"the name {name!r} cannot be a label in text", file=path)

@@ -14,14 +14,18 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["BLOCK", "CONTROL", "NUMBER", "Tokens", "blocks", "numbers", "tokenise"]
+__all__ = ["BLOCK", "CONTROL", "NUMBER", "Tokens", "blank_out", "blocks", "numbers",
+           "tokenise"]
 
 BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
-LONGEST_LINE = 1 << 30
+LONGEST_LINE = 1 << 27  # bytes; a block takes some twenty times its size
 
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _COMMENT = re.compile(rb"#[^\n]*")
+_PIECE = 1 << 18
+_MARK = b"\xef\xbb\xbf"
+_SHORT = 32  # bytes of a token
 
 
 def blocks(file, size=BLOCK):
@@ -29,13 +33,17 @@ def blocks(file, size=BLOCK):
 
     `file` comes from `files.open_input`.  Raises DataError for what is not text.
     """
-    first_line = 1
+    first_line, first = 1, True
     pieces = []
     held = 0
     while True:
         piece = file.read(size)
         if b"\0" in piece:
-            raise DataError("is not text", file=file.name)
+            line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
+                                                                         piece.find(b"\0"))
+            raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
+        if first:
+            first, piece = False, _without_mark(piece, file) or file.read(size)
         cut = piece.rfind(b"\n") + 1
         if piece and not cut:
             pieces.append(piece)
@@ -48,10 +56,30 @@ def blocks(file, size=BLOCK):
         if not piece and text:
             text += b"\n"
         if text:
-            yield _COMMENT.sub(b"", text) if b"#" in text else text, first_line
+            yield _without_comments(text) if b"#" in text else text, first_line
             first_line += text.count(b"\n")
         if not piece:
             return
+
+
+def _without_comments(text):
+    """In pieces of whole lines, as each comment is an object for a moment."""
+    pieces, at = [], 0
+    while at < len(text):
+        end = text.find(b"\n", min(at + _PIECE, len(text) - 1)) + 1 or len(text)
+        pieces.append(_COMMENT.sub(b"", text[at:end]))
+        at = end
+    return b"".join(pieces)
+
+
+def _without_mark(piece, file):
+    """The first piece of a file without the mark of order of bytes in UTF-8."""
+    while piece and len(piece) < len(_MARK) and _MARK.startswith(piece):
+        more = file.read(len(_MARK) - len(piece))
+        if not more:
+            break
+        piece += more
+    return piece.removeprefix(_MARK)
 
 
 class Tokens(NamedTuple):
@@ -81,6 +109,18 @@ def tokenise(data, first_line):
     count = np.diff(first)
     used = np.flatnonzero(count)
     return Tokens(text, start, end, first[used], count[used], first_line + used)
+
+
+def blank_out(text, start, end):
+    """Put blanks in the place of the tokens text[start:end], which do not touch each other."""
+    longest = int((end - start).max(initial=0))
+    if longest > _SHORT:  # else one long token would cost its length for every other one
+        edge = np.zeros(len(text) + 1, np.int8)
+        edge[start], edge[end] = 1, -1
+        text[np.cumsum(edge[:-1], dtype=np.int8) > 0] = 32
+        return
+    for k in range(longest):
+        text[np.minimum(start + k, end - 1)] = 32
 
 
 def numbers(text, count):

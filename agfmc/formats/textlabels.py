@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import DataError
-from .textblocks import CONTROL, NUMBER
+from .textblocks import CONTROL, NUMBER, blank_out
 
 __all__ = ["TextLabels", "numeric", "show"]
 
 _LONGEST = 255
+_LETTERS = 1 << 24  # bytes of words at a time, each as wide as the longest
 _NOT_NUMBERS = {b"nan", b"inf", b"infinity"}
 
 
@@ -41,32 +42,34 @@ class TextLabels:
             self._settle(word)
         if not self.words:
             return None
-        spelt = self._lift(tokens, start, length)
-        return None if self.ignore else self._number(spelt, tokens.line)
+        codes = None if self.ignore else self._codes_of(tokens, start, length)
+        blank_out(tokens.text, start, start + length)
+        return codes
 
     def _settle(self, word):
         if self.words is None:
             self.words = self.ignore or not numeric(word)
 
-    def _lift(self, tokens, start, length):
-        """The words as an array of bytes; blanks stand in their place afterwards."""
-        width = int(length.max())
-        if width > _LONGEST and not self.ignore:
+    def _codes_of(self, tokens, start, length):
+        """The number of each word (n,)."""
+        width = int(length.max(initial=1))
+        if width > _LONGEST:
             row = int(np.argmax(length))
             word = tokens.text[start[row]:start[row] + width].tobytes()
             self.check(word, int(tokens.line[row]))
-        letters = np.zeros((len(start), width), np.uint8)
-        for k in range(width):
-            longer = np.flatnonzero(length > k)
-            letters[longer, k] = tokens.text[start[longer] + k]
-            tokens.text[start[longer] + k] = 32
-        return letters.view(f"S{width}").ravel()
+        codes = np.empty(len(start), np.int32)
+        step = _LETTERS // width
+        for first in range(0, len(start), step):
+            part = slice(first, first + step)
+            codes[part] = self._number(_spelt(tokens.text, start[part], length[part], width),
+                                       tokens.line[part])
+        return codes
 
     def _number(self, spelt, line):
-        words, inverse = np.unique(spelt, return_inverse=True)
+        words, first, inverse = np.unique(spelt, return_index=True, return_inverse=True)
         codes = np.empty(len(words), np.int32)
         for i, word in enumerate(words.tolist()):
-            self.check(word, int(line[np.argmax(inverse == i)]))
+            self.check(word, int(line[first[i]]))
             codes[i] = self._codes.setdefault(word, len(self._codes))
         return codes[inverse]
 
@@ -74,7 +77,7 @@ class TextLabels:
         """Labels given as numbers (n,) to int32; DataError with the line of one that is not."""
         if self.ordinates:
             return values
-        good = (values == np.rint(values)) & (np.abs(values) < 2**31)
+        good = (values == np.rint(values)) & (values >= -2**31) & (values < 2**31)
         if not good.all():
             row = int(np.argmin(good))
             self.check(b"%.17g" % values[row], int(line[row]))
@@ -114,8 +117,17 @@ class TextLabels:
         return rank[y], tuple(word.decode("utf-8", "surrogateescape") for word in ordered)
 
 
+def _spelt(text, start, length, width):
+    """The words of at most `width` letters as an array of bytes."""
+    letters = np.zeros((len(start), width), np.uint8)
+    for k in range(width):
+        longer = np.flatnonzero(length > k)
+        letters[longer, k] = text[start[longer] + k]
+    return letters.view(f"S{width}").ravel()
+
+
 def _whole(value):
-    return value == np.rint(value) and abs(value) < 2**31
+    return value == np.rint(value) and -2**31 <= value < 2**31
 
 
 def numeric(word):

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DataError
 from ..models import Normalisation
 from .files import open_input, read_bytes, replacing
+from .limits import within_memory
 
 __all__ = [
     "VecReader",
@@ -35,6 +36,8 @@ __all__ = [
 
 FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
+_CHUNK = 1 << 28  # bytes of rows at once, but for a single row
+_MOST = 1 << 26  # features of a row that is gathered from a pipe
 _PIECE = 1 << 22  # bytes asked of a pipe at once: a header that lies costs no more than this
 
 
@@ -64,8 +67,12 @@ class VecReader:
         d = int.from_bytes(header, "little", signed=True)
         if d <= 0:
             raise DataError(f"is not a .vec file: its header says {d} features", file=self.name)
+        self.rows = max(1, min(self.rows, _CHUNK // (4 * d)))
         size = self._file.regular_size()
         if size is None:
+            if d > _MOST:
+                raise DataError(f"is not a .vec file: its header says {d} features, and from a "
+                                f"pipe {_MOST} are the most", file=self.name)
             return d, None
         n, rest = divmod(size - 4, 4 * d)
         if rest:
@@ -131,7 +138,7 @@ def read_vec(path, mmap=False, stdin=None):
     """
     with VecReader(path, stdin=stdin) as reader:
         if reader.n is None:
-            return np.concatenate(list(reader))
+            return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
             x = np.memmap(path, FLOAT, "r", offset=4, shape=(reader.n, reader.d))
         else:
@@ -162,12 +169,12 @@ class VecWriter:
         self.n += len(x)
 
 
-def write_vec(path, x):
-    """Write x (n, d) as float32; DataError for no rows, NaN, infinity, overflow."""
+def write_vec(path, x, before=None):
+    """Write x (n, d) as float32, `replacing`; DataError for no rows, NaN, infinity, overflow."""
     x = np.asarray(x)
     if x.ndim != 2 or x.size == 0:
         raise DataError("there are no points to write", file=path)
-    with replacing(path, binary=True) as file:
+    with replacing(path, binary=True, before=before) as file:
         writer = VecWriter(file, x.shape[1])
         step = max(1, _PIECE // x.shape[1])
         for start in range(0, len(x), step):
@@ -271,9 +278,9 @@ def read_std(path):
     return Normalisation(matrix, mean, dropped)
 
 
-def write_std(path, normalisation):
-    """Write a Normalisation as a `.std` file."""
-    write_vec(path, std_table(normalisation))
+def write_std(path, normalisation, before=None):
+    """Write a Normalisation as a `.std` file; before: as for `replacing`."""
+    write_vec(path, std_table(normalisation), before)
 
 
 def std_table(normalisation):

@@ -117,7 +117,8 @@ class _Part:
             used[model.index[span]] = True
         rows = np.flatnonzero(used)
         position = np.cumsum(used) - 1
-        self.kernel = PreparedKernel(kernel, model.sv[rows])
+        self.kernel = PreparedKernel(
+            kernel, model.sv if len(rows) == len(model.sv) else model.sv[rows])
         counts = np.array([span.stop - span.start for span in spans], dtype=np.int64)
         which = np.repeat(np.arange(len(columns)), counts)
         index = np.concatenate([model.index[span] for span in spans] or [np.empty(0, np.int64)])
@@ -157,17 +158,21 @@ def _cut(group, at, which, width):
         active = set(which[low:high].tolist())
         while blocks:  # one block with the one before it, where that costs no more
             first, _, before = blocks[-1]
+            apart = len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD
+            if max(len(active), len(before)) * (stop - first) > apart:
+                break  # as below, told without a union that may be large
             together = active | before
-            if len(together) * (stop - first) > (
-                    len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD):
+            if len(together) * (stop - first) > apart:
                 break
             start, active = first, together
             blocks.pop()
         blocks.append((start, stop, active))
     for start, stop, active in blocks:
+        if start == stop:
+            continue  # classifiers without any support vector
         longest = _LONGEST
         for across in (width, len(active)):
-            small = _SMALL // (BLOCK * across)
+            small = _SMALL // (BLOCK * max(across, 1))
             if small >= BLOCK:
                 longest = min(longest, small)
         pieces = -(-(stop - start) // longest)

@@ -3,26 +3,49 @@
 For the radial kernel both squared norms ride along in the product: rows
 [2 g s, 1, -g|s|^2] times columns [x, -g|x|^2, 1] give -g|x - s|^2, and exp is
 taken in place.  Points and support vectors are centred first, so that data
-far from the origin lose no digits.
+far from the origin lose no digits.  Points so far from the centre that they would
+lose them all the same are subtracted from each support vector.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 __all__ = ["PreparedKernel"]
 
+# numbers too large for a kernel end in decision values that are not finite, and are found there
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
+# The product's rounding changes g|x - s|^2 by about 1e-15 g|x|^2, and exp of it by as much.
+_FAR = 1e5
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+class Columns(NamedTuple):
+    """Points as columns (width, n) of the product; far: those that it is not good enough for,
+    x (f, d): these as they were."""
+
+    values: np.ndarray
+    far: np.ndarray
+    x: np.ndarray
+
 
 class PreparedKernel:
     """A kernel with its support vectors sv (s, d) laid out for repeated use."""
 
+    @_quiet
     def __init__(self, kernel, sv):
         sv = np.asarray(sv, dtype=np.float64)
         self.kernel = kernel
         self.size, self.features = sv.shape
         self._centre = None
         if kernel.kind == "rbf":
+            self._sv = sv
             self._centre = sv.mean(axis=0) if len(sv) else np.zeros(sv.shape[1])
+            self._centre[~np.isfinite(self._centre)] = 0.0  # a sum too large for a float
             sv = sv - self._centre
             norms = np.einsum("ij,ij->i", sv, sv)
             self._left = np.concatenate([
@@ -41,23 +64,29 @@ class PreparedKernel:
         """K (s, n) of points x (n, d); `out`, if given, is a float64 buffer of that shape."""
         return self.rows(slice(None), self.columns(x), out)
 
+    @_quiet
     def columns(self, x):
-        """Points x (n, d) as `rows` takes them, (width, n)."""
+        """Points x (n, d) as `rows` takes them: `Columns`."""
         if self.kernel.kind != "rbf":
-            return np.array(x.T, dtype=np.float64, order="C")
+            return Columns(np.array(x.T, dtype=np.float64, order="C"), _NONE, x[:0])
         columns = np.empty((self.features + 2, len(x)))
         centred = columns[:-2]
         np.subtract(x.T, self._centre[:, None], out=centred)
         np.einsum("ij,ij->j", centred, centred, out=columns[-2])
         columns[-2] *= -self.kernel.gamma
         columns[-1] = 1.0
-        return columns
+        far = np.flatnonzero(columns[-2] < -_FAR)
+        return Columns(columns, far, np.asarray(x[far], dtype=np.float64))
 
+    @_quiet
     def rows(self, span, columns, out=None):
         """K of the support vectors in the slice `span` and points made ready by `columns`."""
         kernel = self.kernel
-        values = np.matmul(self._left[span], columns, out=out)
+        values = np.matmul(self._left[span], columns.values, out=out)
         if kernel.kind == "rbf":
+            for column, point in zip(columns.far.tolist(), columns.x):
+                away = self._sv[span] - point
+                values[:, column] = -kernel.gamma * np.einsum("ij,ij->i", away, away)
             np.exp(values, out=values)
         elif kernel.kind == "polynomial":
             values += kernel.coef0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import warnings
 from contextlib import contextmanager
 
 from ..control.dot import visible
 from ..errors import AgfmcWarning, UsageError
-from ..formats.files import replacing
+from ..formats.files import check_output, replacing
+from .loading import load_matplotlib
 
 __all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "new_figure", "page", "save",
            "styled", "text_width", "thinned"]
@@ -35,16 +35,21 @@ _MOST_PIXELS = 20_000  # along a side
 
 
 def check_picture(path, option="--plot"):
-    """Raise UsageError unless matplotlib is there and `path` names a kind of picture."""
-    if os.path.splitext(path)[1].lower() not in _KINDS:
+    """Raise UsageError unless matplotlib is there and `path` names a kind of picture.
+
+    And DataError where no file can be written there.
+    """
+    if path[-4:].lower() not in _KINDS:
         raise UsageError(f"{option} {path}: expected a name that ends in "
                          + " or ".join(_KINDS))
     new_figure(option)
+    check_output(path)
 
 
 def new_figure(option="--plot", **settings):
     """A figure without a screen; UsageError where matplotlib is missing."""
     try:
+        load_matplotlib()
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError(f"{option} needs matplotlib: pip install 'agfmc[plot]'") from None
@@ -77,7 +82,7 @@ def save(path, make, math=False):
     Raises UsageError as `check_picture`, DataError when the file cannot be written.
     """
     check_picture(path)
-    kind = _KINDS[os.path.splitext(path)[1].lower()]
+    kind = _KINDS[path[-4:].lower()]
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

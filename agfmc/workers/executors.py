@@ -11,7 +11,10 @@ import os
 import queue
 import threading
 
-__all__ = ["Background", "available_cores", "collect", "run_tasks"]
+__all__ = ["Background", "available_cores", "collect", "run_tasks", "start_threads"]
+
+_LONGEST = 20.0  # seconds for a thread to begin
+_PATIENCE = 2.0  # seconds between two looks at the threads that are waited for
 
 
 def available_cores():
@@ -45,12 +48,12 @@ def run_tasks(function, items, workers, *, ordered=True, inline=True, window=Non
             yield item, function(item)
         return
     tasks, results = queue.SimpleQueue(), queue.SimpleQueue()
-    threads = [threading.Thread(target=_work, args=(function, tasks, results), daemon=True)
-               for _ in range(max(workers, 1))]
-    for thread in threads:
-        thread.start()
+    threads = start_threads(max(workers, 1), _work, function, tasks, results, daemon=True)
+    if not threads:
+        yield from ((item, function(item)) for item in items)
+        return
     try:
-        yield from collect(iter(items), tasks.put, results.get, ordered,
+        yield from collect(iter(items), tasks.put, lambda: _result(results, threads), ordered,
                            window or 4 * max(workers, 1))
     finally:
         # Idle threads leave; a busy one finishes its task and then finds its place closed.
@@ -61,6 +64,39 @@ def run_tasks(function, items, workers, *, ordered=True, inline=True, window=Non
                 break
         for _ in threads:
             tasks.put(None)
+
+
+def _result(results, threads):
+    """What a thread hands over; MemoryError where one has died before it could hand anything."""
+    while True:
+        try:
+            return results.get(timeout=_PATIENCE)
+        except queue.Empty:
+            if not all(thread.is_alive() for thread in threads):
+                raise MemoryError("a thread has ended in the middle of its work") from None
+
+
+class _Begun(threading.Event):
+    """The sign that a thread has begun, for which `Thread.start` waits, but not without end."""
+
+    def wait(self, timeout=None):
+        if not super().wait(_LONGEST if timeout is None else timeout):
+            raise MemoryError("a thread did not begin")
+        return True
+
+
+def start_threads(count, function, *args, daemon=False):
+    """`count` running threads that call function(*args), or as many as the system allows."""
+    threads = []
+    for _ in range(count):
+        try:
+            thread = threading.Thread(target=function, args=args, daemon=daemon)
+            thread._started = _Begun()  # else `start` waits for ever where memory is short
+            thread.start()
+        except (RuntimeError, MemoryError):  # a limit of the user's processes, no room for a stack
+            break
+        threads.append(thread)
+    return threads
 
 
 class Background:
@@ -74,16 +110,19 @@ class Background:
     def __init__(self, threads=4, most=16):
         self._tasks = queue.Queue(most)
         self._error = None
-        self._threads = [threading.Thread(target=self._work) for _ in range(threads)]
+        self._count = threads
+        self._threads = []
 
     def __enter__(self):
-        for thread in self._threads:
-            thread.start()
+        self._threads = start_threads(self._count, self._work)
         return self
 
     def __call__(self, function, *args):
         if self._error is not None:
             raise self._error
+        if not self._threads:
+            function(*args)
+            return
         self._tasks.put((function, args))
 
     def _work(self):

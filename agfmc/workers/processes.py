@@ -6,6 +6,7 @@ died: that task alone is begun again, by a new worker.
 
 from __future__ import annotations
 
+import importlib
 import os
 import queue
 import signal
@@ -14,15 +15,15 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from multiprocessing.connection import Connection, wait
 
 from ..errors import CommandFailed
 from .afar import TRIES, call, lost, raised, warn
 from .executors import collect
+from .plain import Channel, ready
 
 __all__ = ["ProcessPool", "serve"]
 
-_START = "import sys; sys.path[:] = {}; from agfmc.workers.processes import serve; serve({})"
+_START = "import sys; sys.path[:] = {}; from agfmc.workers.processes import serve; serve(*{})"
 
 
 class ProcessPool:
@@ -64,19 +65,23 @@ class ProcessPool:
 class _Worker:
     """One process; task: (number, item) that it works on, or None."""
 
-    def __init__(self):
+    def __init__(self, function):
         try:
             ours, theirs = socket.socketpair()
-            with ours, theirs:
+            self.pipe = Channel(ours)
+        except OSError as error:
+            raise _not_started(error) from error
+        try:
+            with theirs:
+                what = theirs.fileno(), function.__module__, function.__qualname__
                 # by itself, -c would look for modules in the current folder first
                 self.process = subprocess.Popen(
-                    [sys.executable, "-c", _START.format(sys.path, theirs.fileno())],
+                    [sys.executable, "-c", _START.format(sys.path, what)],
                     pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL, start_new_session=True)
-                self.pipe = Connection(ours.detach())
         except OSError as error:
-            raise CommandFailed(f"a worker process cannot be started: {error.strerror or error}") \
-                from error
+            self.pipe.close()
+            raise _not_started(error) from error
         self.task = None
         self.ready = False
 
@@ -95,11 +100,15 @@ class _Worker:
         return f"by signal {-status}" if status < 0 else f"with status {status}"
 
 
+def _not_started(error):
+    return CommandFailed(f"a worker process cannot be started: {error.strerror or error}")
+
+
 class _Crew:
     """The processes of one run, and what is still to be handed to them."""
 
     def __init__(self, function, shared, name, hear):
-        self._work = function, shared
+        self._function, self._shared = function, shared
         self._name, self._hear = name, hear
         self._workers = []
         self._waiting = deque()
@@ -110,10 +119,10 @@ class _Crew:
         """So many more workers; they load what they need side by side."""
         new = []
         for _ in range(count):
-            new.append(_Worker())
+            new.append(_Worker(self._function))
             self._workers.append(new[-1])
         for worker in new:
-            worker.send(self._work)
+            worker.send(self._shared)
 
     def send(self, task):
         """Take a (number, item) into the queue."""
@@ -127,7 +136,7 @@ class _Crew:
                     worker.task = self._waiting.popleft()
                     worker.send(worker.task[1])
             at = {worker.pipe: worker for worker in self._workers}
-            for pipe in wait(at):
+            for pipe in ready(at):
                 done = self._heard(at[pipe])
                 if done is not None:
                     return done
@@ -136,7 +145,7 @@ class _Crew:
     def _heard(self, worker):
         """What a worker's answer, or its end, comes to; None where nothing is done yet."""
         try:
-            answer = worker.pipe.recv()
+            answer = worker.pipe.receive()
         except (EOFError, OSError):
             return self._died(worker)
         if not worker.ready:
@@ -174,12 +183,16 @@ class _Crew:
             self._workers.pop().end()
 
 
-def serve(number):
-    """Be a worker, at the socket of that number, until whoever made it is gone."""
-    pipe = Connection(number)
+def serve(number, module, name):
+    """Be a worker, at the socket of that number, until whoever made it is gone.
+
+    module, name: of the function that is called with what is sent.
+    """
+    function = getattr(importlib.import_module(module), name)
+    pipe = Channel(socket.socket(fileno=number))
     messages = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, messages), daemon=True).start()
-    function, shared = messages.get()
+    shared = messages.get()
     pipe.send(None)
     while True:
         pipe.send(call(function, shared, messages.get()))
@@ -192,6 +205,6 @@ def _listen(pipe, messages):
     """
     try:
         while True:
-            messages.put(pipe.recv())
+            messages.put(pipe.receive())
     finally:
         os.kill(os.getpid(), signal.SIGKILL)

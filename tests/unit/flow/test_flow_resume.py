@@ -189,7 +189,8 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     with open("m-01", "rb") as file:
         assert file.read() == wanted
     assert os.path.exists("n.std")
-    assert told == [(12 + done, 18, "2 of 3 classifiers", 12) for done in range(1, 7)]
+    assert told == [(12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12)
+                    for done in range(1, 7)]
     monkeypatch.setattr("agfmc.flow.training.fit", None)
     assert train(planned(), 1, kept=ALL) == (3, (), False)
 

@@ -82,7 +82,7 @@ def test_words_by_names_from_elsewhere(folder):
     (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"),
     (b"2\n1 2 a\x01\n", {}, 2, "control character"),
     (b"2\n1 2 3\n\x02\n", {}, 3, "control character"),
-    (b"2\n1 2 \0\n", {}, None, "not text"),
+    (b"2\n1 2 \0\n", {}, 2, "not text"),
 ])
 def test_a_file_that_cannot_be(text, how, line, message):
     for block in (1, 1 << 20):

@@ -122,7 +122,7 @@ def test_what_is_written_is_read(errors):
     (b"0 1 5 1 6 2\n0 2 5 1 6 2\n2 0 1 5 2\n2 1 0 5 2\n", 4, "on line 3 too"),
     (b"0 2147483648 5 1 6 2\n", 1, "is no label"),
     (b"0 1 99999999999999999999999 1 6 2\n", 1, "larger than"),
-    (b"0 1 5 \x00 6 2\n", None, "not text"),
+    (b"0 1 5 \x00 6 2\n", 1, "not text"),
 ])
 def test_bad_files_are_refused_with_their_line(text, line, message):
     with pytest.raises(DataError, match=message) as caught:

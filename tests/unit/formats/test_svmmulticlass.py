@@ -190,8 +190,8 @@ def broken(old, new):
 CASES = {
     "empty": ("", "found an empty file"),
     "no classes": (broken("nr_class 3\n", ""), "'nr_class' is missing"),
-    "one class": (broken("nr_class 3", "nr_class 1"), ":3: expected 2 to 4096 classes, found 1"),
-    "classes enormous": (broken("nr_class 3", "nr_class 2000000000"), ":3: expected 2 to 4096"),
+    "one class": (broken("nr_class 3", "nr_class 1"), ":3: expected 2 to 1024 classes, found 1"),
+    "classes enormous": (broken("nr_class 3", "nr_class 2000000000"), ":3: expected 2 to 1024"),
     "classes too many": (broken("nr_class 3", "nr_class 4"), ":6: 'label': expected 4 values"),
     "label twice": (broken("label 7 2 5", "label 7 2 7"), ":6: a label is listed twice"),
     "label negative": (broken("label 7 2 5", "label 7 -1 5"),

@@ -72,7 +72,7 @@ BAD = [
     ("0\n1 0.5\n", 2, "expected 1 numbers"), ("0 0.5\n1\n", 2, "expected 2 numbers"),
     ("0\n1.5\n", 2, "whole number .* found '1.5'"), ("0\n3e9\n", 2, "found '3e9'"),
     ("0\n1-2\n", 2, "found '1-2'"), ("0\nword\n", 2, "found 'word'"), ("0\n1e999\n", 2, "1e999"),
-    ("0\0\n", None, "is not text"), ("0 0.5\n1 1e999\n", 2, "found '1e999'"),
+    ("0\0\n", 1, "is not text"), ("0 0.5\n1 1e999\n", 2, "found '1e999'"),
 ]
 
 

@@ -194,7 +194,7 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     (b"1 \x1f 1:1\n", 1, "control character"),
     (b"1 1:2\n0.5 1:1\n1 1:1 1:1\n", 2, "'0.5' is not a whole"),
     (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"),
-    (b"1 1:2\n\0", None, "not text"),
+    (b"1 1:2\n\0", 2, "not text"),
     (b"", None, "no points"),
     (b"\n# only this\n \n", None, "no points"),
     (b"1\n2\n", None, "no features"),

@@ -111,7 +111,8 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
     (b"", "no header"),
     (vec(2, []), "has no rows"),
     (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
-    (vec(2**31 - 1, [1, 2]), "ends in the middle of row 0"),
+    (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
+    (vec(2**26, [1, 2]), "ends in the middle of row 0"),
     (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1"),
 ])
 def test_a_vec_pipe_that_cannot_be(data, message):

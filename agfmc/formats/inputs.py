@@ -1,0 +1,97 @@
+"""Opening and reading files, with errors that carry the name the user gave."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import contextmanager
+
+from ..errors import DataError
+from .limits import memory_limit
+
+__all__ = ["open_input", "read_bytes"]
+
+_PIECE = 1 << 20
+
+
+class _Input:
+    """A stream of bytes whose errors carry the name the user gave."""
+
+    def __init__(self, file, name):
+        self._file = file
+        self.name = name
+
+    def read(self, size=-1):
+        with _reading(self.name):
+            return self._file.read(size)
+
+    def readinto(self, buffer):
+        with _reading(self.name):
+            return self._file.readinto(buffer)
+
+    def fileno(self):
+        return self._file.fileno()
+
+    def regular_size(self):
+        """Size of a regular file opened by name; None for a pipe, a device, `-`."""
+        if self.name == "-":
+            return None
+        with _reading(self.name):
+            status = os.fstat(self._file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+@contextmanager
+def open_input(path, stdin=None):
+    """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
+
+    Standard input is not closed.  Raises DataError when it cannot be opened, and
+    from its `read` and `readinto` when it cannot be read.
+    """
+    path = os.fsdecode(path)
+    if path == "-":
+        if stdin is None:
+            if sys.stdin is None:
+                raise DataError("cannot read: standard input is closed", file=path)
+            stdin = sys.stdin.buffer
+        yield _Input(stdin, path)
+        return
+    with _reading(path):
+        file = open(path, "rb")
+    with file:
+        yield _Input(file, path)
+
+
+@contextmanager
+def _reading(path):
+    try:
+        yield
+    except IsADirectoryError as error:
+        raise DataError("cannot read: it is a folder", file=path) from error
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
+    except ValueError as error:  # a NUL in the name
+        raise DataError(f"cannot read: {error}", file=path) from error
+
+
+def read_bytes(path, stdin=None):
+    """All bytes of a file, or of standard input for `-`.
+
+    Raises DataError when they cannot be read, and for more than fits in memory: a pipe or
+    a device may never end.
+    """
+    limit = memory_limit()
+    with open_input(path, stdin) as file:
+        size = file.regular_size()
+        if size is not None and size <= limit:
+            return file.read()
+        data = bytearray()
+        if size is None:
+            limit //= 4  # it grows in memory, and is copied once
+            while len(data) <= limit and (piece := file.read(_PIECE)):
+                data += piece
+            size = len(data)
+        if size > limit:
+            raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB", file=file.name)
+        return bytes(data)

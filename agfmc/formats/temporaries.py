@@ -1,0 +1,128 @@
+"""Names of what must not stay behind, known before it exists; and renaming undisturbed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from contextlib import ExitStack, contextmanager, suppress
+
+from ..errors import DataError
+
+__all__ = ["clear", "private_folder", "remove_temporary", "temporary_file", "temporary_name",
+           "undisturbed"]
+
+_PATIENCE = 2.0  # seconds to wait for another run's renames
+_known = {}  # name: is it a folder?
+
+
+def temporary_name(folder, prefix=".agfmc-", a_folder=False):
+    """A new name in `folder`, which `clear` removes as long as `remove_temporary` did not."""
+    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
+    _known[path] = a_folder
+    return path
+
+
+def remove_temporary(path):
+    """Remove a file or folder of a temporary name, if it is there, as far as that is possible."""
+    with suppress(OSError):
+        if _known.get(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:  # never a folder: one that was renamed to this is somebody's
+            os.unlink(path)
+    _known.pop(path, None)
+
+
+def clear():
+    """Remove what is there of all temporary names: for a program that is about to end."""
+    for path in list(_known):
+        remove_temporary(path)
+
+
+@contextmanager
+def private_folder(parent=None, prefix=".agfmc-"):
+    """A new folder in `parent` that nobody else may read; it goes when the block ends.
+
+    parent: None for the system's folder of temporary files.  Raises `DataError`
+    where it cannot be made.
+    """
+    path = temporary_name(_system_folder() if parent is None else parent, prefix, True)
+    try:
+        try:
+            os.mkdir(path, 0o700)
+        except OSError as error:
+            raise DataError(f"cannot make a temporary folder here: {error.strerror}",
+                            file=os.path.dirname(path)) from error
+        yield path
+    finally:
+        remove_temporary(path)
+
+
+def temporary_file(mode="w+b", **more):
+    """A file without a name; `DataError` where there can be none."""
+    import tempfile
+
+    folder = _system_folder()
+    try:
+        return tempfile.TemporaryFile(mode, dir=folder, **more)
+    except OSError as error:
+        raise DataError(f"cannot make a temporary file here: {error.strerror}",
+                        file=folder) from error
+
+
+def _system_folder():
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        raise DataError("there is no folder for temporary files that can be written: TMPDIR "
+                        "may name one") from None
+
+
+@contextmanager
+def undisturbed(folders):
+    """For some renames that belong together: signals wait, and other runs of this suite too.
+
+    The folders are locked where the file system can do that, and for a short time only:
+    who finds them locked for longer goes on without.
+    """
+    stop = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
+            hasattr(signal, name)}
+    mask = getattr(signal, "pthread_sigmask", None)
+    with ExitStack() as stack:
+        for folder in sorted(set(folders)):  # in one order, so that no two wait for each other
+            stack.enter_context(_locked(folder))
+        before = mask and mask(signal.SIG_BLOCK, stop)
+        try:
+            yield
+        finally:
+            if mask:
+                mask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _locked(folder):
+    try:
+        import fcntl
+
+        handle = os.open(folder or os.curdir, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    break
+                time.sleep(0.005)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(handle)

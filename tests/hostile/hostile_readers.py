@@ -1,0 +1,488 @@
+"""Every reader of files, with small files that are right: what the broken ones are made of.
+
+A `Reader` takes a path.  `covers` names the public functions that it goes through, as
+`formats.vectors.read_vec`; `accepts` looks at what came out, and at the bytes it came from.
+"""
+
+import functools
+import io
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agfmc.control.dot import format_dot
+from agfmc.control.parse import parse
+from agfmc.control.tree import looks_like_options
+from agfmc.control.write import format_tree
+from agfmc.errors import DataError, UsageError
+from agfmc.flow.configuration import gather
+from agfmc.flow.values import MachineValues
+from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisticmodel, lvq, names,
+                           pairerrors, probtable, probtext, seal, svmmodel, svmmulticlass,
+                           svmout, svmtext, svmwriter, vectors)
+from agfmc.formats.consistency import check_model
+from agfmc.models import BinaryModel, Kernel
+
+FOUND = Path(__file__).parent / "found"
+LIMIT = 1 << 26  # bytes of a table
+
+
+class Reader(NamedTuple):
+    """read(path) -> anything; seeds: bytes; text: lines count, and stand in errors.
+
+    found: files that once were not refused, or not well.
+    """
+
+    name: str
+    read: callable
+    seeds: tuple
+    text: bool
+    covers: tuple
+    accepts: callable
+    found: tuple = ()
+
+
+def all_finite(*arrays):
+    for array in arrays:
+        assert np.isfinite(array).all()
+
+
+def points(data, raw, tall=True):
+    """A `Dataset`: finite points, a label for each."""
+    x = data.x.csr if hasattr(data.x, "csr") else data.x
+    assert x.ndim == 2 and x.shape[0] > 0 and x.shape[1] > 0
+    if hasattr(data.x, "csr"):
+        x.check_format()
+        assert (np.diff(x.indptr) >= 0).all() and x.has_sorted_indices
+        all_finite(x.data)
+    else:
+        all_finite(x)
+    if data.y is not None:
+        assert data.y.shape == (x.shape[0],)
+        all_finite(data.y)
+        if data.names is not None:
+            assert data.y.min() >= 0 and data.y.max() < len(data.names)
+
+
+def chunks(parts, raw):
+    for part in parts:
+        x, y = part if isinstance(part, tuple) else (part, None)
+        assert x.ndim == 2 and len(x) > 0
+        all_finite(x.csr.data if hasattr(x, "csr") else x)
+        assert y is None or len(y) == len(x)
+
+
+def columns(values, raw):
+    assert values.ndim == 1 and len(values) * 4 == len(raw)
+    all_finite(values)
+
+
+def table(x, raw):
+    assert x.ndim == 2 and x.nbytes == len(raw) - 4
+    all_finite(x)
+
+
+def labels_told(found, raw):
+    labels, told = found
+    assert labels == sorted(set(labels)) and len(labels) > 0
+
+
+def tree_again(tree, raw):
+    """A tree can be written, and what is written is the same tree; it can be drawn."""
+    try:
+        text = format_tree(tree)
+    except UsageError as error:
+        assert "line break" in str(error)
+        return
+    again = parse(text)
+    assert again.labels == tree.labels and len(again.nodes) == len(tree.nodes)
+    for one, other in zip(again.rows, tree.rows):
+        assert (one.left, one.right) == (other.left, other.right)
+        assert one.text == other.text or one.text == "./" + other.text and \
+            looks_like_options(other.text)
+    assert again.names == tree.names
+    assert format_dot(tree).endswith("}\n")
+    tree.sides(), tree.classes, tree.spans()
+
+
+def binary_model(model, raw):
+    assert isinstance(model, BinaryModel)
+    count, d = model.sv.shape
+    assert model.coef.shape == (count,) and sum(model.n_sv) == count and min(model.n_sv) >= 0
+    all_finite(model.sv, model.coef, model.rho, *(model.platt or ()))
+    assert sorted(model.labels) == [0, 1]
+    assert max(model.features, 0) <= d
+    kernel_sane(model.kernel)
+
+
+def kernel_sane(kernel):
+    assert kernel.gamma >= 0 and 0 <= kernel.degree <= 1000
+    all_finite(kernel.gamma, kernel.coef0)
+
+
+def multiclass(found, raw):
+    tree, models = found
+    k = len(tree.labels)
+    assert len(models) == len(tree.rows) == k * (k - 1) // 2
+    for model in models:
+        binary_model(model, raw)
+
+
+def collated(model, raw):
+    def fail(message):
+        return AssertionError(message)
+
+    check_model(model, fail)
+    kernel_sane(model.kernels[0])
+    assert len(parse(model.control).rows) == len(model.rho)
+
+
+def classifying(found, raw):
+    """A whole configuration answers for two points without NaN, or says that it cannot."""
+    configuration, _ = found
+    model = configuration.model
+    d = model.sv.shape[1]
+    if d > 10_000 or model.direct:
+        return
+    values = MachineValues(model, True, None)
+    x = np.zeros((2, d))
+    x[1] = 0.5
+    try:
+        f, r = values(range(len(model.rho)), values.prepared(x))
+    except DataError as error:
+        assert "too large for the kernel" in str(error)
+        return
+    all_finite(f, r)
+    assert (np.abs(r) <= 1).all()
+
+
+def logistic(model, raw):
+    assert model.weights.ndim == 2 and model.weights.shape[0] >= 2 and model.weights.shape[1] >= 2
+    all_finite(model.weights, model.ridge)
+
+
+def probabilities(found, raw):
+    n, k = found.p.shape
+    assert n > 0 and k >= 2 and found.classes.shape == (n,)
+    assert found.labels is None or found.labels.shape == (k,)
+    all_finite(found.p)
+
+
+def confused(found, raw):
+    k = len(found.labels)
+    assert found.errors.shape == found.samples.shape == (k, k) and k >= 2
+    assert list(found.labels) == sorted(set(found.labels))
+    assert (found.errors <= found.samples).all() and (found.errors >= 0).all()
+
+
+def pair_errors(found, raw):
+    k = len(found.labels)
+    assert found.n.shape == found.errors.shape == (k, k)
+    assert (found.errors <= found.n).all() and (found.errors >= 0).all()
+    assert found.wins is None or (found.wins <= found.irrelevant).all()
+
+
+def predicted(found, raw):
+    n = len(found.classes)
+    assert n > 0 and (found.p is None or len(found.p) == n)
+    assert found.labels is None or np.isin(found.classes, found.labels).all()
+    assert found.p is None or (np.abs(found.p - 0.5) <= 0.5 + 1e-6).all()
+
+
+def normalisation(found, raw):
+    assert found.matrix.shape[0] == len(found.mean) and found.matrix.shape[1] > 0
+    all_finite(found.matrix, found.mean, found.apply(np.zeros((1, len(found.mean)))))
+
+
+def named(found, raw):
+    assert found and len(set(found)) == len(found)
+    assert names.names_bytes(found)
+    assert all(name and "\n" not in name for name in found)
+
+
+def anything(found, raw):
+    """There is nothing that the result could break."""
+
+
+def bytes_of(path):
+    return Path(path).read_bytes()
+
+
+def by_blocks(path):
+    """LIBSVM text gives the same points in small blocks as in one, dense as sparse."""
+    whole = svmtext.read_svm(path, limit_bytes=LIMIT)
+    for size in (3, 16):
+        part = svmtext.read_svm(path, limit_bytes=LIMIT, block=size)
+        assert np.array_equal(part.x, whole.x) and np.array_equal(part.y, whole.y)
+        assert part.names == whole.names
+    sparse = svmtext.read_svm(path, limit_bytes=LIMIT, sparse=True)
+    assert np.array_equal(np.asarray(sparse.x), whole.x) and np.array_equal(sparse.y, whole.y)
+    y, told = svmtext.read_svm_labels(path)
+    assert np.array_equal(y, whole.y) and told == whole.names
+    return whole
+
+
+def naive_svm(data, raw):
+    """LIBSVM text read by the plainest loop gives the same numbers."""
+    points(data, raw)
+    rows = []
+    for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        words = line.partition(b"#")[0].split()
+        if words:
+            rows.append({int(i): float(v) for i, v in (w.split(b":") for w in words[1:])})
+    assert len(rows) == len(data.x)
+    for row, x in zip(rows, np.asarray(data.x)):
+        assert all(x[i - 1] == v for i, v in row.items())
+        assert np.count_nonzero(x) == sum(v != 0 for v in row.values())
+
+
+def naive_lvq(data, raw):
+    points(data, raw)
+    lines = [line.partition(b"#")[0].split()
+             for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    rows = [words for words in lines if words][1:]
+    assert len(rows) == len(data.x)
+    for words, x in zip(rows, data.x):
+        assert [float(w) for w in words[:-1]] == x.tolist()
+
+
+def beside(ending, other, content, read):
+    """A reader of a base name: the hostile file is one of two, the other one is right."""
+    def inner(path):
+        base = os.path.join(os.path.dirname(path), "beside")
+        Path(base + ending).write_bytes(bytes_of(path))
+        Path(base + other).write_bytes(content)
+        return read(base)
+    return inner
+
+
+def from_pipe(read):
+    """The same from standard input, which has no size."""
+    def inner(path):
+        return read("-", stdin=io.BytesIO(bytes_of(path)))
+    return inner
+
+
+def text_of(read):
+    """A reader of text that a control file quotes."""
+    def inner(path):
+        return read(bytes_of(path).decode("utf-8", "surrogateescape"), file=path, line=1)
+    return inner
+
+
+def training_options(text, **place):
+    from agfmc.train.options import parse_options
+
+    options = parse_options(text, **place)
+    assert "\n" not in options.canonical()
+    return options
+
+
+def direct_options(text, **place):
+    from agfmc.direct.options import parse_logistic_options, parse_neighbour_options
+
+    try:
+        return parse_neighbour_options(text, **place)
+    except UsageError:
+        return parse_logistic_options(text, **place)
+
+
+def similarity(path):
+    from agfmc.flow.simulate import read_similarity
+
+    return read_similarity(path)
+
+
+def all_of(result):
+    return list(result)
+
+
+X = np.array([[0.5, 0, 2], [1, -1, 0], [0, 3, 0.25], [2, 2, 2]])
+Y = np.array([0, 1, 2, 1])
+VEC = np.int32(3).tobytes() + X.astype("<f4").tobytes()
+CLS = Y.astype("<i4").tobytes()
+CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
+STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
+SVM = "".join(svmwriter.svm_lines(X, Y)).encode()
+WORDS = "".join(svmwriter.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
+LVQ = "".join(lvq.lvq_lines(X, Y)).encode()
+PLAIN = "".join(lvq.lvq_lines(X, header=False)).encode()
+NAMES = names.names_bytes(("ant", "b\u00e4r", "a cat"))
+CONTROLS = (
+    b'"" 0 / 1;\n"-c 2" 0 2 / 1; # x\n{ 2 5 9}\n',
+    b'# class 3: b\xc3\xa4r\nm-00 0 1 / 2;\n"m 01" 0 / 1 2;\n'
+    b'{\n  m.00 {\n    3 \n 0\n  }\n  7\n 8}\n',
+    b'"-c 1" {"" K {0 1 4} "-r 2" L {2 3}}\n', b'k K "-k 3" {\n 0\n 1\n}\n',
+)
+
+
+def _binary(labels=(0, 1), platt=(-1.5, 0.25), kernel=Kernel("rbf", 0.5)):
+    return BinaryModel("m", "c_svc", kernel, X, np.array([1.0, -0.5, -0.5, 0.75]), 0.125, labels,
+                       (2, 2), platt, "svm c_svc; features 3", 3)
+
+
+def _svm_models():
+    yield svmmodel.format_svm_model(_binary())
+    yield seal.sealed(svmmodel.format_svm_model(
+        _binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))), "0123456789abcdef")
+
+
+MULTICLASS = b"""svm_type c_svc
+kernel_type sigmoid
+gamma 0.5
+coef0 -1
+nr_class 3
+total_sv 4
+rho 0.5 -0.25 1e-3
+label 5 2 9
+probA -1 -2 -3
+probB 0 0.5 1
+nr_sv 2 1 1
+SV
+1 0.5 1:0.5 3:2
+0 -1 1:1 2:-1
+-1 1 2:3
+-0.5 1 1:2 2:2 3:2
+"""
+ASCII = b"""SVM
+a 0 / 1;
+b 0 / 2;
+c 1 / 2;
+{ 2 5 9}
+radial
+ 0.5
+3 2
+-1 0
+0 1
+2 2.5
+a
+2
+-1.5 0.25
+ 0.5 -0.5 0.125
+ 0 1
+b
+1
+1 0
+ 1 0
+ 2
+c
+2
+2 0.5
+ 0.5 -0.5 1
+ 1 2
+"""
+PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
+JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
+PROBABILITIES = b"labels 0 2 5\n" + probtext.format_points(
+    np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
+
+
+def found(name):
+    """The bytes of the files in the folder of that reader."""
+    folder = FOUND / name.replace(" ", "_")
+    return tuple(path.read_bytes() for path in sorted(folder.glob("*"))) if folder.is_dir() else ()
+
+
+@functools.lru_cache(None)
+def readers():
+    """The table, by name."""
+    svm = tuple(text.encode() for text in _svm_models())
+    weights = logisticmodel.LogisticModel(X[:2], 0.5, 40, "logistic; ridge 0.5")
+    logistics = (logisticmodel.format_logistic_model(weights).encode(),)
+    f = "formats."
+    rows = [
+        ("control", controlfile.read_control, CONTROLS, True, tree_again,
+         ["control.parse.parse", "control.parse.closing_quote", f + "controlfile.read_control"]),
+        ("names", names.read_names, [NAMES], True, named, [f + "names.read_names"]),
+        ("names of", functools.partial(names.read_names_of, labels=(0, 2)), [NAMES], True, anything,
+         [f + "names.read_names_of"]),
+        ("vec", vectors.read_vec, [VEC], False, table,
+         [f + "vectors.read_vec", f + "vectors.VecReader"]),
+        ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, table, []),
+        ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, table, []),
+        ("vec in chunks", lambda path: all_of(vectors.iter_vec(path, 1)), [VEC], False, chunks,
+         [f + "vectors.iter_vec"]),
+        ("cls", vectors.read_cls, [CLS], False, columns, [f + "vectors.read_cls"]),
+        ("cls negative", functools.partial(vectors.read_cls, negative=True), [CLS], False, columns,
+         []),
+        ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
+         [f + "vectors.read_con"]),
+        ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),
+        ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
+        ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
+         [f + "svmtext.read_svm", f + "svmtext.read_svm_labels"]),
+        ("svm text, absent", functools.partial(svmtext.read_svm, missing=-7.5,
+                                                        limit_bytes=LIMIT),
+         [SVM], True, points, []),
+        ("svm text, named", functools.partial(dataset.read_training, kind="svm",
+                                              names=("ant", "b\u00e4r", "cat")),
+         [WORDS], True, points, []),
+        ("svm text, sparse", functools.partial(svmtext.read_svm, sparse=True, block=16),
+         [SVM, WORDS], True, points, []),
+        ("svm text, ordinates", functools.partial(svmtext.read_svm, ordinates=True,
+                                                  limit_bytes=LIMIT),
+         [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
+        ("svm text in chunks", lambda path: all_of(svmtext.iter_svm(path, 2, block=8)), [SVM], True,
+         chunks, [f + "svmtext.iter_svm"]),
+        ("svm text to classify", lambda path: all_of(dataset.iter_points(path, "svm", 3, 3)),
+         [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
+        ("svm text to classify, sparse", lambda path: all_of(
+            dataset.iter_points(path, "svm", 3, 3, sparse=True)), [SVM, WORDS], True, chunks, []),
+        ("svm training", functools.partial(dataset.read_training, kind="svm", sparse=True), [SVM],
+         True, points, [f + "dataset.read_training"]),
+        ("svm labels", functools.partial(dataset.read_labels, kind="svm"), [SVM, WORDS], True,
+         labels_told, [f + "dataset.read_labels"]),
+        ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
+         []),
+        ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,
+         []),
+        ("dat of a base", beside(".dat", ".vec", VEC,
+                                 functools.partial(dataset.read_training, ordinates=True)), [CON],
+         False, points, []),
+        ("vec to classify", lambda path: all_of(dataset.iter_points(path, "binary", 2, 3)), [VEC],
+         False, chunks, []),
+        ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
+        ("lvq alone", functools.partial(lvq.read_lvq, header=False, labels=False), [PLAIN], True,
+         points, []),
+        ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, 2, 3, truth=False, block=16)),
+         [LVQ], True, chunks, [f + "lvq.iter_lvq"]),
+        ("lvq training", functools.partial(dataset.read_training, kind="lvq"), [LVQ], True, points,
+         []),
+        ("svm model", svmmodel.read_svm_model, svm, True, binary_model,
+         [f"{f}svmmodel.read_svm_model",
+          *(f"{f}svmheader.{name}" for name in ("read_lines", "Header", "settings_after",
+                                                "support_vectors"))]),
+        ("svm multiclass", svmmulticlass.read_svm_multiclass, [MULTICLASS], True, multiclass,
+         [f + "svmmulticlass.read_svm_multiclass"]),
+        ("svm multiclass used", gather, [MULTICLASS], True, classifying, []),
+        ("logistic model", logisticmodel.read_logistic_model, logistics, True, logistic,
+         [f + "logisticmodel.read_logistic_model"]),
+        ("ascii model", asciimodel.read_ascii_model, [ASCII], True, collated,
+         [f + "asciimodel.read_ascii_model"]),
+        ("ascii model used", gather, [ASCII], True, classifying, []),
+        ("is ascii", lambda path: asciimodel.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
+         anything, [f + "asciimodel.is_ascii_model"]),
+        ("seal", lambda path: (seal.seal_of(bytes_of(path)),
+                               seal.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
+         anything, [f + "seal.seal_of", f + "seal.unsealed"]),
+        ("probabilities", probtable.read_probabilities, [PROBABILITIES], True, probabilities,
+         [f + "probtable.read_probabilities"]),
+        ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
+         [f + "confusions.read_confusions"]),
+        ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
+         [f + "confusions.holds_confusions"]),
+        ("pair errors", pairerrors.read_pair_errors, [PAIRS], True, pair_errors,
+         [f + "pairerrors.read_pair_errors"]),
+        ("svm-predict", functools.partial(svmout.read_svm_output, block=8),
+         [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
+         predicted, [f + "svmout.read_svm_output"]),
+        ("training options", text_of(training_options),
+         [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
+         anything, []),
+        ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
+        ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), []),
+    ]
+    return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
+            for name, read, seeds, text, accepts, covers in rows}

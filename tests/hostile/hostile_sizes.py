@@ -1,0 +1,206 @@
+"""Files whose numbers or lengths ask for memory or time, read in a process of bounded memory.
+
+Run by test_hostile_sizes.py; prints a line of JSON for each case: name, bytes of the file,
+peak of memory, what came of it.
+
+    python tests/hostile/hostile_sizes.py [thousandth of a megabyte, default 1000]
+"""
+
+import functools
+import json
+import resource
+import signal
+import sys
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+from agfmc.errors import AgfmcError
+from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisticmodel, lvq, names,
+                           pairerrors, probtable, svmmodel, svmmulticlass, svmout, svmtext,
+                           vectors)
+
+ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
+PATIENCE = 60  # seconds: a guard against hanging, no measurement
+K = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+M = 1000 * K
+
+
+def svm_model(total, lines, classes=2, rho=1):
+    head = (f"svm_type c_svc\nkernel_type linear\nnr_class {classes}\ntotal_sv {total}\n"
+            f"rho{' 0' * rho}\nlabel {' '.join(map(str, range(classes)))}\n"
+            f"nr_sv {total}{' 0' * (classes - 1)}\nSV\n")
+    return head.encode() + lines
+
+
+def ascii_model(sizes, count="1"):
+    return (f"SVM\na\n{{\n0\n1\n}}\nlinear\n\n{sizes}\n1 2\na\n{count}\n1 0\n 1 0\n 0\n").encode()
+
+
+def all_of(read, path, *args, **more):
+    return sum(1 for _ in read(path, *args, **more))
+
+
+def piped(read, path):
+    with open(path, "rb") as stdin:
+        return read("-", stdin=stdin)
+
+
+def training(**more):
+    return functools.partial(dataset.read_training, **more)
+
+
+# name: (reader, file): numbers that lie
+LIES = {
+    "total_sv": (svmmodel.read_svm_model, svm_model(2 * 10**9, b"1 1:1\n")),
+    "nr_class": (svmmulticlass.read_svm_multiclass, svm_model(1, b"1 1:1\n").replace(
+        b"nr_class 2", b"nr_class 1000000000")),
+    "many classes": (svmmulticlass.read_svm_multiclass, svm_model(0, b"", 4000, 10)),
+    "wide support vectors": (svmmodel.read_svm_model,
+                             svm_model(9000, b"1 16777216:1\n" * 9000)),
+    "wide in a comment": (svmmodel.read_svm_model, svm_model(
+        9000, b"1 1:1\n" * 9000 + b"# agfmc features 16777216\n")),
+    "wide, for many classifiers": (svmmulticlass.read_svm_multiclass, svm_model(
+        6, b"1 " * 199 + b"1000000:1\n" + (b"1 " * 199 + b"1:1\n") * 5, 200, 19900)),
+    "feature of a support vector": (svmmodel.read_svm_model, svm_model(1, b"1 2000000000:1\n")),
+    "degree": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+        b"linear", b"polynomial\ngamma 1\ncoef0 0\ndegree 2000000000")),
+    "dense text": (svmtext.read_svm, b"1 1:1 999999999:1\n" * 50),
+    "dense text, ten digits": (svmtext.read_svm, b"1 1:1 2000000000:1\n"),
+    "dense text in chunks": (functools.partial(all_of, svmtext.iter_svm),
+                             b"1 1:1 999999999:1\n" * 50),
+    "sparse text": (training(kind="svm", sparse=True), b"1 1:1 999999999:1\n" * 900),
+    "labels of wide text": (functools.partial(dataset.read_labels, kind="svm"),
+                            b"1 1:1 999999999:1\n2 1:1\n"),
+    "lvq header": (lvq.read_lvq, b"999999999\n1 2 3\n"),
+    "lvq header, ten digits": (lvq.read_lvq, b"1000000000\n1 2 3\n"),
+    "vec": (vectors.read_vec, b"\xff\xff\xff\x7f" + bytes(12)),
+    "vec from a pipe": (functools.partial(piped, vectors.read_vec),
+                        b"\xff\xff\xff\x7f" + bytes(12)),
+    "vec from a pipe, in chunks": (
+        lambda path: piped(functools.partial(all_of, vectors.iter_vec), path),
+        b"\x00\x00\x00\x04" + bytes(12)),
+    "std": (vectors.read_std, b"\xff\xff\xff\x7f" + bytes(12)),
+    "position": (controlfile.read_control, b"m 0 / 999999999; {0 1}"),
+    "position, ten digits": (controlfile.read_control, b"m 0 / 9999999999; {0 1}"),
+    "label": (controlfile.read_control, b"m {0 " + b"9" * 5000 + b"}"),
+    "ascii vectors": (asciimodel.read_ascii_model, ascii_model("2000000000 2")),
+    "ascii features": (asciimodel.read_ascii_model, ascii_model("1 2000000000")),
+    "ascii no vectors": (asciimodel.read_ascii_model, ascii_model("0 2000000000")),
+    "ascii coefficients": (asciimodel.read_ascii_model, ascii_model("1 2", "2000000000")),
+    "logistic classes": (logisticmodel.read_logistic_model,
+                         b"agfmc logistic 1\nclasses 999999999999\nfeatures 2\nridge 1\n"
+                         b"points 1\n"),
+    "logistic features": (logisticmodel.read_logistic_model,
+                          b"agfmc logistic 1\nclasses 2\nfeatures 999999999999\nridge 1\npoints 1\n"
+                          b"1 2\n1 2\n"),
+    "pairs": (pairerrors.read_pair_errors,
+              b"".join(b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(2000))),
+    "pairs, counts": (pairerrors.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
+    "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
+                                               b'[1, 999999999999999999999999]]}'),
+    "classes of predictions": (svmout.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
+}
+
+# name: (reader, file of some megabytes): what takes no more than in proportion
+LARGE = {
+    "control of braces": (controlfile.read_control, b"{" * (4 * M)),
+    "control of models": (controlfile.read_control, b"a{" * (2 * M)),
+    "control of quotes": (controlfile.read_control, b'"' * (4 * M)),
+    "control of escapes": (controlfile.read_control, b'"' + b'\\"' * (2 * M)),
+    "control, a long name": (controlfile.read_control, b'"' + b"a" * (4 * M) + b'" {0 1}'),
+    "control of comments": (controlfile.read_control, b"#\n" * (2 * M) + b"a{0 1}"),
+    "control of blank comments": (controlfile.read_control, b"# \n\n " * M + b"a{0 1}"),
+    "control of class names": (controlfile.read_control, b"# class 1: a\n" * (300 * K) + b"a{0 1}"),
+    "control, blanks for a class name": (controlfile.read_control,
+                                         b"# class 1:" + b" " * (4 * M) + b"\na{0 1}"),
+    "control of partitions": (controlfile.read_control, b"a 0 / 1;\n" * (100 * K) + b"{0 1}"),
+    "control of classes": (controlfile.read_control, b"a K {" + b"\n".join(
+        b"%d" % i for i in range(200 * K)) + b"}"),
+    "control of positions": (controlfile.read_control, b"a " + b" ".join(
+        b"%d" % i for i in range(200 * K)) + b" / 999999; {0 1}"),
+    "names": (names.read_names, b"\n".join(b"n%d" % i for i in range(300 * K))),
+    "one name": (names.read_names, (b"a" * (2 * M) + b"\n") * 2),
+    "words": (svmtext.read_svm, b"".join(b"w%x 1:1\n" % i for i in range(200 * K))),
+    "a long word": (svmtext.read_svm, b"a" * (2 * M) + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long word passed over": (functools.partial(all_of, svmtext.iter_svm, truth=False),
+                                b"a" * M + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long label": (svmtext.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long value": (svmtext.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" + b"1 1:1\n" * (100 * K)),
+    "a long line": (svmtext.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
+    "a long line that is wrong": (svmtext.read_svm, b"1" + b" a" * (2 * M)),
+    "labels alone": (svmtext.read_svm, b"1\n" * (2 * M)),
+    "blank lines": (svmtext.read_svm, b"\n" * (4 * M)),
+    "blanks": (svmtext.read_svm, b" " * (4 * M)),
+    "comments": (svmtext.read_svm, b"#\n" * (2 * M)),
+    "wider and wider": (svmtext.read_svm, b"".join(b"1 %d:1\n" % i for i in range(1, 1 + K))),
+    "lvq, a long word": (lvq.read_lvq, b"1\n1 " + b"a" * (2 * M) + b"\n" + b"1 1\n" * (200 * K)),
+    "lvq, a long word passed over": (functools.partial(all_of, lvq.iter_lvq, truth=False),
+                                     b"1\n1 " + b"a" * M + b"\n" + b"1 1\n" * (200 * K)),
+    "classifiers": (svmmulticlass.read_svm_multiclass, svm_model(0, b"", 300, 44850)),
+    "support vectors": (svmmodel.read_svm_model, svm_model(200 * K, b"1 1:1\n" * (200 * K))),
+    "a long support vector": (svmmodel.read_svm_model, svm_model(1, b"1" + b"".join(
+        b" %d:1" % i for i in range(1, 300 * K)) + b"\n")),
+    "a number of many digits": (svmmodel.read_svm_model, svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
+    "rho of many digits": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+        b"rho 0", b"rho 0." + b"7" * (2 * M))),
+    "label of many digits": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+        b"label 0 1", b"label 0 " + b"0" * (2 * M) + b"1")),
+    "ascii model of quotes": (asciimodel.read_ascii_model, b'SVM\n"' + b'\\"' * (2 * M) + b"\n"),
+    "ascii model of braces": (asciimodel.read_ascii_model, b"SVM\n" + b"a{" * (2 * M) + b"\n"),
+    "ascii model of comments": (asciimodel.read_ascii_model, b"SVM\n" + b"#\n" * (2 * M)),
+    "ascii model of kernels": (asciimodel.read_ascii_model, b"SVM\n" + b"linear \t" * M + b"\n"),
+    "ascii model of blanks": (asciimodel.read_ascii_model, b"SVM\n" + b" \t" * (2 * M) + b"\n"),
+    "logistic weights": (logisticmodel.read_logistic_model,
+                         b"agfmc logistic 1\nclasses 2\nfeatures %d\nridge 1\npoints 1\n"
+                         % (500 * K - 1) + (b"1 " * (500 * K) + b"\n") * 2),
+    "logistic blanks": (logisticmodel.read_logistic_model,
+                        b"agfmc logistic 1\nclasses 2\nfeatures 999999\nridge 1\npoints 1\n"
+                        + (b" " * (2 * M) + b"\n") * 2),
+    "probabilities": (probtable.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
+    "a long line of probabilities": (probtable.read_probabilities, b"0 " * (2 * M)),
+    "blank lines of probabilities": (probtable.read_probabilities, b"\n" * (3 * M)),
+    "pairs again": (pairerrors.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
+    "many labels of pairs": (pairerrors.read_pair_errors, b"".join(
+        b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(100 * K))),
+    "a word of pairs": (pairerrors.read_pair_errors, b"a" * (4 * M) + b" 1 2 3 4\n"),
+    "json of brackets": (confusions.read_confusions, b'{"a":' + b"[" * (2 * M)),
+    "json of lists": (confusions.read_confusions, b'{"a":[' + b"[]," * M + b"1]}"),
+    "json of digits": (confusions.read_confusions, b'{"labels":[' + b"1" * (4 * M) + b"]}"),
+    "json of labels": (confusions.read_confusions, b'{"labels":[' + b"1," * M + b"1]}"),
+    "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
+    "predicted classes": (svmout.read_svm_output, b"1\n" * (500 * K)),
+    "labels of predictions": (svmout.read_svm_output, b"labels " + b" ".join(
+        b"%d" % i for i in range(200 * K)) + b"\n1 2\n"),
+}
+
+
+def bell(number, frame):
+    raise TimeoutError(f"takes more than {PATIENCE} s")
+
+
+def main():
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    signal.signal(signal.SIGALRM, bell)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/input"
+        for name, (read, data) in {**LIES, **LARGE}.items():
+            Path(path).write_bytes(data)
+            tracemalloc.start()
+            signal.alarm(PATIENCE)
+            try:
+                read(path)
+                ending = "result"
+            except AgfmcError as error:
+                ending = f"refused: {error}".replace(path, "FILE")
+            except BaseException as error:
+                ending = f"{type(error).__name__}: {error}"[:300]
+            signal.alarm(0)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            print(json.dumps([name, len(data), peak, ending]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

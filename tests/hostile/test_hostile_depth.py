@@ -1,0 +1,111 @@
+"""Control files as deep as they may be: whatever is done to them does not recurse."""
+
+import signal
+import sys
+
+import pytest
+
+from agfmc.control.build import code_rows, rename, resolve_options, to_code
+from agfmc.control.dot import format_dot
+from agfmc.control.parse import MAX_DEPTH, parse
+from agfmc.control.tree import model_names
+from agfmc.control.write import format_tree
+from agfmc.errors import ControlError
+
+MODEL = """svm_type c_svc
+kernel_type linear
+nr_class 2
+total_sv 2
+rho 0
+label 0 1
+probA -1
+probB 0
+nr_sv 1 1
+SV
+1 1:1
+-1 1:-1
+"""
+
+
+def left(depth, head='""'):
+    """The deep branch is the first of each node."""
+    return f"{head} {{\n" * depth + "0 " + "\n".join(f"{i} }}" for i in range(1, depth + 1))
+
+
+def right(depth, head='""'):
+    """The deep branch is the last of each node."""
+    return "".join(f"{head} {{ {i}\n" for i in range(depth)) + f"{depth} " + "}" * depth
+
+
+def matrices(depth, head='""'):
+    """Coding matrices all the way down."""
+    rows = f"{head} 0 / 1; {head} 1 / 0;\n"
+    return "".join(f"{rows} {{ {i} " for i in range(depth)) + f"{depth} " + "}" * depth
+
+
+def direct(depth, head='""'):
+    return "".join(f"{head} K {{ {i} " for i in range(depth)) + f"{depth} " + "}" * depth
+
+
+@pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), (right, MAX_DEPTH),
+                                         (direct, MAX_DEPTH), (matrices, MAX_DEPTH // 2)])
+def test_the_deepest_file_there_may_be(make, depth):
+    tree = parse(make(depth))
+    assert 1 + max(node.depth for node in tree.nodes) == depth
+    text = format_tree(tree)
+    assert len(text) < 3_000_000
+    assert format_tree(parse(text)) == text
+    assert format_dot(tree).count("->") >= depth - 1
+    assert len(resolve_options(tree)) == len(tree.rows)
+    names = model_names(tree, "m")
+    assert len(rename(tree, names).rows) == len(names)
+    with pytest.raises(ControlError, match=f"nested deeper than {MAX_DEPTH} levels"):
+        parse(make(MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize("make", [left, right, matrices])
+def test_a_deep_file_as_a_code(make):
+    depth = 2 * sys.getrecursionlimit()
+    tree = parse(make(depth, "m"))
+    code = to_code(tree)
+    assert len(code.rows) == len(code_rows(tree)) == len(tree.rows)
+    assert len(tree.sides()[0][0]) + len(tree.sides()[0][1]) == depth + 1
+
+
+def call(command, words):
+    import importlib
+
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        return importlib.import_module(f"agfmc.cli.{command}").main(words)
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def commands(depth, shapes, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    (folder / "m").write_text(MODEL)
+    (folder / "t.svm").write_text("0 1:1\n1 1:-1\n")
+    (folder / "plan").write_text(left(depth))
+    for make in shapes:
+        (folder / "ctl").write_text(make(depth, "m"))
+        for line in ("print_control -Q 9 plan", "print_control -Q 9 --dot plan",
+                     "print_control -Q 9 ctl", "mbh2mbm ctl all.mbm", "mbm_info all.mbm",
+                     "mbm_info --control ctl", "classify_m -M ctl t.svm o",
+                     "classify_m -M all.mbm t.svm o", "classify_m --tree full -M all.mbm t.svm o",
+                     "classify_m --tree path -M all.mbm t.svm o", "classify_m -0 -M ctl t.svm o",
+                     "classify_m -Q 2 -M all.mbm t.svm o"):
+            command, *words = line.split()
+            status = call(command, ["--quiet", *words])
+            told = capsys.readouterr()
+            assert (status, told.err) == (0, ""), line
+
+
+def test_commands_on_a_deep_file(tmp_path, monkeypatch, capsys):
+    commands(sys.getrecursionlimit() + 50, [left], tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.long
+def test_commands_on_the_deepest_file(tmp_path, monkeypatch, capsys):
+    commands(MAX_DEPTH, [left, right], tmp_path, monkeypatch, capsys)

@@ -1,0 +1,270 @@
+"""What broken files found: each defect with the input that showed it."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hostile_readers import ASCII, MULTICLASS, readers
+
+from agfmc.control.parse import closing_quote, parse
+from agfmc.errors import AgfmcError, ControlError, DataError, ModelError
+from agfmc.formats import inputs, limits, svmtext, textblocks, vectors
+from agfmc.formats.asciimodel import read_ascii_model
+from agfmc.formats.confusions import read_confusions
+from agfmc.formats.lvq import iter_lvq, read_lvq
+from agfmc.formats.names import read_names
+from agfmc.formats.probtable import read_probabilities
+from agfmc.formats.svmmodel import read_svm_model
+from agfmc.formats.svmmulticlass import read_svm_multiclass
+from agfmc.formats.svmtext import iter_svm, read_svm
+from agfmc.formats.vectors import read_vec
+
+MODEL = readers()["svm model"].seeds[0]
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def save(tmp_path):
+    def save(data):
+        path = tmp_path / "input"
+        path.write_bytes(data)
+        return str(path)
+    return save
+
+
+def refused(read, path):
+    with pytest.raises(AgfmcError) as caught:
+        read(path)
+    return caught.value
+
+
+def test_a_message_is_one_line_of_bounded_length():
+    error = DataError("a\nb\x1b[2J\u2028\u202e\x85\ud800", file="x\ty", line=3)
+    assert str(error) == r"x\ty:3: a\nb\x1b[2J\u2028\u202e\x85\ud800"
+    assert error.message.startswith("a\nb")
+    long = str(DataError("a" * 10**6 + "end", file="x"))
+    assert len(long) <= 2000 and long.startswith("x: aaa") and long.endswith("aend")
+
+
+@pytest.mark.parametrize("number", ["1_000", "0x10", "1e", "1d5", "1-2"])
+def test_numbers_of_models_are_plain(save, number):
+    for old, line in (("1:0.5", 12), ("gamma 0.5", 3)):
+        data = MODEL.replace(old.encode(), old.replace("0.5", number).encode(), 1)
+        assert data != MODEL
+        error = refused(read_svm_model, save(data))
+        assert "number" in error.message and error.line == line
+
+
+def test_whole_numbers_of_models_are_plain(save):
+    for number in (b"1_0", b"1.0", b"0x1", b"1e0", b"9" * 5000):
+        error = refused(read_svm_model, save(MODEL.replace(b"label 0 1", b"label 0 " + number)))
+        assert "number" in error.message and error.line == 7
+
+
+def test_support_vectors_larger_than_memory(save, monkeypatch):
+    wide = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n" \
+        b"nr_sv 1 1\nSV\n1 1:1 \n-1 16777216:1 \n"
+    monkeypatch.setattr("agfmc.formats.svmheader.memory_limit", lambda: 1 << 20)
+    assert "above the limit" in refused(read_svm_model, save(wide)).message
+    assert read_svm_model(save(MODEL)).sv.shape == (4, 3)
+
+
+def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
+    monkeypatch.setattr("agfmc.formats.svmheader.memory_limit", lambda: 4 * 3 * 8 * 2)
+    error = refused(read_svm_multiclass, save(MULTICLASS))
+    assert "7 support vectors of 3 features" in error.message
+
+
+@pytest.mark.parametrize("kernel", [(b"gamma 0.5", b"gamma 1e308", MULTICLASS),
+                                    (b" 0.5\n3 2", b" 1e308\n3 2", ASCII),
+                                    (b"-0.25 1e-3", b"1e308 1e308", MULTICLASS),
+                                    (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
+@pytest.mark.filterwarnings("error")
+def test_a_kernel_that_overflows_says_nothing_of_numpy(save, kernel):
+    from agfmc.flow.configuration import gather
+    from agfmc.flow.values import MachineValues
+
+    old, new, data = kernel
+    assert old in data
+    model = gather(save(data.replace(old, new)))[0].model
+    values = MachineValues(model, True)
+    try:
+        f, r = values(range(len(model.rho)), values.prepared(np.ones((2, model.sv.shape[1]))))
+        assert np.isfinite(f).all() and np.isfinite(r).all()
+    except DataError as error:
+        assert "too large for the kernel" in error.message
+
+
+def test_a_mark_of_order_of_bytes_is_no_part_of_a_label(save):
+    data = read_svm(save(BOM + b"ant 1:1\nbee 1:2\nant 1:3\n"))
+    assert data.names == ("ant", "bee") and data.y.tolist() == [0, 1, 0]
+    assert read_lvq(save(BOM + b"1\n1 2\n")).y.tolist() == [2]
+    assert read_names(save(BOM + b"ant\nbee\n")) == ("ant", "bee")
+    assert [len(x) for x, _ in iter_svm(save(BOM + b"1 1:1\n"), block=1)] == [1]
+    assert "label" in refused(read_svm, save(BOM[:2] + b"1 1:1\n2 1:1\n")).message
+
+
+def test_the_line_of_a_nul_is_told(save):
+    for size in (1, 4, 1 << 20):
+        error = refused(lambda path: read_svm(path, block=size), save(b"1 1:1\n\n2 1:\0001\n"))
+        assert (error.line, "NUL" in error.message) == (3, True)
+
+
+def test_one_long_label_costs_no_more_than_its_length(save, monkeypatch):
+    """n labels as wide as the longest would be 40 GB."""
+    n = 20_000
+    for label in (b"a" * 2_000_000, b"0" * 2_000_000 + b"1"):
+        data = save(label + b" 1:1\n" + b"1 1:1\n" * n)
+        assert sum(len(x) for x, _ in iter_svm(data, truth=False)) == n + 1
+    assert len(read_svm(data).y) == n + 1
+    path = save(b"1\n1 " + b"a" * 2_000_000 + b"\n" + b"1 b\n" * n)
+    assert sum(len(x) for x, _ in iter_lvq(path, truth=False)) == n + 1
+
+
+def test_blank_out_is_the_same_for_short_and_long_tokens():
+    data = b"\nab  cde f\n" + b"x" * 40 + b"  y zz\n"
+    for step in (1, 2, 3):
+        tokens = textblocks.tokenise(data, 1)
+        which = np.arange(0, len(tokens.start), step)
+        start, end = tokens.start[which], tokens.end[which]
+        plain = bytearray(tokens.text.tobytes())
+        for i, j in zip(start, end):
+            plain[i:j] = b" " * (j - i)
+        textblocks.blank_out(tokens.text, start, end)
+        assert tokens.text.tobytes() == plain
+    textblocks.blank_out(tokens.text, start[:0], end[:0])
+
+
+def test_many_words_are_numbered_one_by_one(save, monkeypatch):
+    """In pieces the words have the same numbers, and the first that cannot be its line."""
+    lines = [b"w%d 1:1\n" % (i * 7919 % 3001) for i in range(3001)]
+    whole = read_svm(save(b"".join(lines)))
+    monkeypatch.setattr("agfmc.formats.textlabels._LETTERS", 100)
+    part = read_svm(save(b"".join(lines)))
+    assert part.names == whole.names and np.array_equal(part.y, whole.y)
+    lines[2000] = lines[2500] = b"12 1:1\n"
+    assert refused(read_svm, save(b"".join(lines))).line == 2001
+
+
+def test_blanks_quotes_and_comments_of_any_number():
+    for count in (0, 1, 999, 1000, 1001, 5000):
+        tree = parse("#\n" * count + "a" + " \n# x\n" * count + "{0 1}" + "# y" * count)
+        assert tree.labels == (0, 1)
+        assert parse('"' + '\\"' * count + 'a" {0 1}').rows[0].text == '"' * count + "a"
+        assert parse('"' + "\\a" * count + 'a" {0 1}').rows[0].text == "\\a" * count + "a"
+        text = '"' + 'a\\"' * count
+        assert closing_quote(text + '"', 0) == len(text)
+        assert closing_quote(text, 0) == closing_quote(text + "\\", 0) == -1
+        assert closing_quote(text + "\n\"", 0) == closing_quote(text + "\\\n\"", 0) == -1
+    with pytest.raises(ControlError, match="no closing quote"):
+        parse('"a\\" {0 1}')
+
+
+def test_the_braces_of_an_ascii_model(save):
+    """Braces in quotes and comments do not count; a # inside a name begins no comment."""
+    def model(control, name):
+        classifier = f"\n{name}\n2\n-1.5 0.25\n 0.5 -0.5 0.125\n 0 1\n"
+        return ASCII.replace(b"a 0 / 1;\nb 0 / 2;\nc 1 / 2;\n{ 2 5 9}", control.encode()).replace(
+            ASCII[ASCII.index(b"\na\n2"):], classifier.encode())
+
+    for control, name in (('"x{" {0 1}', "x{"), ("a # } {\n#}\n{0 1}", "a"), ("a#b {0 1}", "a#b"),
+                          ('"x\\"}" {0 # }\n 1}', 'x"}')):
+        assert len(read_ascii_model(save(model(control, name))).rho) == 1
+    error = refused(read_ascii_model, save(model('a {0 "x} 1', "a")))
+    assert "no closing quote" in error.message and error.line == 2
+
+
+@pytest.mark.parametrize("text, line", [
+    (b"0.5 0.5 1\n1_0 0 1\n", 2), (b"0.5 0.5 1\r0 1 1\n", None), (b"0.5 0.5 1\n0 \x1c 1\n", 2),
+    (b"0.5 0.5 1\n\xd9\xa1 0 1\n", 2), (b"labels\n0 1 1\n", 1),
+    (b"0.5 0.5 1\n0.5 0.5 1\n\n1 0 0\n", 3), (b"1 0 0\n" * 20000 + b"1 0\n", 20001),
+])
+def test_probabilities_with_what_python_takes_for_a_number(save, text, line):
+    if line is None:  # a lone CR is white space
+        text, line = text + b"1 1 1\n", 2
+    assert refused(read_probabilities, save(text)).line == line
+
+
+def test_probabilities_in_pieces(save):
+    found = read_probabilities(save(b"labels 3 5\n" + b"0.25 0.75 5\n" * 40000))
+    assert found.p.shape == (40000, 2) and found.p[-1].tolist() == [0.25, 0.75]
+    assert found.classes.tolist() == [5] * 40000 and found.labels.tolist() == [3, 5]
+
+
+def test_json_of_a_number_of_many_digits(save):
+    data = b'{"labels": [0, 1], "contingency": [[1, 1], [1, ' + b"7" * 10**6 + b"]]}"
+    error = refused(read_confusions, save(data))
+    assert "row 2 of `contingency`, found '777" in error.message
+
+
+class Endless:
+    """A stream that never ends."""
+
+    def __init__(self, piece, first=b""):
+        self.piece, self.first, self.taken = piece, first, 0
+
+    def read(self, size):
+        assert size > 0, "all of an endless stream is asked for"
+        data = self.first + self.piece * (size // len(self.piece) + 1)
+        self.first = data[size:]
+        self.taken += size
+        assert self.taken < 1 << 29, "it does not stop reading"
+        return data[:size]
+
+
+@pytest.mark.parametrize("read, stream", [
+    (inputs.read_bytes, Endless(b"\0")),
+    (read_names, Endless(b"a\n")),
+    (read_vec, Endless(bytes(1 << 16), (4).to_bytes(4, "little"))),
+    (read_vec, Endless(bytes(1 << 16), (1 << 22).to_bytes(4, "little"))),
+    (read_svm, Endless(b"1\n")),
+    (read_svm, Endless(b"1 1:1\n")),
+    (read_svm, Endless(b"a" * 1024)),
+    (read_svm, Endless(b"1 1:1 " * 1024)),
+    (read_lvq, Endless(b"1" * 1024)),
+    (read_lvq, Endless(b"1 2\n", b"1\n")),
+])
+def test_a_stream_that_never_ends(read, stream, monkeypatch):
+    for module in (inputs, limits, svmtext):
+        monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)
+    monkeypatch.setattr(textblocks, "LONGEST_LINE", 1 << 22)
+    with pytest.raises(DataError, match="larger than|more than|above the limit|too long"):
+        read("-", stdin=stream)
+
+
+def test_a_row_from_a_pipe_is_no_larger_than_a_row_can_be():
+    with pytest.raises(DataError, match="2147483647 features"):
+        read_vec("-", stdin=io.BytesIO(b"\xff\xff\xff\x7f" + bytes(100)))
+
+
+def test_rows_of_many_features_come_a_few_at_a_time(tmp_path):
+    path = tmp_path / "wide.vec"
+    d = 1 << 22
+    with open(path, "wb") as file:
+        file.write(d.to_bytes(4, "little"))
+        file.truncate(4 + 4 * d * 20)
+    with vectors.VecReader(path, 4096) as reader:
+        assert len(next(iter(reader))) == 16
+
+
+def test_more_classes_than_there_can_be(save):
+    data = MULTICLASS.replace(b"nr_class 3", b"nr_class 1025")
+    with pytest.raises(ModelError, match="2 to 1024 classes"):
+        read_svm_multiclass(save(data))
+
+
+def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys):
+    from agfmc.cli.multi_borders import main
+    from agfmc.formats.vectors import write_cls, write_vec
+
+    k = 100
+    y = np.repeat(np.arange(k), 2)
+    write_vec(str(tmp_path / "t.vec"), np.arange(2.0 * k)[:, None])
+    write_cls(str(tmp_path / "t.cls"), y)
+    (tmp_path / "plan").write_text('"" {\n' * (k - 1) + "0 " + "".join(
+        f"{i}}}\n" for i in range(1, k)))
+    before = sorted(Path(tmp_path).iterdir())
+    assert main(["--quiet", *(str(tmp_path / name) for name in ("plan", "t", "m", "out"))]) == 1
+    assert "the name is too long" in capsys.readouterr().err
+    assert sorted(Path(tmp_path).iterdir()) == before

@@ -1,0 +1,136 @@
+"""Broken files, systematically: every reader ends in a sane result or in one clear line."""
+
+import importlib
+import inspect
+import itertools
+import pkgutil
+import random
+
+import pytest
+from hostile_checks import guarded, outcome, tried
+from hostile_mutations import damaged, stacked, whole
+from hostile_readers import FOUND, Reader, anything, readers
+
+import agfmc.control
+import agfmc.formats
+from agfmc.errors import DataError
+
+READERS = readers()
+STEP = 29  # of the systematic changes one in so many is tried in the quick test
+STACKED = 5_000  # of several changes at once in the long test, for each reader
+# Public functions that take a file, or what is in it, and are no readers of a format.
+ELSEWHERE = {
+    "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
+    "formats.files.open_input": "any bytes", "formats.files.read_bytes": "any bytes",
+    "formats.store.read_store": "has a fuzzer of its own, and a checksum",
+}
+WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
+          "replacing", "remove", "quote_", "sealed", "std_table", "writing")
+TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
+
+
+def public_readers():
+    """Names, as formats.vectors.read_vec, of what may read a file in the two rooms of formats."""
+    for package in (agfmc.control, agfmc.formats):
+        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            loaded = importlib.import_module(module.name)
+            for name in loaded.__all__:
+                thing = getattr(loaded, name)
+                if thing.__class__ is type and "Reader" not in name and name != "Header" or \
+                        not callable(thing) or name.startswith(WRITES):
+                    continue
+                if name.startswith(("read_", "iter_", "parse")) or \
+                        TAKES & set(inspect.signature(thing).parameters):
+                    yield f"{module.name.removeprefix('agfmc.')}.{name}"
+
+
+NO_FILE = {  # they take text that a reader has taken apart already
+    "control.build.from_pairs", "control.build.from_rows", "control.dot.visible",
+    "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
+    "formats.controlfile.model_file", "formats.controlfile.require_regular",
+    "formats.sparsetext.sparse_rows", "formats.textblocks.blank_out", "formats.textblocks.blocks",
+    "formats.textblocks.numbers", "formats.textblocks.tokenise", "formats.decimals.values",
+    "formats.limits.within_memory", "formats.textlabels.TextLabels", "formats.textlabels.numeric",
+    "formats.vectors.VecWriter",
+    "formats.temporaries.remove_temporary", "formats.temporaries.temporary_name",
+}
+
+
+def test_every_reader_is_in_the_table():
+    covered = {name for reader in READERS.values() for name in reader.covers}
+    public = set(public_readers())
+    assert len(public) > 30
+    assert covered <= public | {"formats.svmheader.Header"}, "the table names what there is not"
+    assert public - covered - set(ELSEWHERE) - NO_FILE == set(), "readers without broken files"
+
+
+def test_regressions_belong_to_readers():
+    folders = {path.name for path in FOUND.iterdir()} if FOUND.is_dir() else set()
+    assert folders <= {name.replace(" ", "_") for name in READERS}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_right_is_read(name, tmp_path):
+    reader, path = READERS[name], str(tmp_path / "input")
+    assert reader.seeds
+    with guarded():
+        for seed in reader.seeds:
+            (tmp_path / "input").write_bytes(seed)
+            assert outcome(reader, path, seed) == "result"
+
+
+def everything(reader):
+    others = [other.seeds[0] for other in READERS.values()]
+    for seed in reader.seeds:
+        yield from damaged(seed, reader.text, others)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_broken_files(name, tmp_path):
+    reader = READERS[name]
+    inputs = itertools.chain(
+        itertools.islice(everything(reader), sum(map(ord, name)) % STEP, None, STEP),
+        *(whole(seed) for seed in reader.seeds[:1]),
+        (("found before", data) for data in reader.found))
+    check(reader, inputs, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", READERS)
+def test_many_broken_files(name, tmp_path, record_property, capsys):
+    reader = READERS[name]
+    rng = random.Random(name)
+    seeds = (*reader.seeds, *reader.found)
+    counts = check(reader, itertools.chain(everything(reader), stacked(seeds, rng, STACKED)),
+                   tmp_path)
+    record_property("inputs", sum(counts.values()))
+    with capsys.disabled():
+        print(f"{name}: {counts['result']} results, {counts['refused']} refused")
+
+
+def check(reader, inputs, folder):
+    counts, problems = tried(reader, inputs, folder)
+    told = "\n".join(f"{what}: {message}\n    {data[:300]!r}" for what, data, message in problems)
+    assert not problems, told
+    assert sum(counts.values()) > 0
+    return counts
+
+
+@pytest.mark.parametrize("read, problem", [
+    (lambda path: {}["x"], "KeyError"),
+    (lambda path: 1 / 0, "ZeroDivisionError"),
+    (lambda path: bytearray(1 << 62), "too much memory"),
+    (lambda path: (_ for _ in ()).throw(DataError("a\nb", file=path)), None),
+    (lambda path: (_ for _ in ()).throw(DataError("no file", line=1)), "the file is not told"),
+    (lambda path: (_ for _ in ()).throw(DataError("no line", file=path)), "the line is not told"),
+    (lambda path: (_ for _ in ()).throw(DataError("a" * 9999, file=path, line=1)), None),
+    (lambda path: sum(1 for _ in itertools.count()), "takes more than"),
+])
+def test_these_checks_see_what_is_wrong(read, problem, tmp_path, monkeypatch):
+    monkeypatch.setattr("hostile_checks.PATIENCE", 0.2)
+    reader = Reader("wrong", read, (b"",), problem is not None, (), anything)
+    counts, problems = tried(reader, [("x", b"x")], tmp_path)
+    if problem is None:
+        assert not problems and counts["refused"] == 1
+    else:
+        assert len(problems) == 1 and problem in problems[0][2]

@@ -1,0 +1,306 @@
+"""The file of unfinished work, from a stranger or a bad disk: one line, or a right result."""
+
+import contextlib
+import importlib
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.errors import AgfmcWarning, DataError
+from agfmc.explore import ledger as room
+from agfmc.explore.ledger import Ledger, are_numbers
+from agfmc.explore.problems import Trained
+from agfmc.explore.trial import SCORES, Outcome
+from agfmc.explore.tune_trial import _read
+
+VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}
+
+
+@pytest.fixture
+def state(tmp_path):
+    path = tmp_path / "state"
+    with Ledger(str(path), keep=True) as ledger:
+        for key, value in VALUES.items():
+            ledger.put(key, value)
+    return path
+
+
+def use(path, keep=True):
+    """Everything a run does with the file; -> values that are not what was put, or the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)
+        try:
+            with Ledger(str(path), keep=keep) as ledger:
+                found = {key: ledger.get(key) for key in VALUES}
+                ledger.put("new", b"value")
+                ledger.flush()
+        except DataError as error:
+            assert "\n" not in str(error)
+            return "refused"
+    wrong = {key for key, value in found.items() if value not in (None, VALUES[key])}
+    assert not wrong
+    return "used" if all(value is None for value in found.values()) else "believed"
+
+
+def damaged(raw, rng, count):
+    """Files with bytes flipped, set, left out, or cut off."""
+    for at in rng.sample(range(len(raw)), min(count, len(raw))):
+        for bits in (0x01, 0x80, 0xFF):
+            yield raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1:]
+        yield raw[:at]
+        yield raw[:at] + raw[at + 1:]
+        yield raw[:at] + bytes(min(64, len(raw) - at)) + raw[at + 64:]
+
+
+def attack(state, count):
+    raw = state.read_bytes()
+    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # no waiting for a disk
+    with tempfile.TemporaryDirectory(dir=folder) as folder:
+        return _attacked(Path(folder) / "state", raw, count)
+
+
+def _attacked(state, raw, count):
+    ends = {"refused": 0, "used": 0, "believed": 0}
+    for data in damaged(raw, random.Random(1), count):
+        state.write_bytes(data)
+        for rest in ("-journal", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{state}{rest}")
+        ends[use(state)] += 1
+    assert all(ends.values())
+    return ends
+
+
+def test_damaged_files(state):
+    attack(state, 60)
+
+
+@pytest.mark.long
+def test_damage_at_every_byte(state, capsys):
+    ends = attack(state, 10**9)
+    with capsys.disabled():
+        print(f"\n{sum(ends.values())} damaged files of unfinished work: {ends}")
+
+
+SCHEMAS = {
+    "a view": "DROP TABLE done; CREATE VIEW done AS WITH RECURSIVE c(n) AS "
+              "(SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT 'k' AS key, 1 AS sum, "
+              "n AS value FROM c WHERE n < 0",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON done BEGIN UPDATE done SET value = x'00'; END",
+    "another table": "CREATE TABLE more (a)",
+    "an index": "CREATE INDEX i ON done (sum)",
+    "another column": "ALTER TABLE done ADD COLUMN more",
+    "a column that is computed": "DROP TABLE done; CREATE TABLE done (key TEXT PRIMARY KEY, "
+                                 "sum INTEGER, value BLOB AS (zeroblob(1000000000)))",
+    "a check": "DROP TABLE done; CREATE TABLE done (key TEXT PRIMARY KEY, sum INTEGER, "
+               "value BLOB CHECK (length(hex(randomblob(100000000))) > 1)) WITHOUT ROWID",
+    "fewer columns": "DROP TABLE done; CREATE TABLE done (key TEXT PRIMARY KEY, sum INTEGER)",
+    "a virtual table": "DROP TABLE done; CREATE VIRTUAL TABLE done USING fts5(key, sum, value)",
+    "another program": "PRAGMA application_id = 7",
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_foreign_schemas(state, schema):
+    with contextlib.closing(sqlite3.connect(state)) as connection:
+        try:
+            connection.executescript(SCHEMAS[schema])
+        except sqlite3.OperationalError as error:
+            pytest.skip(str(error))  # a library without that feature
+    with pytest.raises(DataError, match="cannot keep finished work here: it belongs to another"):
+        Ledger(str(state), keep=True)
+
+
+@pytest.mark.parametrize("value", [
+    5, 2.5, None, "text", "\ud800", b"y", b"x" * 99, sqlite3.Binary(b"wrong")], ids=repr)
+@pytest.mark.parametrize("total", [0, None, "text", b"blob", 2.5, -1, zlib.crc32(b"wrong")])
+def test_wrong_types(state, value, total):
+    with contextlib.closing(sqlite3.connect(state)) as connection, connection:
+        if value == "\ud800":  # bytes that are no text, where text is
+            connection.execute("UPDATE done SET sum = ?, value = CAST(x'ff80' AS TEXT)", (total,))
+        else:
+            connection.execute("UPDATE done SET sum = ?, value = ?", (total, value))
+    assert use(state) == "used"
+
+
+def test_values_too_large_are_not_read(state, monkeypatch):
+    monkeypatch.setattr(room, "_LARGEST", 3)
+    with Ledger(str(state), keep=True) as ledger:
+        ledger.put("long", b"long")
+        ledger.put("all", b"all")
+        ledger.flush()
+        assert ledger.get("long") is None and ledger.get("all") == b"all"
+        assert ledger.get("key 1") is None  # it is there, and longer
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "null", "folder", "loop", "nowhere"])
+def test_what_is_no_file(tmp_path, kind):
+    path, devices = tmp_path / "state", sorted(os.listdir("/dev"))
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind in ("device", "null"):
+        path.symlink_to("/dev/zero" if kind == "device" else "/dev/null")
+    elif kind == "loop":
+        path.symlink_to("state")
+    else:
+        path = tmp_path / "none" / "state"
+    with pytest.raises(DataError, match="cannot keep finished work here") as caught:
+        Ledger(str(path), keep=True)
+    assert "Errno" not in str(caught.value)
+    assert devices == sorted(os.listdir("/dev"))  # no journal beside a device
+
+
+def test_names_that_mean_something_to_sqlite(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:x?mode=memory", "-x", " ", "a?b#c%41", "na\udcffme"):
+        for _ in range(2):
+            with Ledger(name, keep=True) as ledger:
+                found = ledger.get("k")
+                ledger.put("k", b"value")
+        assert found == b"value" and os.path.isfile(name), name
+
+
+def test_a_file_that_another_program_has_locked(state, monkeypatch):
+    monkeypatch.setattr(room, "_WAIT", 0.2)
+    with contextlib.closing(sqlite3.connect(state, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        start = time.monotonic()
+        with pytest.raises(DataError, match="locked"):
+            Ledger(str(state), keep=True)
+        assert time.monotonic() - start < 20
+        other.execute("ROLLBACK")
+        with Ledger(str(state), keep=True) as ledger:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.warns(AgfmcWarning, match="locked"):
+                assert ledger.get("key 1") is None
+            assert ledger.get("key 2") is None
+            ledger.put("k", b"value")
+        other.execute("ROLLBACK")
+    assert use(state) == "believed"
+
+
+def test_a_file_that_may_not_be_written(state):
+    os.chmod(state, 0o400)
+    if os.access(state, os.W_OK):
+        pytest.skip("the super-user writes everywhere")
+    assert use(state) == "refused"
+
+
+FULL = """
+import resource, signal, sys, warnings
+from agfmc.errors import AgfmcWarning, DataError
+from agfmc.explore.ledger import Ledger
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as told:
+    try:
+        with Ledger(sys.argv[1], keep=True) as ledger:
+            for i in range(30):
+                ledger.put(f"more {i}", bytes(1000))
+                ledger.flush()
+    except DataError as error:
+        print(str(error).count(chr(10)), "error", error)
+    for warning in told:
+        assert warning.category is AgfmcWarning, warning
+        print(str(warning.message).count(chr(10)), "warning", warning.message)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 100, 4096, 8192, 12288, 20000])
+def test_a_full_disk(state, root, size):
+    done = subprocess.run([sys.executable, "-c", FULL, str(state), str(size)], cwd=root,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1 and done.stdout.startswith("0 "), done.stdout
+    assert use(state) == "believed"
+
+
+GOOD = {name: 0.5 for name in SCORES}
+
+
+@pytest.mark.parametrize("head", [
+    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD], [3, None, 0.1, GOOD],
+    [3, 0.1, True, GOOD], [3, 0.1, 0.1, []], [3, 0.1, 0.1, None], [3, 0.1, 0.1, 7],
+    [3, 0.1, 0.1, list(SCORES)], [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}], [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}],
+    [3, 1e308 * 10, 0.1, GOOD], [3, 0.1, 0.1, {**GOOD, "more": 1}]], ids=range(18))
+def test_outcomes_of_wrong_types(head):
+    packed = zlib.compress(np.zeros(4, "<i4").tobytes())
+    good = json.dumps([3, 0.1, 0.1, GOOD]).encode() + b"\n" + packed
+    assert Outcome.from_bytes(0, "d", good, 4).classifiers == 3
+    assert Outcome.from_bytes(0, "d", json.dumps(head).encode() + b"\n" + packed, 4) is None
+    assert Outcome.from_bytes(0, "d", good[:-1], 4) is None
+    assert Outcome.from_bytes(0, "d", good, 5) is None
+    assert Outcome.from_bytes(0, "d", b"[" * 10**6, 4) is None
+
+
+@pytest.mark.parametrize("at, value", [
+    (0, -1), (0, 2**62), (0, True), (0, None), (0, 1.0), (1, None), (1, "0"), (1, float("nan")),
+    (2, [0, 2]), (2, "01"), (2, None), (3, [2, 2]), (3, [-1, 4]), (3, None), (3, [3]),
+    (4, [1.0]), (4, ["a", "b"]), (4, None), (4, [float("inf"), 0.0]), (5, "1"), (5, [1]),
+    (6, [1]), (6, [-1, 2]), (6, [2**40, 2**40]), (6, "ab"), (6, [1, 2])])
+def test_classifiers_of_wrong_types(at, value):
+    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1)
+    raw = trained.to_bytes()
+    assert Trained.from_bytes(raw, 3).n_sv == (1, 2)
+    assert Trained.from_bytes(raw, 2) is None
+    size = int.from_bytes(raw[:4], "little")
+    head = json.loads(raw[4:4 + size])
+    head[at] = value
+    text = json.dumps(head).encode()
+    assert Trained.from_bytes(len(text).to_bytes(4, "little") + text + raw[4 + size:], 3) is None
+    for bad in (np.nan, np.inf):
+        forged = Trained(np.arange(3), np.array([1, bad, 1]), 0.5, (0, 1), (1, 2), (0.0, 0.0), 0.1)
+        assert Trained.from_bytes(forged.to_bytes(), 3) is None
+
+
+def test_scores_of_wrong_types():
+    assert _read(json.dumps(GOOD).encode()) == GOOD
+    for bad in ({**GOOD, "accuracy": "1"}, [], None, {**GOOD, "accuracy": {}}):
+        assert _read(json.dumps(bad).encode()) is None
+    assert _read(b"[" * 10**6) is None and _read(b"\xff") is None
+    assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
+
+
+def test_forged_values_through_a_command(tmp_path, monkeypatch, capsys):
+    """A state file of right keys whose values are someone else's: the same table as without."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    x = rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2]
+    (tmp_path / "d.vec").write_bytes(np.int32(2).tobytes() + x.astype("<f4").tobytes())
+    (tmp_path / "d.cls").write_bytes(y.astype("<i4").tobytes())
+    main = importlib.import_module("agfmc.cli.compare_control").main
+    words = ["-d", "2", "--state", "st", "--csv", "d", "one-vs-one"]
+
+    def table():
+        assert main(words) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return [[cell for cell, name in zip(line.split(","), lines[0].split(","))
+                 if not name.startswith(("train", "test", "classify"))] for line in lines]
+
+    want = table()
+    forged = [b"", b"{}", b"null", b"[" * 100_000, b"[3, 0, 0, {}]\n", bytes(1000), 7, "text", None,
+              json.dumps([3, "a", 0, {name: "x" for name in SCORES}]).encode() + b"\n"
+              + zlib.compress(bytes(120)), zlib.compress(bytes(10**7))]
+    for value in forged:
+        with contextlib.closing(sqlite3.connect("st")) as connection, connection:
+            keys = [key for key, in connection.execute("SELECT key FROM done")]
+            connection.executemany("UPDATE done SET value = ?, sum = ? WHERE key = ?", [
+                (value, room._sum(key, value) if isinstance(value, bytes) else 1, key)
+                for key in keys])
+        assert table() == want

@@ -1,0 +1,542 @@
+"""Model files that a stranger forged, with right checksums: refused, or used without harm."""
+
+import importlib
+import json
+import os
+import pty
+import random
+import resource
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import fuzz_store
+import hostile_store as forge
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.control.sizes import MAX_SIDES
+from agfmc.decode.front import Plan
+from agfmc.errors import AgfmcWarning, ControlError, ModelError
+from agfmc.flow.configuration import _stored
+from agfmc.formats.files import read_bytes
+from agfmc.kernel.machine import _cut
+
+ESCAPE = "\x1b]0;x\x07\x1b[2K\rall is well\u202e"
+MODELS = forge.models()
+RAW = {name: forge.bytes_of(model) for name, model in MODELS.items()}
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # numpy's would stand on the terminal
+        warnings.simplefilter("ignore", AgfmcWarning)
+        yield
+
+
+def changed(name="pairs", header=None, **arrays):
+    """A forged file: header(h) changes the header in place; arrays in place of the true ones."""
+    told, blobs = forge.taken_apart(RAW[name])
+    blobs.update({key.replace("_0", " 0"): value for key, value in arrays.items()})
+    if header is not None:
+        header(told)
+    return forge.put_together(told, blobs)
+
+
+def refused(raw, words=""):
+    with pytest.raises(ModelError) as caught:
+        _stored("m.mbm", raw)
+    assert str(caught.value).startswith("m.mbm: ") and "\n" not in str(caught.value)
+    assert words in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_honest_models_are_taken(tmp_path, name):
+    counts = Counter()
+    assert forge.use(changed(name), str(tmp_path / "out"), counts) == "accepted"
+    assert counts["answers"] >= 4
+    assert not [word for word in counts if word.startswith("own")]
+
+
+def cut_and_flipped(raw, step=1):
+    """The bytes of a file cut and changed everywhere behind its start, sealed anew."""
+    for at in range(64, len(raw), step):
+        for body in (raw[64:at], raw[64:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1:],
+                     raw[64:at] + bytes([raw[at] ^ 1]) + raw[at + 1:]):
+            length = forge.START.unpack_from(raw)[3]
+            yield forge.sealed(body[:length].ljust(length), body[length:])
+
+
+def test_every_byte_of_the_start():
+    for at in range(64):
+        for bits in (1, 0x80, 0xFF):
+            raw = bytearray(RAW["code"])
+            raw[at] ^= bits
+            refused(bytes(raw))
+    length = forge.START.unpack_from(RAW["code"])[3]
+    text, body = RAW["code"][64:64 + length], RAW["code"][64 + length:]
+    for lie in (0, 1, 63, 64, length - 64, length + 1, length + 64, len(RAW["code"]), 2**63,
+                2**64 - 1, 2**64 - 64):
+        refused(forge.sealed(text, body, length=lie))
+        if lie != len(RAW["code"]):
+            refused(forge.sealed(text, body, size=lie))
+    for major, minor in ((0, 0), (1, 2), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+        refused(forge.sealed(text, body, major=major, minor=minor), "format version")
+    refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
+    _stored("m", forge.sealed(text, body))
+
+
+def flips(name, tmp_path, step):
+    ends = Counter(forge.use(raw, str(tmp_path / "out"), rng=random.Random(at))
+                   for at, raw in enumerate(cut_and_flipped(RAW[name], step)))
+    assert len(ends) == 2
+    return ends.total()
+
+
+@pytest.mark.parametrize("name", ["mixed", "normalised"])
+def test_cut_and_flipped_with_a_new_checksum(tmp_path, name):
+    flips(name, tmp_path, 41)
+
+
+@pytest.mark.long
+def test_every_fifth_byte_cut_and_flipped_with_a_new_checksum(tmp_path, capsys):
+    count = sum(flips(name, tmp_path, 5) for name in MODELS)
+    with capsys.disabled():
+        print(f"\n{count} model files with a byte changed or cut, sealed anew")
+
+
+def text_of(name="code"):
+    length = forge.START.unpack_from(RAW[name])[3]
+    return RAW[name][64:64 + length].decode().rstrip(), RAW[name][64 + length:]
+
+
+JSON = {
+    "a key twice": lambda t: t.replace('"control":', '"any_width":true,"control":', 1),
+    "a key twice, inside": lambda t: t.replace('"offset":', '"offset":0,"offset":', 1),
+    "a key twice, spelt otherwise": lambda t: t.replace(
+        '"control":', '"contro\\u006c":"","control":', 1),
+    "NaN": lambda t: t.replace("0.5", "NaN", 1),
+    "infinity": lambda t: t.replace("0.5", "1e999", 1),
+    "an enormous number": lambda t: t.replace("0.5", "9" * 10**6, 1),
+    "minus infinity": lambda t: t.replace("0.5", "-Infinity", 1),
+    "deep": lambda t: t.replace('"made_by":{', '"made_by":' + '{"a":' * 10**5, 1),
+    "deep lists": lambda t: t.replace('"settings":[', '"settings":' + "[" * 10**6, 1),
+    "very many keys": lambda t: t.replace('"made_by":{', '"made_by":{' + "".join(
+        f'"{i}":{i},' for i in range(200_000)), 1),
+    "very many names": lambda t: t.replace('"names":{', '"names":{' + ",".join(
+        f'"{i}":"n"' for i in range(200_000)), 1),
+    "text behind it": lambda t: t + "{}", "text before it": lambda t: "x" + t,
+    "a mark": lambda t: "\ufeff" + t, "half a pair": lambda t: t.replace("0 1 / 2", "\\ud800", 1),
+    "a control character": lambda t: t.replace("0 1 / 2", "\n", 1),
+    "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1),
+}
+
+
+@pytest.mark.parametrize("case", JSON)
+def test_json(case):
+    text, body = text_of()
+    lie = JSON[case](text)
+    assert lie != text
+    refused(forge.sealed(lie.encode("utf-8", "surrogateescape"), body))
+
+
+def test_other_encodings():
+    text, body = text_of()
+    for encoding in ("utf-16", "utf-16-le", "utf-32", "utf-32-be"):
+        raw = text.encode(encoding)
+        refused(forge.sealed(raw + " ".encode(encoding)[-2:] * (-len(raw) % 64 // 2), body))
+
+
+def lie(**changes):
+    return lambda header: header.update(changes)
+
+
+NAMES = {"3": "b\u00e4r", "7": "elk"}
+HEADERS = {
+    "a name for nobody": ("pairs", lie(names={**NAMES, "8": "nobody"}), "names"),
+    "another name": ("pairs", lie(names={"3": "b\u00e4r", "7": "asp"}), "names"),
+    "no names": ("pairs", lie(names={}), "names"),
+    "a label of two spellings": ("pairs", lie(names={**NAMES, "07": "elk"}), ""),
+    "settings of two lines": ("pairs", lie(settings=["a\nb", "", ""]), ""),
+    "settings that a terminal obeys": ("pairs", lie(settings=[ESCAPE, "", ""]), ""),
+    "a version that a terminal obeys": ("pairs", lie(made_by={"agfmc": ESCAPE}), ""),
+    "a program that a terminal obeys": ("pairs", lie(made_by={ESCAPE: "1"}), ""),
+    "versions that are lists": ("pairs", lie(made_by={"agfmc": [[]]}), ""),
+    "gamma below 0": ("pairs", lie(kernels=[["rbf", -0.5, 0.0, 0]] * 3), "kernel"),
+    "gamma true": ("pairs", lie(kernels=[["rbf", True, 0.0, 0]] * 3), "kernel"),
+    "too many neighbours": ("K", lambda h: h["direct"][0].__setitem__(3, 6), "neighbours"),
+    "other neighbours": ("K", lambda h: h["direct"][0].__setitem__(3, 3), "control text"),
+    "neighbours true": ("K", lambda h: h["direct"][0].__setitem__(3, True), ""),
+    "another folder of a direct one": ("K", lambda h: h["direct"][0].__setitem__(1, "z/a"), None),
+    "another number of branches": ("L", lambda h: h["direct"][0].__setitem__(2, 4), ""),
+    "another code in the text": ("K", lie(control='a L "" { 0 1 2 }'), "control text"),
+    "a command in the text": ("K", lie(control='a G "touch /tmp/x" { 0 1 2 }'), "control text"),
+    "a command among the direct ones": ("K", lambda h: h["direct"][0].__setitem__(0, "G"), ""),
+    "options that are none": ("K", lie(control='a K "-z 2" { 0 1 2 }'), "control text"),
+    "options of letters": ("K", lie(control='a K "-k two" { 0 1 2 }'), "control text"),
+    "no direct one in the text": ("K", lie(control="a { 0 1 }"), ""),
+    "direct ones without need": ("code", lie(direct=[]), None),
+    "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_headers(case):
+    name, change, words = HEADERS[case]
+    raw = changed(name, change)
+    if words is None:  # not to be known, and no harm
+        _stored("m.mbm", raw)
+    else:
+        refused(raw, words)
+
+
+one = np.ones
+ARRAYS = {
+    "a support vector twice": ("pairs", {"index": [0, 2, 2, 0, 1, 2, 0, 1, 2]}, "twice"),
+    "twice, apart": ("pairs", {"index": [2, 0, 2, 0, 1, 2, 0, 1, 2]}, "twice"),
+    "in another order": ("pairs", {"index": [2, 0, 1, 0, 1, 2, 0, 1, 2]}, None),
+    "a class that is not there": ("pairs", {"group": [0, 0, 0, 1, 2, 4]}, "class"),
+    "a class below 0": ("pairs", {"group": [-1, 0, 0, 1, 2, 3]}, "group"),
+    "unknown classes": ("pairs", {"group": [3] * 6}, None),
+    "no points": ("K", {"points_0": np.zeros((0, 2)), "y_0": np.zeros(0)}, "neighbours"),
+    "a branch that is not there": ("K", {"y_0": [0, 1, 2, 3, 0]}, "neighbours"),
+    "a branch below 0": ("K", {"y_0": [0, 1, 2, -1, 0]}, "neighbours"),
+    "points of no features": ("K", {"points_0": np.zeros((5, 0))}, "size"),
+    "infinite points": ("K", {"points_0": np.full((5, 2), np.inf)}, "finite"),
+    "NaN weights": ("L", {"weights_0": np.full((3, 3), np.nan)}, "finite"),
+    "weights of nothing": ("L", {"weights_0": np.zeros((3, 0))}, "size"),
+    "fewer weights": ("L", {"weights_0": np.zeros((2, 3))}, "weights"),
+    "a normalisation of nothing": ("normalised", {"matrix": np.zeros((0, 2)), "mean": np.zeros(0)},
+                                   "features"),
+    "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half"),
+}
+
+
+@pytest.mark.parametrize("case", ARRAYS)
+def test_arrays(case):
+    name, arrays, words = ARRAYS[case]
+    arrays = {key: np.asarray(value) for key, value in arrays.items()}
+    if words is None:
+        _stored("m.mbm", changed(name, **arrays))
+    else:
+        refused(changed(name, **arrays), words)
+
+
+def test_bytes_that_serve_two_arrays():
+    header, arrays = forge.taken_apart(RAW["pairs"])
+    raw = forge.put_together(header, arrays)
+    told = json.loads(raw[64:64 + forge.START.unpack_from(raw)[3]])
+    body = raw[64 + forge.START.unpack_from(raw)[3]:]
+    for one_, other in (("a", "b"), ("rho", "a"), ("coef", "rho"), ("sv", "rho")):
+        forged = json.loads(json.dumps(told))
+        forged["arrays"][one_]["offset"] = told["arrays"][other]["offset"]
+        refused(forge.sealed(json.dumps(forged), body), "share")
+
+
+def test_numbers_far_too_large(tmp_path):
+    for name, model in MODELS.items():
+        for field in ("sv", "coef", "rho", "a", "b"):
+            for number in (1e308, -1e200):
+                value = np.asarray(getattr(model, field))
+                if value.size:
+                    forge.use(changed(name, **{field: np.full(value.shape, number)}),
+                              str(tmp_path / "out"), rng=random.Random(1))
+
+
+@pytest.mark.parametrize("name", ["pairs", "tree", "mixed"])
+def test_classifiers_without_support_vectors_have_values(tmp_path, name):
+    m = len(MODELS[name].rho)
+    raw = changed(name, indptr=np.zeros(m + 1), index=np.zeros(0), coef=np.zeros(0))
+    assert forge.use(raw, str(tmp_path / "out")) == "accepted"
+
+
+def test_points_of_no_features(tmp_path):
+    raw = changed("votes", lambda h: h["kernels"].__setitem__(0, ["linear", 0.0, 0.0, 0]),
+                  sv=np.zeros((6, 0)), kernel_of=np.zeros(3))
+    assert forge.use(raw, str(tmp_path / "out")) == "accepted"
+
+
+def test_fuzz():
+    ends = fuzz_store.at_random(60, 7, count=250).ends
+    assert ends.total() == 250 and min(ends.values()) > 15
+
+
+@pytest.mark.long
+def test_fuzz_for_minutes(capsys):
+    for seed in range(2):
+        told = fuzz_store.at_random(60, 100 + seed).told()
+        with capsys.disabled():
+            print(f"\n{told}")
+
+
+# What is shown on a terminal.
+
+def call(*words):
+    return importlib.import_module(f"agfmc.cli.{words[0]}").main([str(word) for word in words[1:]])
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """A model whose texts hold what a terminal would obey."""
+    control = (f'# class 3: {ESCAPE[:-1]}x\n"{ESCAPE} a" 0 / 1;\n"b\x9b2J" 0 / 2;\n'
+               '"c\u2028d" 1 / 2;\n{ 3 7 9}\n')
+    path = tmp_path / "m.mbm"
+    path.write_bytes(changed("pairs", lie(control=control, names=parse(control).names)))
+    return path
+
+
+def test_nothing_is_forged_on_a_terminal(shown, capsys):
+    for words in (("mbm_info", shown), ("mbm_info", "--json", shown),
+                  ("print_control", "--dot", shown.with_name("plain"))):
+        shown.with_name("plain").write_text(parse_text(shown))
+        assert call(*words) == 0
+        out = capsys.readouterr().out
+        forge.check_visible(out)
+        assert len(out) > 100
+
+
+def parse_text(path):
+    return _stored("m", path.read_bytes()).model.control
+
+
+def test_control_text_on_a_terminal(shown, root):
+    command = [sys.executable, "-c", RUN, "mbm_info", "--control", str(shown)]
+    piped = subprocess.run(command, cwd=root, capture_output=True, timeout=60)
+    assert piped.stdout.decode() == parse_text(shown)  # as it is, where it goes on to a file
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, cwd=root, stdout=theirs) as process:
+        os.close(theirs)
+        printed = b""
+        try:
+            while piece := os.read(ours, 4096):
+                printed += piece
+        except OSError:  # how a terminal tells its end
+            pass
+        os.close(ours)
+    assert process.returncode == 0
+    text = printed.decode().replace("\r\n", "\n")
+    forge.check_visible(text)
+    assert "\\x1b]0;x" in text and text.count("\n") == parse_text(shown).count("\n")
+
+
+# Bombs: a small file, an address space of one gigabyte, and a time.
+
+def pairs_in_a_row(k):
+    return "".join(f"m 0 / {i};\n" for i in range(1, k)) + "{" + " ".join(map(str, range(k))) + "}"
+
+
+def deep_and_wide(depth, k):
+    return "".join(f"m {{ {i + k} " for i in range(depth)) + "K K \"\" {" + \
+        " ".join(map(str, range(k))) + "}" + "}" * depth
+
+
+CONTROLS = {  # of a megabyte or so, standing for gigabytes
+    "a wide matrix": lambda: pairs_in_a_row(30_000),
+    "deep above wide": lambda: deep_and_wide(9_000, 100_000),
+    "many rows on a branch": lambda: "m 0 / 1;\n" * 1000 + "{ K K \"\" {"
+    + " ".join(map(str, range(100_000))) + "} 100000 }",
+}
+
+
+@pytest.mark.parametrize("case", CONTROLS)
+def test_control_texts_that_stand_for_too_much(case):
+    with pytest.raises(ControlError, match=r"up to here .* at most"):
+        parse(CONTROLS[case]())
+
+
+def test_large_honest_control_texts_are_read():
+    assert len(parse(pairs_in_a_row(3000)).rows) == 2999
+    chain = "".join(f"m {{ {i} " for i in range(4_999)) + "4999" + "}" * 4_999
+    assert sum(len(a) + len(b) for a, b in parse(chain).sides()) < MAX_SIDES
+
+
+def test_dense_systems_have_a_limit():
+    wide = np.zeros((2, 2049), dtype=np.int8)
+    wide[0], wide[0, 0], wide[1, 0], wide[1, 1] = 1, -1, 1, -1
+    for method in ("least-squares", "inverse", "unconstrained", "renormalised", "zadrozny",
+                   "zadrozny-kl"):
+        with pytest.raises(ModelError, match="too large for this decoder"):
+            Plan(wide, method)
+    assert Plan(wide, "vote")(np.ones((1, 2))).p.shape == (1, 2049)
+
+
+def test_cutting_many_small_groups_takes_no_square():
+    """The union of a large set with each of many small ones was made for nothing."""
+    m, s = 30_000, 20_000
+    at = np.concatenate([np.zeros(m, dtype=np.int64), np.arange(1, s)])
+    which = np.concatenate([np.arange(m), np.arange(1, s) % m])
+    start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    pieces = list(_cut(np.arange(s), at, which, 3))
+    assert pieces[0][0] == 0 and pieces[-1][1] == s
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - start < 10
+
+
+def forged_control(text, name="K"):
+    return changed(name, lie(control=text))
+
+
+def wide_code(k):
+    """A .mbm with one dense row for k classes."""
+    header, arrays = forge.taken_apart(RAW["code"])
+    cut = {"indptr": np.array([0, 3]), "index": np.array([0, 1, 2]), "coef": np.ones(3)}
+    cut.update({name: np.ones(1) for name in ("rho", "a", "b", "orientation")})
+    cut["kernel_of"], cut["group"] = np.zeros(1), np.zeros(6)
+    header.update(settings=[""], control="m 0 / " + " ".join(map(str, range(1, k))) + ";\n{"
+                  + " ".join(map(str, range(k))) + "}")
+    return forge.put_together(header, {**arrays, **cut})
+
+
+def claimed_width(d):
+    """No support vectors, and d features that only a shape tells of."""
+    return changed("votes", sv=np.zeros((0, d)), group=np.zeros(0), indptr=np.zeros(4),
+                   index=np.zeros(0), coef=np.zeros(0))
+
+
+def shared_points(count):
+    """Direct classifiers by the thousand that all point to the same megabyte."""
+    header, arrays = forge.taken_apart(RAW["K"])
+    points = np.zeros((100_000, 2), "<f4").tobytes()
+    y = np.zeros(100_000, "<i4").tobytes()
+    listing = {name: entry for name, entry in header["arrays"].items() if " " not in name}
+    for i in range(count):
+        listing[f"points {i}"] = {"offset": 0, "shape": [100_000, 2]}
+        listing[f"y {i}"] = {"offset": 800_000, "shape": [100_000]}
+    at = 1_200_064
+    body = points + y + bytes(64)
+    for name, entry in listing.items():
+        if " " not in name:
+            entry["offset"] = at
+            blob = arrays[name] + bytes(-len(arrays[name]) % 64)
+            body, at = body + blob, at + len(blob)
+    header["arrays"] = listing
+    header["direct"] = [["K", f"a{i}", 2, 2, ""] for i in range(count)]
+    header["control"] = "".join(f'a{i} K "-k 2" {{ {i} ' for i in range(count)) + \
+        f"{count}" + "}" * count
+    return forge.sealed(json.dumps(header), body)
+
+
+def degree(n):
+    return changed("pairs", lie(kernels=[["polynomial", 1e200, 1e200, n]] * 3))
+
+
+BOMBS = {
+    "a wide matrix": (lambda: forged_control(pairs_in_a_row(30_000)), 1),
+    "deep above wide": (lambda: forged_control(deep_and_wide(9_000, 100_000)), 1),
+    "one row for many classes": (lambda: wide_code(50_000), 1),
+    "a claimed width": (lambda: claimed_width(2**27), 1),
+    "a width of 2^30": (lambda: claimed_width(2**30), 1),
+    "shared points": (lambda: shared_points(5000), 1),
+    "degree 1000": (lambda: degree(1000), 1),
+    "very many keys": (lambda: forge.sealed(JSON["very many keys"](text_of()[0]), text_of()[1]), 1),
+    "honest": (lambda: RAW["pairs"], 0),
+}
+CHILD = """
+import importlib, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+status = importlib.import_module("agfmc.cli." + sys.argv[1]).main(sys.argv[2:])
+with open("/proc/self/status") as file:
+    most = next(line.split()[1] for line in file if line.startswith("VmHWM"))
+print(status, int(most) >> 10, file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells the memory")
+@pytest.mark.parametrize("case", BOMBS)
+def test_bombs(tmp_path, root, case):
+    make, wanted = BOMBS[case]
+    raw = make()
+    assert len(raw) < 32 << 20
+    (tmp_path / "m.mbm").write_bytes(raw)
+    (tmp_path / "t.svm").write_text("0 1:1 2:2\n1 1:3\n")
+    env = {**os.environ, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
+    for words in (["mbm_info", "m.mbm"], ["mbh2mbm", "m.mbm", "n.mbm"],
+                  ["classify_m", "-M", "-j", "1", "m.mbm", "t.svm", "out"],
+                  ["classify_m", "-M", "-j", "1", "-Q", "vote", "m.mbm", "t.svm", "out"]):
+        done = subprocess.run([sys.executable, "-c", CHILD, *words], cwd=tmp_path, env=env,
+                              capture_output=True, text=True, timeout=120)
+        *message, last = done.stderr.splitlines()
+        status, megabytes = map(int, last.split())
+        assert status in (0, 1), done.stderr
+        assert "internal" not in done.stderr and "Traceback" not in done.stderr
+        if status:
+            assert len(message) == 1 and message[0].startswith(f"{words[0]}: "), done.stderr
+            assert "not enough memory" not in message[0]
+        assert megabytes < 500, last
+        if words[0] == "classify_m" and "vote" not in words:
+            assert status == wanted, done.stderr
+
+
+# Names inside control files.
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+    os.mkdir("folder")
+    os.symlink("loop", "loop")
+    os.symlink("/dev/zero", "zero")
+    Path("empty").touch()
+    Path("junk").write_bytes(bytes(1000))
+    x = np.zeros((3, 2), "<f4")
+    Path("t.vec").write_bytes(np.int32(2).tobytes() + x.tobytes())
+    return tmp_path
+
+
+RUN = """
+import importlib, sys
+sys.exit(importlib.import_module("agfmc.cli." + sys.argv[1]).main(sys.argv[2:]))
+"""
+NAMED = ["../../../../../../../../etc/passwd", "/etc/passwd", "/dev/stdin", "/dev/zero",
+         "/dev/random", "/dev/tty", "/dev/full", "fifo", "folder", "loop", "zero", "empty", "junk",
+         "ctl", "-", "--", "-Q", "/proc/kmsg", "/proc/self/mem", "/proc/self/fd/0", "nothing",
+         "folder/../fifo", "t.vec", "x" * 5000, "a\udcffb", "/", "~"]
+
+
+@pytest.mark.parametrize("name", NAMED, ids=lambda name: ascii(name[:30]))
+@pytest.mark.parametrize("form", ["{} {{ 0 1 }}", '{} K "" {{ 0 1 }}', '{} L "" {{ 0 1 }}'],
+                         ids="SKL")
+def test_names_in_control_files(here, name, form, root):
+    Path("ctl").write_text(form.format(name), encoding="utf-8", errors="surrogateescape")
+    read, write = os.pipe()  # a standard input that never ends
+    try:
+        for words in (["classify_m", "ctl", "t.vec", "out"], ["mbm_info", "ctl"],
+                      ["mbh2mbm", "ctl", "out"]) if name in ("-", "fifo", "/dev/stdin") else (
+                          ["mbh2mbm", "ctl", "out"],):
+            done = subprocess.run([sys.executable, "-c", RUN, *words], stdin=read, timeout=60,
+                                  capture_output=True,
+                                  env={**os.environ, "PYTHONPATH": str(root)})
+            assert done.returncode == 1, done.stderr
+            assert done.stderr.startswith(words[0].encode() + b": ")
+            assert done.stderr.count(b"\n") == 1 and b"internal" not in done.stderr
+            assert b"Traceback" not in done.stderr
+    finally:
+        os.close(read)
+        os.close(write)
+    assert not os.path.exists("out")
+
+
+@pytest.mark.parametrize("name", ["fifo", "/dev/zero", "-", "folder/x"])
+def test_names_for_programs_of_the_users(here, name, root):
+    """Those that --allow-commands and -O run get no endless file either."""
+    Path("ctl").write_text(f'{name} G "cat" {{ 0 1 }}')
+    assert call("classify_m", "--allow-commands", "ctl", "t.vec", "out") == 1
+    Path("ctl").write_text(f"{name} {{ 0 1 }}")
+    assert call("classify_m", "-O", "cat", "ctl", "t.vec", "out") == 1
+    assert not os.path.exists("out.cls")
+
+
+def test_a_pipe_may_be_named_on_the_command_line(here, capsys):
+    raw, child = RAW["pairs"], os.fork()
+    if child == 0:
+        with open("fifo", "wb") as file:
+            file.write(raw)
+        os._exit(0)
+    assert call("mbm_info", "fifo") == 0
+    os.waitpid(child, 0)
+    assert "one binary" not in capsys.readouterr().out
+    assert read_bytes("t.vec") == Path("t.vec").read_bytes()

@@ -1,0 +1,135 @@
+"""Harm at every call that changes a file: kill -9, a full disk, a bad disk, no memory, signals.
+
+The calls are counted first; then each has a run of its own in which it goes wrong.
+"""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+STEPS = "lines files.py,temporaries.py,cli/run.py,cli/signals.py"
+FAILURES = ("ENOSPC", "EIO", "full", "short", "memory")
+
+
+def check(scene, reports):
+    """Each report against the undisturbed one; -> how many there were."""
+    first, *others = reports
+    assert first["status"] == 0, first["err"]
+    assert others
+    count = 0
+    for report in others:
+        kind, number, _ = report["fault"]
+        at = f"{scene.name}: {kind} at call {number}, {report['hit']}: status " \
+             f"{report['status']}, {report['err']}"
+        if report["hit"] is None:  # threads: there were fewer calls this time
+            continue
+        count += 1
+        killed = kind in ("kill", "killed", "half")
+        gone = killed or report["hit"].startswith(("unlink", "rmdir"))  # not to be removed
+        assert scene.wrong(report["files"], first["files"], gone) == [], at
+        if killed:
+            assert report["status"] == -signal.SIGKILL, at
+        elif kind.startswith("SIG"):
+            status = 128 + getattr(signal, kind.rstrip("+"))
+            assert report["status"] in (status, 0), at
+            assert report["status"] == 0 or not report["err"] or "interrupted" in report["err"], at
+        else:
+            assert report["status"] in (0, 1, 3), at
+            assert "internal" not in report["err"] and "Traceback" not in report["err"], at
+            if report["status"]:
+                words = report["err"].splitlines()
+                assert words and words[-1].startswith(f"{scene.argv[0]}: "), at
+        if report["status"] == 0:
+            assert scene.complete(report["files"], first["files"]), at
+        if "again" in report:
+            assert report["again"]["status"] == 0, (at, report["again"]["err"])
+            assert scene.complete(report["again"]["files"], first["files"]), at
+    return count
+
+
+def test_killed_at_each_call(quick_scene, tmp_path):
+    reports = quick_scene.drive([["kill", "every 3", ""]], tmp_path / "work", again=True)
+    assert check(quick_scene, reports) >= 2
+
+
+@pytest.mark.parametrize("kind", ["full", "SIGTERM"])
+def test_harm_at_each_call(quick_scene, tmp_path, kind):
+    assert check(quick_scene, quick_scene.drive([[kind, "every 2", ""]], tmp_path / "work")) >= 2
+
+
+def test_a_signal_at_each_step(make_scene, tmp_path):
+    """Between two steps of the interpreter, in the code that writes files and ends the program."""
+    scene = make_scene("classify_m")
+    reports = scene.drive([["SIGTERM", "every 37", STEPS]],
+                          tmp_path / "work")
+    for report in reports:  # before there is a handler, a signal ends the program by itself
+        if report["status"] == -signal.SIGTERM:
+            report["status"] = 128 + signal.SIGTERM
+    assert check(scene, reports) > 20
+
+
+BEGIN = """import os, signal, sys, time
+from agfmc.cli.options import Parser
+from agfmc.cli.run import run_command
+from agfmc.errors import DataError
+def stop():
+    os.kill(os.getpid(), signal.SIGTERM)
+def execute(args):
+"""
+END = """
+sys.exit(run_command(Parser("words", "Some words.", usage="words").finish(), execute, []))
+"""
+
+
+@pytest.mark.parametrize("code", [
+    # a library may make something else of what a signal raises, as some do while they are loaded
+    "try: stop()\n    except BaseException: raise ImportError('no module')",
+    "try: raise DataError('wrong')\n    finally: stop()",
+    "stop()",
+    # impatience does not disturb the way out
+    "try: stop()\n    finally:\n        stop(); time.sleep(0.1); stop(); print('cleared', "
+    "file=sys.stderr)",
+])
+def test_a_signal_among_other_errors(root, code):
+    done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert done.stderr == (b"cleared\n" if "cleared" in code else b"")
+
+
+def test_a_signal_that_was_swallowed_is_not_the_last(root):
+    code = "try: stop()\n    except BaseException: pass\n    time.sleep(2.2)\n    stop()\n" \
+           "    time.sleep(60)"
+    done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
+                          capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [("kill", "killed", "half"), FAILURES,
+                                  ("SIGTERM", "SIGINT+", "SIGHUP")], ids=" ".join)
+def test_all_harm_at_all_calls(scene, tmp_path, kind, record_property):
+    step = "every 7" if scene.trying else "every 4" if "processes" in scene.name else "all"
+    count = 0
+    for one in kind:
+        count += check(scene, scene.drive([[one, step, ""]], tmp_path / "work",
+                                          again=one == "kill"))
+    record_property("faults", count)
+    print(f"{scene.name}: {count} faults")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["mbh2mbm", "classify_m", "agf_preprocess", "multi_borders"])
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
+def test_a_signal_at_all_steps(make_scene, tmp_path, name, kind, record_property):
+    scene = make_scene(name)
+    reports = scene.drive([[kind, "every 2", STEPS]],
+                          tmp_path / "work")
+    for report in reports:
+        if report["status"] == -getattr(signal, kind):
+            report["status"] = 128 + getattr(signal, kind)
+    count = check(scene, reports)
+    record_property("faults", count)
+    print(f"{name}: {count} signals")

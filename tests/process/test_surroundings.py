@@ -1,0 +1,90 @@
+"""The bytes of models and answers hang on the data and the seed, on nothing around the process."""
+
+import os
+
+import pytest
+
+TRAIN = ("multi_borders", "-M", "plan", "trn.svm", "n", "nctl")
+DRAWN = (("print_control", "-Q", "7", "6", "12"),
+         ("simulate_decoders", "--rounds", "200", "--classes", "5"))
+
+
+def chain(place, *more):
+    """{name: bytes} of everything that a chain of commands leaves."""
+    place.ok(*TRAIN, *more)
+    place.ok("mbh2mbm", "nctl", "n.mbm")
+    place.ok("mbh2mbm", "--ascii", "nctl", "n.mbaio")
+    out = place.ok("classify_m", "--header", "n.mbm", "tst.vec", "res")
+    scores = place.ok("eval_uc", "--json", "tst.cls", "res")
+    made = {name: text for name, text in place.files().items()
+            if name.startswith(("n-", "nctl", "n.mb", "res"))}
+    return made | {"stdout": out, "scores": scores}
+
+
+SURROUNDINGS = {
+    "hash 1": dict(PYTHONHASHSEED="1"), "hash 4711": dict(PYTHONHASHSEED="4711"),
+    "POSIX": dict(LC_ALL="POSIX", LANG="POSIX", PYTHONUTF8="0"),
+    "German": dict(LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8", LC_NUMERIC="de_DE.UTF-8"),
+    "threads": dict(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", MKL_NUM_THREADS="2"),
+    "zone": dict(TZ="Pacific/Auckland", COLUMNS="20", TERM="dumb"),
+    "optimised": dict(PYTHONOPTIMIZE="2"),
+}
+
+
+SURROUNDINGS["all at once"] = {name: word for each in reversed(SURROUNDINGS.values())
+                              for name, word in each.items()}
+
+
+@pytest.mark.parametrize("name", [name if name == "all at once" else
+                                  pytest.param(name, marks=pytest.mark.long)
+                                  for name in SURROUNDINGS])
+def test_the_same_bytes_in_other_surroundings(place, name):
+    before = chain(place)
+    assert len(before) >= 9 and all(before.values())
+    place.env.update(SURROUNDINGS[name])
+    assert chain(place) == before
+
+
+def test_another_seed_is_another_model(place):
+    one, two = chain(place), chain(place, "--seed", "2")
+    place.ok(*TRAIN, "--seed", "1")
+    assert all((place / name).read_bytes() == one[name] for name in ("n-00", "n-01", "n-02"))
+    assert one["n-00"] != two["n-00"] and one["n.mbm"] != two["n.mbm"]
+
+
+@pytest.mark.long
+def test_every_way_to_run_it_gives_the_same_bytes(many):
+    """Threads, processes, a file, a pipe, a named pipe, and blocks of any size."""
+    text = (many / "many.vec").read_bytes()
+    wanted = None
+    ways = [[], ["-j", "2"], ["-j", "3"], ["--executor", "processes:1"],
+            ["--executor", "processes:2"]]
+    for method in ("0", "2", "7", "max-win"):
+        wanted = None
+        for way in ways if method == "0" else ways[1:2] + ways[4:]:
+            out = many.ok("classify_m", *way, "-Q", method, "all.mbm", "many.vec", "res")
+            found = out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()
+            wanted = found if wanted is None else wanted
+            assert found == wanted, way
+        out = many.ok("classify_m", "-Q", method, "all.mbm", "-", "res", stdin=text)
+        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
+        fifo = many / "fifo"
+        os.mkfifo(fifo)
+        out = many.shell(f"cat many.vec > fifo & classify_m -Q {method} all.mbm fifo res")
+        fifo.unlink()
+        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
+        # Points one file at a time: no point knows of the others.
+        head, rows = text[:4], text[4:]
+        size = 16 * 7
+        parts = b""
+        for at in range(0, 16 * 35, size):
+            parts += many.ok("classify_m", "-Q", method, "all.mbm", "-", "res",
+                             stdin=head + rows[at:at + size])
+        assert parts == b"".join(wanted[0].splitlines(True)[:35])
+
+
+def test_draws_repeat_and_differ(place):
+    for words in DRAWN:
+        one, two = place.ok(*words), place.ok(*words)
+        assert one == two == place.ok(*words, "--seed", "1")
+        assert place.ok(*words, "--seed", "2") != one
