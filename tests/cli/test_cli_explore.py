@@ -212,6 +212,7 @@ def classes(monkeypatch, tmp_path, capsys):
     return call
 
 
+@pytest.mark.long
 def test_adjacent_is_best_for_ordered_classes(classes, root):
     status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1",
                                      root / "sample_data" / "ordered")
@@ -223,6 +224,7 @@ def test_adjacent_is_best_for_ordered_classes(classes, root):
     assert not left_behind()
 
 
+@pytest.mark.long
 def test_one_vs_one_is_best_for_digits(classes, root):
     status, text, messages = classes("-Q", "one-vs-one,one-vs-rest,adjacent,tree", "-n",
                                      "--options", "-c 50 -g 0.01", "--trials", "1", "-M",
@@ -233,6 +235,7 @@ def test_one_vs_one_is_best_for_digits(classes, root):
     assert len(text.splitlines()) == 46
 
 
+@pytest.mark.long
 def test_shuffled_order_is_recovered(classes, root, tmp_path):
     """The labels in any order: an adjacent code over the right order is best again."""
     data = Path(root / "sample_data" / "ordered")

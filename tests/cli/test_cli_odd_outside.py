@@ -121,10 +121,14 @@ def test_code_g(call, name):
     assert np.fromfile(f"{name}.out.cls", "<i4").tolist() == [1] * 27
 
 
-def test_the_commands_of_a_dry_run_with_line_breaks(call):
+def test_the_commands_of_a_dry_run_with_line_breaks(call, tmp_path_factory):
     """xargs -0 runs what --null prints, whatever the names hold; -0 alone refuses a line break."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "multi_borders").write_text("#!/bin/sh\nexec " + shlex.join(
+        [sys.executable, str(BIN / "multi_borders")]) + ' "$@"\n')
+    (programs / "multi_borders").chmod(0o755)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    env.update(PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(BIN.parent))
+    env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(BIN.parent))
     for name in ("line\nbreak", "\n", "$(touch pwned)\n; touch pwned\n'"):
         shutil.copy("trn.svm", f"{name}.svm")
         os.mkdir(f"{name}d")

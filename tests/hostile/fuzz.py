@@ -148,7 +148,8 @@ def _with_atheris(reader, take, args, folder):
     corpus = Path("corpus")
     corpus.mkdir()
     for number, seed in enumerate((*reader.seeds, *reader.found)):
-        (corpus / str(number)).write_bytes(seed)
+        if len(seed) <= LONGEST:
+            (corpus / str(number)).write_bytes(seed)
     words = {word for seed in reader.seeds for word in seed.split() if 1 < len(word) < 30}
     words.update(word for word in (*NUMBERS, *INSERTED) if len(word) < 30)
     with open("words", "w", encoding="ascii") as file:

@@ -213,7 +213,7 @@ def bytes_of(path):
 def by_blocks(path):
     """LIBSVM text gives the same points in small blocks as in one, dense as sparse."""
     whole = svmtext.read_svm(path, limit_bytes=LIMIT)
-    for size in (3, 16):
+    for size in (3, 16) if os.path.getsize(path) < 4096 else (4096,):
         part = svmtext.read_svm(path, limit_bytes=LIMIT, block=size)
         assert np.array_equal(part.x, whole.x) and np.array_equal(part.y, whole.y)
         assert part.names == whole.names

@@ -196,6 +196,7 @@ def trace_lines(faults):
             return step
         return None
 
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one before it begins
     sys.settrace(trace)
 
 
