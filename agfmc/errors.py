@@ -36,16 +36,16 @@ EXIT_STATUSES = (
 
 
 # What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
-_UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
-                     "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
-
-
+_UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
+           "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _LONGEST = 2000  # characters of a message
 
 
 def one_line(text):
     """`text` with each character that is no part of a line of text as an escape, such as \\n."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    if text.isprintable():  # as nearly always, and the expression takes a while to be made
+        return text
+    return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class AgfmcWarning(UserWarning):

@@ -100,7 +100,7 @@ def test_broken_files(name, tmp_path):
 def test_many_broken_files(name, tmp_path, record_property, capsys):
     reader = READERS[name]
     rng = random.Random(name)
-    seeds = (*reader.seeds, *reader.found)
+    seeds = (*reader.seeds, *(data for data in reader.found if len(data) < 4096))
     counts = check(reader, itertools.chain(everything(reader), stacked(seeds, rng, STACKED)),
                    tmp_path)
     record_property("inputs", sum(counts.values()))
