@@ -131,12 +131,12 @@ def train_directs(work, progress=None, control_out=None, convert=None, text="svm
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return Outcome(done, stopped=True)
-        before = None
+        replaces = None
         if control_out is not None and any(os.path.isfile(work.place(file)) for file in job.files):
-            before = partial(remove, control_out)
+            replaces = partial(remove, control_out)
         train_direct(replace(job, name=work.place(job.name)), work.data.x, work.data.y,
                      normalised, convert, text, work.origins(job) if job.code == "L" else None,
-                     before)
+                     replaces)
         done += 1
         if done == 1 and not work.jobs:
             save_normalisation(work, control_out)

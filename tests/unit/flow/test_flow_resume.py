@@ -211,3 +211,18 @@ def test_direct_classifiers(x_y):
     assert os.stat("m.00").st_ino == ino
     write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
     assert finished(planned(text, scale=False)) == set()
+
+
+def test_progress_of_direct_classifiers_that_replace_others(x_y):
+    """Each is counted as done by this run, although files of their names were there."""
+    y = np.r_[0:4, np.random.default_rng(0).integers(0, 4, 56)]
+    write(x_y[0], y)
+    work = planned('"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }')
+    train(work, 1)
+    train_directs(work)
+    with open("control", "w"):
+        pass
+    told = []
+    train_directs(work, lambda *seen: told.append(seen), "control")
+    assert [(done, total, earlier) for done, total, _, earlier in told] == [(1, 2, 0), (2, 2, 0)]
+    assert not os.path.exists("control")
