@@ -47,8 +47,9 @@ def direct(depth, head='""'):
     return "".join(f"{head} K {{ {i} " for i in range(depth)) + f"{depth} " + "}" * depth
 
 
-@pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), (right, MAX_DEPTH),
-                                         (direct, MAX_DEPTH), (matrices, MAX_DEPTH // 2)])
+@pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), pytest.param(
+    right, MAX_DEPTH, marks=pytest.mark.long), pytest.param(
+    direct, MAX_DEPTH, marks=pytest.mark.long), (matrices, MAX_DEPTH // 2)])
 def test_the_deepest_file_there_may_be(make, depth):
     tree = parse(make(depth))
     assert 1 + max(node.depth for node in tree.nodes) == depth

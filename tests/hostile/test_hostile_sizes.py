@@ -33,6 +33,7 @@ def check(found):
     assert wrong == []
 
 
+@pytest.mark.long
 def test_numbers_that_lie_and_files_of_some_size():
     check(cases(15))
 

@@ -446,7 +446,9 @@ print(status, int(most) >> 10, file=sys.stderr)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells the memory")
-@pytest.mark.parametrize("case", BOMBS)
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=pytest.mark.long if number % 3 else ())
+    for number, case in enumerate(BOMBS)])
 def test_bombs(tmp_path, root, case):
     make, wanted = BOMBS[case]
     raw = make()
@@ -498,8 +500,9 @@ NAMED = ["../../../../../../../../etc/passwd", "/etc/passwd", "/dev/stdin", "/de
 
 
 @pytest.mark.parametrize("name", NAMED, ids=lambda name: ascii(name[:30]))
-@pytest.mark.parametrize("form", ["{} {{ 0 1 }}", '{} K "" {{ 0 1 }}', '{} L "" {{ 0 1 }}'],
-                         ids="SKL")
+@pytest.mark.parametrize("form", [
+    "{} {{ 0 1 }}", *(pytest.param(f'{{}} {code} "" {{{{ 0 1 }}}}', marks=pytest.mark.long)
+                      for code in "KL")], ids="SKL")
 def test_names_in_control_files(here, name, form, root):
     Path("ctl").write_text(form.format(name), encoding="utf-8", errors="surrogateescape")
     read, write = os.pipe()  # a standard input that never ends

@@ -50,7 +50,8 @@ def wait_for_work(place, process):
     raise AssertionError("nothing was finished")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize("number", [
+    signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)], ids=lambda n: n.name)
 def test_comparison_goes_on(big, number):
     whole = scores(big.ok(*WORDS, "--no-state"))
     assert not list(big.folder.glob("cache/**/*.sqlite"))

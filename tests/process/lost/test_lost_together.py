@@ -165,7 +165,9 @@ def scores(text):
             for row in json.loads(text)["rows"]]
 
 
-@pytest.mark.parametrize("state", [["--state", "st"], [], ["--no-state"]], ids=str)
+@pytest.mark.parametrize("state", [
+    ["--state", "st"], pytest.param([], marks=pytest.mark.long),
+    pytest.param(["--no-state"], marks=pytest.mark.long)], ids=str)
 def test_comparisons_at_once(place, state):
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     words = ("compare_control", "--trials", "3", "--json", *state, "trn", "one-vs-one", "tree")
