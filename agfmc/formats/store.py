@@ -91,10 +91,10 @@ def read_store(path, raw=None):
     the file was read into.
     """
     raw = read_bytes(path) if raw is None else raw
+    header, start = _checked_header(raw, path)
+
     def fail(message):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
-
-    header, start = _checked_header(raw, path)
 
     if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
         raise fail("the header does not have the keys it should have")
