@@ -1,11 +1,13 @@
 """tune_m in-process and killed: control files that train, the same bytes in every way."""
 
+import contextlib
 import csv
 import io
 import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -46,6 +48,16 @@ def run(monkeypatch, tmp_path, capsys):
 def left_behind():
     folder = Path("cache", "agfmc")
     return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def results_on_disk():
+    """How many results the unfinished run has kept; 0 too while its file is being written."""
+    try:
+        (path,) = Path("cache", "agfmc").glob("*.sqlite")
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM done").fetchone()[0]
+    except (ValueError, sqlite3.Error):
+        return 0
 
 
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
@@ -99,9 +111,8 @@ def test_killed_and_started_again(run, monkeypatch):
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                env={**os.environ, "PYTHONPATH": str(ROOT)})
     deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline and not any(
-            path.stat().st_size > 20_000 for path in left_behind()):
-        time.sleep(0.01)
+    while process.poll() is None and time.monotonic() < deadline and not results_on_disk():
+        time.sleep(0.005)
     process.kill()
     assert process.communicate()[0] == b"" and process.returncode == -signal.SIGKILL
     assert not Path("killed.json").exists() and left_behind()
