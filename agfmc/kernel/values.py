@@ -84,9 +84,11 @@ class PreparedKernel:
         kernel = self.kernel
         values = np.matmul(self._left[span], columns.values, out=out)
         if kernel.kind == "rbf":
-            for column, point in zip(columns.far.tolist(), columns.x):
-                away = self._sv[span] - point
-                values[:, column] = -kernel.gamma * np.einsum("ij,ij->i", away, away)
+            if len(columns.far):
+                from scipy.spatial.distance import cdist  # slow to import, and rarely needed
+
+                values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x,
+                                                               "sqeuclidean")
             np.exp(values, out=values)
         elif kernel.kind == "polynomial":
             values += kernel.coef0
