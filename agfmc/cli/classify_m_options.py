@@ -111,8 +111,10 @@ def _add_asking(group):
 
 
 def _share(text):
+    from ..numerals import numeral
+
     try:
-        value = float(text)
+        value = numeral(text)
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 1.0:

@@ -44,9 +44,9 @@ def execute(args):
             report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
         result = {"data": args.train, "options": args.options, **result}
         _print(args, result)
-    if args.plot is not None:
-        from ..picture.comparison import draw_comparison
-        draw_comparison(args.plot, result, by)
+        if args.plot is not None:  # in here, so that the results are kept where it fails
+            from ..picture.comparison import draw_comparison
+            draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
         say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")

@@ -60,8 +60,10 @@ def get_parser():
 
 
 def _labels(text):
+    from ..numerals import numeral
+
     try:
-        return [int(word) for word in text.split(",")]
+        return [numeral(word, whole=True) for word in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"expected whole numbers with commas, found '{text}'") from None

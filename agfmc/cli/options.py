@@ -155,8 +155,10 @@ def whole_number(low, high=2**62):
     """A type for options: a whole number from `low` to `high`."""
 
     def convert(text):
+        from ..numerals import numeral
+
         try:
-            value = int(text)
+            value = numeral(text, whole=True)
         except ValueError:
             raise argparse.ArgumentTypeError(
                 f"expected a whole number, found '{text}'") from None
@@ -171,8 +173,10 @@ def whole_number(low, high=2**62):
 
 def finite_number(text):
     """A type for options: a finite number."""
+    from ..numerals import numeral
+
     try:
-        value = float(text)
+        value = numeral(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

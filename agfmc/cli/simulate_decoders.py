@@ -80,8 +80,10 @@ def _list(convert):
 
 
 def _probability(text):
+    from ..numerals import numeral
+
     try:
-        value = float(text)
+        value = numeral(text)
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:

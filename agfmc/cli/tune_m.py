@@ -11,6 +11,7 @@ from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, discard, report, show
+from .options import refuse_inputs
 from .run import run_command
 from .tune_m_options import PROG, get_parser
 
@@ -67,36 +68,42 @@ def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
     from ..formats.files import check_output
 
-    for path in (args.json, args.csv, args.plot):
+    outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
+    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
+                            *(args.train + end for end in (".vec", ".cls", ".names"))])
+    for number, path in enumerate(outputs):
         if path == "-":
             raise UsageError("--json and --csv are files: standard output has the control file")
-        if path is not None and not os.path.isdir(os.path.dirname(path) or os.curdir):
+        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):
+            raise UsageError(f"two outputs would go to {path}")
+        if not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
-        if path is not None:
-            check_output(path)
+        check_output(path)
 
 
 def _write(args, result, tree):
     from ..control.write import format_tree
     from ..explore.tune_report import csv_points
-    from ..formats.files import replacing
+    from ..formats.files import replacing_all
 
-    searches = result.get("partitions", [result])
     if not args.quiet:
         _table(result)
-    if args.json is not None:
-        with replacing(args.json) as file:
-            file.write(json_text(result))
-    if args.csv is not None:
-        with replacing(args.csv) as file:
-            file.write(csv_points(searches))
+    texts = [(args.json, json_text(result)),
+             (args.csv, csv_points(result.get("partitions", [result])))]
+    texts = [(path, text) for path, text in texts if path is not None]
+    with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:
+        for file, (_, text) in zip(files, texts):
+            file.write(text)
+    if tree is not None:
+        show(format_tree(tree))
+        sys.stdout.flush()
+
+
+def _draw(args, result):
     if args.plot is not None and result["best"] is not None:
         from ..picture.search import draw_search
         draw_search(args.plot, {**result, "points": [_shown(point) for point in
                                                      result["points"]]})
-    if tree is not None:
-        show(format_tree(tree))
-        sys.stdout.flush()
 
 
 def _shown(point):

@@ -15,6 +15,7 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import UsageError
+from ..numerals import numeral
 from . import elimination, polling
 from .methods import find_method
 from .pairs import PairTable
@@ -56,12 +57,12 @@ def opponents_of(word, k):
     """
     try:
         if word.endswith("log"):
-            factor = float(word.removesuffix("log") or 1)
+            factor = numeral(word.removesuffix("log") or "1")
             if not 0 < factor <= 1e6:
                 raise ValueError
             # a product that is whole but for rounding is not rounded up
             return max(1, math.ceil(factor * math.log2(k) - 1e-9))
-        count = int(word)
+        count = numeral(word, whole=True)
         if not 1 <= count <= 10**6:
             raise ValueError
         return count

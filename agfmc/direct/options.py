@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..errors import UsageError
+from ..numerals import numeral
 
 __all__ = [
     "LogisticOptions",
@@ -92,7 +93,7 @@ def _pairs(text, known, fail):
 
 def _number(option, word, fail, *, whole=False):
     try:
-        return int(word) if whole else float(word)
+        return numeral(word, whole)
     except ValueError:
         kind = "a whole number" if whole else "a number"
         raise fail(f"option {option}: expected {kind}, found '{word}'") from None

@@ -11,6 +11,7 @@ import numpy as np
 from ..decode.asked import opponents_of
 from ..errors import DataError, UsageError
 from ..formats.files import read_bytes
+from ..numerals import numeral
 from ..score.simulation import (
     adag_success,
     ddag_success,
@@ -69,7 +70,7 @@ def read_similarity(word):
         file = word
         words = read_bytes(word).decode("utf-8", "replace").replace(",", " ").split()
     try:
-        r = np.array([float(text) for text in words])
+        r = np.array([numeral(text) for text in words])
     except ValueError as error:
         raise DataError(f"expected similarities: {error}", file=file) from None
     if len(r) < 2:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
 from .inputs import open_input, read_bytes
-from .temporaries import remove_temporary, temporary_name, undisturbed
+from .temporaries import keep_temporary, remove_temporary, temporary_name, undisturbed
 
 __all__ = ["check_output", "open_input", "read_bytes", "remove", "replacing", "replacing_all",
            "writing"]
@@ -24,8 +24,9 @@ def replacing(path, binary=False, before=None):
 
     They are written to a private file in the same folder, brought to the disk and
     renamed; on any exception `path` is as it was.  A new file gets the permissions
-    of the umask, a replaced one keeps its own.  A symbolic link is followed.  What
-    exists and is not a regular file (a device, a pipe) is written directly.
+    of the umask, a replaced one keeps its own, its owner and its group.  A symbolic
+    link is followed.  What exists and is not a regular file (a device, a pipe) is
+    written directly.
     before: called when the new contents are on the disk, and `path` is still as it was.
 
     Raises DataError when the file cannot be written; BrokenPipeError passes through.
@@ -76,9 +77,11 @@ def _appear(outputs):
                     output.set_aside()
                 for output in outputs:
                     output.appear()
-            except BaseException:
-                for output in outputs:
-                    output.restore()
+            except BaseException as error:
+                failed = [output for output in outputs if not output.restore()]
+                for output in failed[:1]:
+                    raise DataError("could neither be written nor put back: its old contents "
+                                    f"are in {output.kept}", file=output.name) from error
                 raise
     _sync_folders(folders)
 
@@ -89,7 +92,7 @@ class _Output:
     def __init__(self, path, binary):
         self.name = path
         self.temporary = None
-        self._earlier = None
+        self._earlier = self.kept = None
         self._appeared = False
         self._binary = binary
 
@@ -100,10 +103,10 @@ class _Output:
             if path.endswith("/"):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             try:
-                self._mode = os.stat(path).st_mode
+                self._old = os.stat(path)
             except FileNotFoundError:
-                self._mode = None
-            self.direct = self._mode is not None and not stat.S_ISREG(self._mode)
+                self._old = None
+            self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
             # the link /dev/stdout of a pipe leads to no name: it is opened as given
             self.target = path if self.direct else os.path.realpath(path)
             handle = self._open()
@@ -117,7 +120,7 @@ class _Output:
     def _open(self):
         if self.direct:
             return os.open(self.target, os.O_WRONLY)
-        if self._mode is not None:
+        if self._old is not None:
             with suppress(FileNotFoundError):  # another run renames at this moment
                 os.close(os.open(self.target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
         self.temporary = temporary_name(os.path.dirname(self.target))
@@ -147,10 +150,24 @@ class _Output:
         with writing(self.name):
             self._file.flush()
             if not self.direct:
-                mode = _new_mode() if self._mode is None else self._mode & 0o777
-                os.fchmod(self._file.fileno(), mode)
+                os.fchmod(self._file.fileno(), self._permissions())
                 os.fsync(self._file.fileno())
             self._file.close()
+
+    def _permissions(self):
+        """Those of the umask, or of the file that is replaced, together with its owner and
+        group; another group, where that cannot be changed, gets no more than everybody."""
+        old = self._old
+        if old is None:
+            return _new_mode()
+        handle, mode = self._file.fileno(), old.st_mode & 0o777
+        for owner in (old.st_uid, -1):
+            with suppress(OSError):
+                os.fchown(handle, owner, old.st_gid)
+                return mode
+        if os.fstat(handle).st_gid == old.st_gid:
+            return mode
+        return mode & 0o707 | (mode & 0o007) << 3
 
     def set_aside(self):
         """Give what is there another name, from which `restore` takes it back."""
@@ -166,11 +183,18 @@ class _Output:
         self._appeared = True
 
     def restore(self):
-        with suppress(OSError):
+        """Undo `set_aside` and `appear`; -> False where the old contents are only in `kept`."""
+        try:
             if self._earlier is not None and os.path.lexists(self._earlier):
                 os.replace(self._earlier, self.target)
             elif self._appeared:
                 os.unlink(self.target)
+        except OSError:
+            self.kept, self._earlier = self._earlier, None
+            if self.kept is not None:
+                keep_temporary(self.kept)
+                return False
+        return True
 
     def close(self):
         # after a failure the rest of the buffer cannot be written either: nothing to add
@@ -230,9 +254,9 @@ def _new_mode():
     return 0o666 & ~mask
 
 
-def _sync_folders(targets):
+def _sync_folders(folders):
     """Bring the renames to the disk where the file system can; they are done either way."""
-    for folder in sorted({os.path.dirname(target) for target in targets}):
+    for folder in sorted(set(folders)):
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)
             try:

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
 
-__all__ = ["clear", "private_folder", "remove_temporary", "temporary_file", "temporary_name",
-           "undisturbed"]
+__all__ = ["clear", "keep_temporary", "private_folder", "remove_temporary", "temporary_file",
+           "temporary_name", "undisturbed"]
 
 _PATIENCE = 2.0  # seconds to wait for another run's renames
 _known = {}  # name: is it a folder?
@@ -31,6 +31,11 @@ def remove_temporary(path):
             shutil.rmtree(path, ignore_errors=True)
         else:  # never a folder: one that was renamed to this is somebody's
             os.unlink(path)
+    _known.pop(path, None)
+
+
+def keep_temporary(path):
+    """Leave a file of a temporary name where it is."""
     _known.pop(path, None)
 
 

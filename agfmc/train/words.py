@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ..errors import UsageError
+from ..numerals import numeral
 
 __all__ = ["scan"]
 
@@ -24,7 +25,7 @@ def scan(text, known, flags=(), *, file=None, line=None, column=None):
 
     def number(option, word, low, high, *, whole=False, open_low=False):
         try:
-            value = int(word) if whole else float(word)
+            value = numeral(word, whole)
         except ValueError:
             kind = "a whole number" if whole else "a number"
             raise fail(f"option {option}: expected {kind}, found '{word}'") from None

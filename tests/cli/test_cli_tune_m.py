@@ -154,6 +154,30 @@ def test_quiet_and_pictures(run):
     assert Path("all.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.parametrize("failing", ["all.csv", "all.svg"])
+def test_outputs_appear_together(run, monkeypatch, failing):
+    pytest.importorskip("matplotlib")
+    outputs = {"--json": "all.json", "--csv": "all.csv", "--plot": "all.svg"}
+    words = [*QUICK, *itertools.chain(*outputs.items()), "one-vs-one", "train"]
+    for name in outputs.values():
+        Path(name).write_text("old")
+    replace = os.replace
+
+    def refusing(source, target):
+        if os.path.basename(target) == failing and Path(source).read_bytes() != b"old":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refusing)
+        status, text, err = run(tune_m, *words)
+    assert (status, text) == (1, "") and f"{failing}: cannot write: No space left" in err
+    assert {Path(name).read_text() for name in ("all.json", "all.csv")} == {"old"}
+    status, _, err = run(tune_m, *words)  # what was found is not lost
+    assert status == 0 and "results of an earlier run were taken over" in err
+    assert "old" not in {Path(name).read_text() for name in outputs.values()}
+
+
 @pytest.mark.parametrize("words, status, message", [
     (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
     (("-+", "-x", "one-vs-one", "train"), 2, "unknown training option '-x'"),
@@ -171,6 +195,9 @@ def test_quiet_and_pictures(run):
     (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
     (("one-vs-one", "nowhere"), 1, "nowhere"),
     (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
+    (("own.mbc", "train", "--json", "train.vec"), 2, "train.vec would take the place of an input"),
+    (("own.mbc", "train", "--csv", "./own.mbc"), 2, "own.mbc would take the place of an input"),
+    (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "two outputs would go to a"),
     (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
 def test_errors_are_one_line(run, words, status, message):
     Path("own.mbc").write_text('"-c 1" 0 / 1; "-c 1" 1 / 2; {2 5 9}')

@@ -123,8 +123,8 @@ open_, open_os, write_os, close_os = builtins.open, os.open, os.write, os.close
 
 def install(faults):
     """Put the counting calls in the place of the real ones."""
-    for name in ("replace", "rename", "fsync", "fchmod", "unlink", "remove", "mkdir", "rmdir",
-                 "link"):
+    for name in ("replace", "rename", "fsync", "fchmod", "fchown", "unlink", "remove", "mkdir",
+                 "rmdir", "link"):
         real = getattr(os, name)
         setattr(os, name, lambda *args, real=real, name=name, **more: faults.call(
             f"{name} {base(args[0])}", real, *args, **more))

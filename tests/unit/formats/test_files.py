@@ -8,6 +8,7 @@ import pytest
 
 from agfmc.errors import DataError
 from agfmc.formats.files import open_input, read_bytes, replacing, replacing_all
+from agfmc.formats.temporaries import clear
 
 
 def modes(path):
@@ -50,6 +51,63 @@ def test_a_replaced_file_keeps_its_permissions_and_is_private_before(tmp_path):
     assert modes(path) == 0o604
 
 
+def other_group():
+    """A group that files may be given to, and that new ones do not have."""
+    if os.geteuid() == 0:
+        return 54321
+    others = [group for group in os.getgroups() if group != os.getegid()]
+    if not others:
+        pytest.skip("this user has one group")
+    return others[0]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o664, 0o644])
+def test_a_replaced_file_keeps_its_group(tmp_path, monkeypatch, mode):
+    path, group = tmp_path / "old", other_group()
+    path.write_text("old")
+    os.chown(path, -1, group)
+    path.chmod(mode)
+    with replacing(path):
+        pass
+    assert (path.stat().st_gid, modes(path)) == (group, mode)
+
+    def refused(*words):
+        raise PermissionError(1, "not a member of it any more")
+
+    monkeypatch.setattr(os, "fchown", refused)
+    with replacing(path) as file:
+        file.write("new")
+    assert path.read_text() == "new" and path.stat().st_gid != group
+    assert modes(path) == mode & 0o707 | (mode & 0o007) << 3  # no more for the new group
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the super-user gives files away")
+def test_a_replaced_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "old"
+    path.write_text("old")
+    os.chown(path, 54321, 54322)
+    with replacing(path):
+        pass
+    assert (path.stat().st_uid, path.stat().st_gid) == (54321, 54322)
+
+
+@pytest.mark.parametrize("names", [["one"], ["one", "sub/two"]])
+def test_the_renames_are_brought_to_the_disk(tmp_path, monkeypatch, names):
+    (tmp_path / "sub").mkdir()
+    synced, fsync = [], os.fsync
+
+    def noted(handle):
+        synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with replacing_all([tmp_path / name for name in names]):
+        pass
+    folders = {(tmp_path / name).parent for name in names}
+    assert sorted(synced[len(names):]) == sorted(folder.stat().st_ino for folder in folders)
+    assert {(tmp_path / name).stat().st_ino for name in names} == set(synced[:len(names)])
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, BrokenPipeError])
 def test_after_an_exception_everything_is_as_before(tmp_path, error):
     (tmp_path / "old").write_text("old")
@@ -69,6 +127,29 @@ def test_several_outputs_appear_together(tmp_path):
             file.write(data)
         assert not any(path.exists() for path in paths)
     assert [path.read_bytes() for path in paths] == [b"1", b"2"]
+
+
+def test_old_contents_that_cannot_be_put_back_are_kept(tmp_path, monkeypatch):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_text(f"old {path.name}")
+    replace = os.replace
+
+    def refusing(source, target):
+        if os.path.basename(target) == "b":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    with pytest.raises(DataError, match="b: could neither be written nor put back: its old "
+                                        "contents are in ") as caught:
+        with replacing_all(paths) as files:
+            for file in files:
+                file.write("new")
+    [kept] = set(os.listdir(tmp_path)) - {"a"}
+    assert str(caught.value).endswith(kept)
+    clear()
+    assert (tmp_path / kept).read_text() == "old b" and paths[0].read_text() == "old a"
 
 
 def test_the_second_output_that_cannot_be_opened_leaves_no_first(tmp_path):
