@@ -6,13 +6,14 @@ variable); file names are never part of what a shell reads.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import signal
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..errors import CommandFailed, DataError, UsageError
 from ..formats.temporaries import temporary_file
@@ -74,7 +75,8 @@ class Command:
                 try:
                     process = subprocess.Popen(
                         words, stdin=subprocess.DEVNULL if stdin is None else stdin,
-                        stdout=printed if stdout is None else stdout, stderr=messages)
+                        stdout=printed if stdout is None else stdout, stderr=messages,
+                        start_new_session=True)  # so that what it starts can be ended with it
                 except (OSError, ValueError) as error:
                     raise CommandFailed(f"the command '{self.text}' could not be started: "
                                         f"{getattr(error, 'strerror', None) or error}") from error
@@ -180,8 +182,11 @@ def _operand(name):
 
 
 def _kill(process):
+    """End a command and what it has started."""
     with _lock:
         if process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.wait()
 
