@@ -1,7 +1,9 @@
 """Control files as deep as they may be: whatever is done to them does not recurse."""
 
+import json
 import signal
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,6 +103,19 @@ def commands(depth, shapes, folder, monkeypatch, capsys):
             status = call(command, ["--quiet", *words])
             told = capsys.readouterr()
             assert (status, told.err) == (0, ""), line
+
+
+def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
+    """The sides of a chain grow with the square of its length, and so does their text."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m").write_text(MODEL)
+    (tmp_path / "ctl").write_text(left(400, "m"))
+    pieces = []
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
+        write=pieces.append, flush=lambda: None, isatty=lambda: False))
+    assert call("mbm_info", ["--json", "ctl"]) == 0
+    assert len(json.loads("".join(pieces))["binary_models"]) == 400
+    assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
 
 
 def test_commands_on_a_deep_file(tmp_path, monkeypatch, capsys):
