@@ -142,9 +142,6 @@ class _Output:
     def fileno(self):
         return self._file.fileno()
 
-    def writable(self):
-        return True
-
     def complete(self):
         """Everything on the disk, with its final permissions, under the temporary name."""
         with writing(self.name):

@@ -52,7 +52,8 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.textblocks.numbers", "formats.textblocks.tokenise", "formats.decimals.values",
     "formats.limits.within_memory", "formats.textlabels.TextLabels", "formats.textlabels.numeric",
     "formats.vectors.VecWriter",
-    "formats.temporaries.remove_temporary", "formats.temporaries.temporary_name",
+    "formats.temporaries.keep_temporary", "formats.temporaries.remove_temporary",
+    "formats.temporaries.temporary_name",
 }
 
 
