@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
-from .options import Parser
+from .options import Parser, data_files, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -50,6 +50,7 @@ def execute(args):
         raise UsageError("-H and -C are for LVQ text, not for -M")
     if args.words + args.no_labels + args.ordinates > 1:
         raise UsageError("-C, -L and --words exclude each other")
+    refuse_inputs([args.out], [*data_files(args.base), args.base if args.no_labels else None])
     form = Form("svm" if args.svm else "lvq", not args.no_header)
     print_data(args.base, args.out, form, sys.stdout.buffer, labels=not args.no_labels,
                ordinates=args.ordinates, words=args.words, scale=args.normalise)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, add_input_kind, add_normalisation, add_seed, input_kind, whole_number
+from .options import (Parser, add_input_kind, add_normalisation, add_seed, data_files, input_kind,
+                      refuse_inputs, whole_number)
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -94,6 +96,7 @@ def execute(args):
         for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
+    _refuse_inputs(recipe, source, output, test)
     written = preprocess(recipe, source, output, test, sys.stdout.buffer)
     report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
                                  for base, rows in written.items()))
@@ -119,6 +122,25 @@ def _operands(args, kind):
     if split and words[0] == names[1]:
         raise UsageError("the training part and the test part cannot have one name")
     return *names, words[0] if split else None, words[split:]
+
+
+def _refuse_inputs(recipe, source, output, test):
+    """`UsageError` where an output would take the place of an input or of another output."""
+    from ..flow.preprocess import part_names
+
+    kind = recipe.form.kind
+    ends = (".vec", ".dat" if recipe.ordinates else ".cls", ".names")[:3 if recipe.labels else 1]
+    bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
+    written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
+    if recipe.scale or recipe.nsv is not None:
+        written.append(recipe.norm_out or f"{output}.std")
+    read = data_files(source, kind)
+    # in place, as by sort -o, but no row of what may be the only copy must be missing then
+    same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
+                                                         data_files(output, kind)))
+    if same and (recipe.fraction, recipe.parts, recipe.partition) == (None, None, None):
+        read = []
+    refuse_inputs(written, [*read, recipe.norm_in])
 
 
 def _partition(words):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 
-from ..errors import AgfmcWarning, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from .classify_m_options import PROG, get_parser
 from .executing import check_executor, executor
 from .messages import report
-from .options import input_kind
+from .options import data_files, input_kind, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -21,6 +22,7 @@ def execute(args):
     from ..flow.answers import write_answers, write_predictions
     from ..workers.executors import available_cores
     from ..flow.opening import open_classifier
+    from ..formats.controlfile import model_files
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
     from ..kernel.cost import KernelCounter
@@ -38,6 +40,15 @@ def execute(args):
         allow_commands=args.allow_commands, counting=args.count, pair_errors=args.pair_errors,
         opponents=args.opponents, seed=args.seed, top=args.top or 0, priors=args.priors,
         trained_priors=args.trained_priors)
+    outputs = [args.output] if args.predictor is not None else [f"{args.output}.cls",
+                                                                f"{args.output}.con"]
+    base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
+    refuse_inputs(outputs, [
+        args.model, args.norm_file, args.pair_errors, args.test, *data_files(base),
+        *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
+        *model_files(classifier.tree, args.path, outputs)])
+    if base is not None:
+        _compare_names(args.model, classifier.tree, f"{base}.names")
     if kind == "svm" and args.missing != 0 and classifier.features is None:
         raise UsageError("-E needs a model that tells its number of features, and the files of "
                          f"{args.model} do not: what a line leaves out can only be 0")
@@ -55,6 +66,25 @@ def execute(args):
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
     _report(args, classifier, done)
+
+
+def _compare_names(model, tree, path):
+    """A warning where the names beside the points say that their labels mean other classes."""
+    if not tree.names or not os.path.isfile(path):
+        return
+    from ..formats.names import read_names
+
+    there = {}
+    with suppress(DataError):  # the points are classified without it
+        there = dict(enumerate(read_names(path)))
+    other = [label for label, name in sorted(tree.names.items())
+             if there.get(label, name) != name]
+    if other:
+        label, more = other[0], f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+        warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
+                      f"'{tree.names[label]}'{more}: the labels beside these points mean other "
+                      "classes than the answers do (svm2agf --names numbers words as in training)",
+                      AgfmcWarning, stacklevel=3)
 
 
 def _report(args, classifier, done):
@@ -86,9 +116,6 @@ def _check_names(args, kind):
     check_executor(args)
     if not os.path.basename(args.output):
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
-    if args.predictor is not None and args.output != "-" and \
-            os.path.realpath(args.output) == os.path.realpath(args.model):
-        raise UsageError(f"output would take the place of {args.model}: choose another name")
     for source in (f"{args.output}.vec", args.output):
         if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
             raise UsageError(f"output would take the place of {args.output}.cls, the labels of "

@@ -34,12 +34,13 @@ def execute(args):
     data, normalisation = load_data(args)
     settings = settings_of(args, normalisation)
     by = SCORE_NAMES[args.by]
-    with library_words(), Progress(args, "comparing") as progress, ledger_of(
+    with library_words(), ledger_of(
             args, PROG, key_of("data", data.x, data.y), plan, repr(candidates), args.options,
             args.normalise, args.svd, args.platt,
             "" if normalisation is None else normalisation.digest()) as ledger:
-        result = compare(data, candidates, plan, settings, ledger, by=by, against=args.against,
-                         progress=progress)
+        with Progress(args, "comparing") as progress:
+            result = compare(data, candidates, plan, settings, ledger, by=by,
+                             against=args.against, progress=progress)
         if ledger.found:
             report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
         result = {"data": args.train, "options": args.options, **result}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from ..errors import UsageError
-from .messages import report
+from .messages import discard, report
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
                       input_kind, reading, whole_number)
 
 __all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "ledger_of",
-           "load_data", "plan_of", "settings_of"]
+           "load_data", "plan_of", "settings_of", "tell"]
 
 # On the command line: in the dictionaries of scores.
 SCORE_NAMES = {"accuracy": "accuracy", "uncertainty": "uncertainty_coefficient",
@@ -136,6 +137,15 @@ def ledger_of(args, prog, *parts):
     return _Resumable(ledger, args, prog)
 
 
+def tell(text):
+    """Lines on standard error; lost where nobody can read them, for the work is not."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        discard(sys.stderr)
+
+
 class _Resumable:
     """A ledger in a `with` block that tells what a signal leaves to be done.
 
@@ -149,6 +159,6 @@ class _Resumable:
         return self._ledger.__enter__()
 
     def __exit__(self, kind, error, trace):
-        if kind is not None and not issubclass(kind, Exception) and self._ledger.path is not None:
+        if kind is not None and not issubclass(kind, Exception) and self._ledger.keeps_anything():
             report(self._args, self._prog, "interrupted: the same command goes on from there")
         return self._ledger.__exit__(kind, error, trace)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import Parser
+from .options import Parser, data_files, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -54,6 +54,9 @@ def execute(args):
     if base is None and not (args.no_labels or args.omit_labels):
         raise UsageError("expected the base name of the files to be written (only with -C or -o "
                          "can standard output hold them)")
+    ends = (".vec",) if args.no_labels or args.omit_labels else \
+        (".vec", ".dat" if args.ordinates else ".cls", ".names")
+    refuse_inputs(data_files(base, ends=ends), [infile])
     convert_text(infile, "lvq", "-" if base is None else base, omit=args.omit_labels,
                  stdout=sys.stdout.buffer, header=not args.no_header,
                  labels=not args.no_labels, ordinates=args.ordinates)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from .messages import report
 from .options import Parser, refuse_inputs
 from .run import run_command
@@ -37,9 +39,10 @@ def get_parser():
 
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
-    from ..errors import UsageError
+    from ..errors import AgfmcWarning, UsageError
     from ..flow.configuration import export, gather, renamed, save
-    from ..formats.controlfile import model_file
+    from ..flow.mixture import normalised
+    from ..formats.controlfile import model_files
     from ..formats.names import read_names_of
     from ..formats.vectors import read_std
 
@@ -59,12 +62,16 @@ def execute(args):
         configuration = renamed(configuration,
                                 read_names_of(args.names, configuration.tree.classes))
     if before is not None:
-        refuse_inputs([args.out], [model_file(row.text, args.path)
-                                   for row in configuration.tree.rows])
+        refuse_inputs([args.out], model_files(configuration.tree, args.path, [args.out]))
     if form:
         export(args.out, configuration, form)
     else:
         save(args.out, configuration)
+    if normalised(configuration.model):
+        instead = "; this format cannot tell" if form else ", unless -a of classify_m has them"
+        warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
+                      f"given (-a): what is classified must be normalised alike before{instead}",
+                      AgfmcWarning, stacklevel=2)
     after = len(configuration.model.sv)
     found = f"{after} support vectors"
     if before is not None:

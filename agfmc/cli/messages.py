@@ -75,18 +75,24 @@ class Progress:
             say(self._prog, f"{self._what} {share.strip()} %{words}{left and f', {left} left'}")
             return
         filled = 30 * done // max(total, 1)
-        sys.stderr.write(f"\r{self._what} [{'#' * filled}{'.' * (30 - filled)}] "
-                         f"{share}% {left and f'{left} left'} \033[K")
-        sys.stderr.flush()
         self._drawn = True
+        self._draw(f"\r{self._what} [{'#' * filled}{'.' * (30 - filled)}] "
+                   f"{share}% {left and f'{left} left'} \033[K")
+
+    def _draw(self, text):
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the terminal has gone away; the work goes on
+            self._active = self._drawn = False
+            discard(sys.stderr)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
         if self._drawn:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            self._draw("\r\033[K")
 
 
 def _span(seconds):

@@ -20,7 +20,6 @@ __all__ = ["get_parser", "main"]
 def execute(args):
     """Plan the jobs, then train them or print them."""
     from ..formats.controlfile import read_control
-    from ..formats.files import check_output
     from ..flow.pairs import PairTally
     from ..flow.planning import check_outputs
     from ..flow.training import save_normalisation
@@ -67,13 +66,10 @@ def execute(args):
         raise UsageError("--cv-irrelevant goes with --cv-errors")
     tally = None if args.cv_errors is None else PairTally(
         work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
-    if args.only is None:
-        ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
-        check_outputs(work, args.control_out, [
-            args.control or "-", args.norm_file, *(f"{args.train}{end}" for end in ends)],
-            trainer is not None)
-    if args.cv_errors is not None:
-        check_output(args.cv_errors)
+    ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
+    check_outputs(work, args.control_out if args.only is None else "-", [
+        args.control or "-", None if work.fitted else args.norm_file,
+        *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
     if args.dry_run:
         lines = [command_line(PROG, args, work, job) for job in [*work.jobs, *work.directs]]
         save_normalisation(work)

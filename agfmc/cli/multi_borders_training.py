@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 
 from ..errors import JobsFailed
 from .executing import executor, fitting
@@ -25,14 +27,14 @@ def train_all(args, work, trainer, tally, deadline):
 
     kept = _kept(args, work, trainer, tally)
     total = len(work.jobs) + len(work.directs)
-    control_out = args.control_out if args.only is None else None
+    control_out = _earlier(args)
     with library_words(), executor(args) as pool, Progress(args, "training", PROG) as progress:
         if trainer is None:
             made = train(work, args.jobs, progress, control_out, tally and tally.add,
                          args.kernel_memory, kept=kept, deadline=deadline, **fitting(pool))
         else:
             train_external(work, trainer, args.jobs, progress, control_out,
-                           lambda: save_normalisation(work))
+                           lambda: save_normalisation(work, control_out))
             made = Outcome(len(work.jobs))
         direct = train_directs(work, progress, control_out, trainer and trainer.convert,
                                "lvq" if args.lvq else "svm", kept=kept, deadline=deadline)
@@ -55,6 +57,17 @@ def train_all(args, work, trainer, tally, deadline):
     if args.keep:
         report(args, PROG, "the temporary files are kept in the folders "
                            f"{os.path.join(args.path or '', args.model)}*.tmp")
+
+
+def _earlier(args):
+    """control-out, if an earlier run may have left it: with --only it is not written, and
+    standard output has just been opened."""
+    if args.only is not None or args.control_out == "-":
+        return None
+    with suppress(OSError, ValueError):  # no file yet, or no such stream
+        if os.path.samestat(os.stat(args.control_out), os.fstat(sys.stdout.fileno())):
+            return None
+    return args.control_out
 
 
 def _kept(args, work, trainer, tally):

@@ -81,16 +81,21 @@ def execute(args):
         raise UsageError("nfold takes one decoder: compare_control takes several")
     data, normalisation = load_data(args)
     settings = settings_of(args, normalisation)
-    with library_words(), Progress(args, "cross-validating") as progress, ledger_of(
+    with library_words(), ledger_of(
             args, PROG, key_of("data", data.x, data.y), plan, repr(candidate), args.options,
             args.normalise, args.svd, args.platt,
             "" if normalisation is None else normalisation.digest()) as ledger:
-        result = cross_validate(data, candidate, plan, settings, ledger, progress=progress)
+        with Progress(args, "cross-validating") as progress:
+            result = cross_validate(data, candidate, plan, settings, ledger, progress=progress)
         if ledger.found:
             report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
         if args.outbase is not None:
             write_held_out(args.outbase, result)
-    names = dict(enumerate(data.names or ()))
+        _print(args, plan, candidate, result, data.names)  # before what is finished goes
+
+
+def _print(args, plan, candidate, result, names):
+    names = dict(enumerate(names or ()))
     scores = result.pooled(args.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.labels]
@@ -98,6 +103,7 @@ def execute(args):
         from ..picture.scores import draw_scores
         draw_scores(args.plot, scores, names)
     sys.stdout.write(_text(args, plan, candidate, result, scores))
+    sys.stdout.flush()
 
 
 def _text(args, plan, candidate, result, scores):

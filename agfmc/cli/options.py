@@ -12,7 +12,7 @@ from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
-           "finite_number", "input_kind", "reading", "refuse_inputs",
+           "data_files", "finite_number", "input_kind", "reading", "refuse_inputs",
            "time_span", "whole_number"]
 
 
@@ -184,13 +184,26 @@ def finite_number(text):
     return value
 
 
+def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
+    """The files that data of that name may be in; `base` is None or `-` where they are in none."""
+    return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
+
+
 def refuse_inputs(outputs, inputs):
-    """`UsageError` where a file that is to be written is one that is read."""
-    read = {os.path.realpath(path): path for path in inputs if path not in (None, "-")}
+    """`UsageError` where a file that is to be written is one that is read, or comes twice."""
+    read = {os.path.realpath(path) for path in inputs if path not in (None, "-")}
+    written = set()
     for path in outputs:
-        if path != "-" and os.path.isfile(path) and os.path.realpath(path) in read:
+        if path is None or path != "-" and os.path.exists(path) and not os.path.isfile(path):
+            continue  # a device takes all that comes
+        place = path if path == "-" else os.path.realpath(path)
+        if place in read and os.path.isfile(path):
             raise UsageError(f"the output {path} would take the place of an input: choose another "
                              "name")
+        if place in written:
+            raise UsageError("two outputs would go to "
+                             + ("standard output" if path == "-" else path))
+        written.add(place)
 
 
 def time_span(text):

@@ -6,7 +6,7 @@ from collections import Counter
 
 from ..errors import UsageError
 from .messages import report, show
-from .options import input_kind, reading
+from .options import data_files, input_kind, reading, refuse_inputs
 from .order_classes_options import PROG, get_parser
 from .run import run_command
 
@@ -79,6 +79,8 @@ def _by_path(args, kind):
     from ..flow.prepare import about, load_training
     from ..formats.controlfile import read_control
 
+    if args.normalise or args.svd is not None:
+        refuse_inputs([args.norm_file], [args.control, *data_files(args.train, kind)])
     tree = read_control(args.control)
     require_untrained_matrix(tree)
     data, normalisation, _ = load_training(args.train, kind, **reading(args))

@@ -20,8 +20,6 @@ _DATA = ("empirical", "adjacent-ordered")
 
 def execute(args):
     """Design the control tree, draw it, print it."""
-    from ..control.write import format_tree
-
     if not args.best:
         scheme = scheme_of(args)
         _refuse_idle(args, _SHOWN if scheme is None else scheme.name)
@@ -31,9 +29,15 @@ def execute(args):
         check_picture(args.plot)  # before the work, not after it
     if args.best:
         from .print_control_best import best
-        tree, heights = best(args), None
+        with best(args) as tree:
+            _output(args, tree, None)
     else:
-        tree, heights = designed(args, scheme, kind)
+        _output(args, *designed(args, scheme, kind))
+
+
+def _output(args, tree, heights):
+    from ..control.write import format_tree
+
     if args.options:
         from ..control.build import rename
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
@@ -51,6 +55,7 @@ def execute(args):
         sys.stdout.write(format_dot(tree))
     else:
         show(format_tree(tree))
+    sys.stdout.flush()
 
 
 def _print_matrix(tree):

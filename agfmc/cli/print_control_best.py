@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import contextmanager
 
 from ..coding.schemes import COMPARED
 from ..errors import DataError, UsageError
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of, tell
 from .library import library_words
 from .messages import Progress, report, say
 from .print_control_options import PROG
@@ -14,8 +14,12 @@ from .print_control_options import PROG
 __all__ = ["best"]
 
 
+@contextmanager
 def best(args):
-    """The control tree; the table goes to standard error."""
+    """The control tree, for `with`: what is finished is kept until that block ends well.
+
+    The table goes to standard error.
+    """
     from ..explore.best import find_best
     from ..explore.candidates import read_candidate
     from ..explore.ledger import key_of
@@ -40,23 +44,24 @@ def best(args):
     if len(set(data.y.tolist())) < 2:
         raise DataError("holds one class: there is nothing to tell apart", file=args.source)
     settings = settings_of(args, normalisation)
-    with library_words(), Progress(args, "comparing") as progress, ledger_of(
+    with library_words(), ledger_of(
             args, PROG, key_of("data", data.x, data.y), plan, words, design, args.options,
             args.normalise, args.svd, args.platt,
             "" if normalisation is None else normalisation.digest()) as ledger:
-        tree, row, top, result = find_best(data, candidates, plan, settings, ledger,
-                                           by=SCORE_NAMES[args.by], progress=progress)
+        with Progress(args, "comparing") as progress:
+            tree, row, top, result = find_best(data, candidates, plan, settings, ledger,
+                                               by=SCORE_NAMES[args.by], progress=progress)
         if ledger.found:
             report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
-    for failed in result["rows"]:
-        if "error" in failed:
-            say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
-    if not args.quiet:
-        sys.stderr.write(f"{result['points']} points, {result['classes']} classes; "
-                         f"{result['plan']}\n{plain_table(result)}")
-    way = "classify_m" if row["decoder"] == "recursive" else f"classify_m -Q {row['decoder']}"
-    if row is not top:
-        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by}, but "
-                           "by less than the standard error of the difference")
-    report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {way}")
-    return tree
+        for failed in result["rows"]:
+            if "error" in failed:
+                say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
+        if not args.quiet:
+            tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+                 f"{plain_table(result)}")
+        way = "classify_m" if row["decoder"] == "recursive" else f"classify_m -Q {row['decoder']}"
+        if row is not top:
+            report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by}, "
+                               "but by less than the standard error of the difference")
+        report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {way}")
+        yield tree

@@ -6,7 +6,7 @@ import os
 
 from ..coding.schemes import DEFAULT, find_scheme
 from ..errors import DataError, UsageError
-from .options import reading
+from .options import data_files, reading, refuse_inputs
 
 __all__ = ["designed", "scheme_of"]
 
@@ -109,6 +109,8 @@ def _data(args, kind):
     """The points as they are, or as -n, -S and -a make them."""
     from ..flow.prepare import load_training
 
+    if args.normalise or args.svd is not None:
+        refuse_inputs([args.norm_file], data_files(args.source, kind))
     data, normalisation, _ = load_training(args.source, kind, **reading(args))
     _require_two(set(data.y.tolist()), args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):

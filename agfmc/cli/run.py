@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 import warnings
+from contextlib import nullcontext
 
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, NotPutBack
 from .messages import discard, say
 from .signals import Terminated, catch_signals, restore_signals
 
@@ -26,6 +28,8 @@ def run_command(parser, execute, argv=None):
         status = _run(parser, execute, argv, seen)
         seen.append(None)  # a signal from here on changes nothing
     except KeyboardInterrupt as stop:
+        if isinstance(stop.__context__, NotPutBack):  # a signal came at the same time
+            say(parser.prog, str(stop.__context__))
         _leave(128 + (stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT))
         raise  # where the end was prevented, in a test
     finally:
@@ -61,7 +65,8 @@ def _run(parser, execute, argv, seen):
         return _flushed(parser.prog, 1, f"not enough memory: {error}".rstrip(": "))
     except OSError as error:
         _trace(args, seen)
-        where = error.filename if error.filename is not None else "standard output"
+        where = error.filename if error.filename is not None else \
+            "the current folder" if isinstance(error, FileNotFoundError) else "standard output"
         return _flushed(parser.prog, 1, f"{where}: {error.strerror or error}")
     except Exception as error:  # a fault of this program, still told in one line
         _trace(args, seen)
@@ -78,13 +83,29 @@ def _one_thread_each():
 def _open_streams():
     """Give a stream that the caller closed a file of its own.
 
-    Else the next file to be opened would take its number.  Writing to
-    standard output fails then, as it does for any program; messages are lost.
+    Else the next file to be opened would take its number, and get what libraries write
+    there.  Writing to standard output fails then, as it does for any program; messages
+    are lost.
     """
+    _buffer_output()
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    number = 0
+    while number <= 2:
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
+
+
+def _buffer_output():
+    """With PYTHONUNBUFFERED what a system does not take at once would be lost without a word."""
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,
+                                      sys.stdout.errors, line_buffering=True)
 
 
 def _prepare(prog, args):
@@ -141,6 +162,5 @@ def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
     discard(sys.stdout)
     temporaries = sys.modules.get("agfmc.formats.temporaries")
-    if temporaries is not None:
-        temporaries.clear()
-    os._exit(status)
+    with nullcontext() if temporaries is None else temporaries.cleared():
+        os._exit(status)

@@ -8,7 +8,7 @@ import time
 __all__ = ["Terminated", "catch_signals", "restore_signals"]
 
 _WAY_OUT = 2.0  # seconds in which a second signal is not heard
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU", "SIGUSR1", "SIGUSR2")
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 
 
 class Terminated(KeyboardInterrupt):

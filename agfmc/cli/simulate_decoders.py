@@ -9,7 +9,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import Progress
-from .options import Parser, add_seed, whole_number
+from .options import Parser, add_seed, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -105,6 +105,7 @@ def execute(args):
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
     if args.plot:
+        refuse_inputs([args.plot], [args.similarity])
         from ..picture.canvas import check_picture
         from ..picture.simulation import draw
         check_picture(args.plot)  # before the work, not after it

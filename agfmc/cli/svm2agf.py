@@ -6,7 +6,7 @@ import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, finite_number
+from .options import Parser, data_files, finite_number, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -49,6 +49,10 @@ def execute(args):
                          "(or - before it, to read standard input)")
     if args.ordinates and (args.relabel or args.names is not None):
         raise UsageError("-L is for numbers: neither -U nor --names goes with it")
+    ends = (".vec", ".dat" if args.ordinates else ".cls", ".names")
+    # the names given are written again as they are, unless -U makes others
+    again = args.names == f"{args.base}.names" and not args.relabel
+    refuse_inputs(data_files(args.base, ends=ends), [args.infile, None if again else args.names])
     names = None if args.names is None else read_names(args.names)
     old = convert_text(args.infile or "-", "svm", args.base, compact=args.relabel,
                        missing=args.missing, names=names, ordinates=args.ordinates)

@@ -7,10 +7,10 @@ import sys
 import time
 
 from ..errors import DataError, JobsFailed, UsageError, one_line
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of, tell
 from .jsontext import json_text
 from .library import library_words
-from .messages import Progress, discard, report, show
+from .messages import Progress, report, show
 from .options import refuse_inputs
 from .run import run_command
 from .tune_m_options import PROG, get_parser
@@ -61,7 +61,7 @@ def execute(args):
         _write(args, result, tree)
         if not result["complete"]:
             # raised in here, so that what is finished is kept
-            raise JobsFailed(_unfinished(args, result, tree))
+            raise JobsFailed(_unfinished(ledger, result, tree))
 
 
 def _check_outputs(args):
@@ -128,15 +128,11 @@ def _table(result):
             text += "\n" + whole_lines(result["whole"])
     else:
         text += search_table(result, by, 1 if by in LARGER_IS_BETTER else -1)
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        discard(sys.stderr)
+    tell(text)
 
 
-def _unfinished(args, result, tree):
-    again = "" if args.no_state else "; the same command goes on from there"
+def _unfinished(ledger, result, tree):
+    again = "; the same command goes on from there" if ledger.keeps_anything() else ""
     if tree is None:
         return f"the time was over before anything but the options given was tried{again}" \
             if result["tried"] else f"the time was over before anything was finished{again}"

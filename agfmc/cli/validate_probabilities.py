@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
-from .options import Parser
+from .options import Parser, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -46,6 +46,8 @@ def execute(args):
         raise UsageError("truth and prob cannot both be standard input")
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")
+    refuse_inputs([args.output], [args.truth, *(
+        (f"{args.prob}.cls", f"{args.prob}.con") if args.results else (args.prob,))])
     if args.results:
         samples = validate.samples_of_results(args.truth, args.prob)
     else:

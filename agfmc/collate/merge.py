@@ -11,6 +11,8 @@ from ..models import CollatedModel
 
 __all__ = ["collate", "regroup", "unique_rows"]
 
+_BLOCK = 1 << 22  # bytes of rows that are compared at once
+
 
 def unique_rows(x):
     """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
@@ -22,11 +24,20 @@ def unique_rows(x):
     if x.shape[1] == 0:
         return np.zeros(min(len(x), 1), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
     keys = x.view(np.dtype((np.void, x.shape[1] * 8))).ravel()
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
+    # as np.unique does it, which would hold three more copies of x
+    by_key = np.argsort(keys, kind="stable")
+    new = np.ones(len(keys), dtype=bool)
+    step = max(1, _BLOCK // keys.itemsize)
+    for start in range(1, len(keys), step):
+        rows = by_key[start - 1:start + step]
+        new[start:start + step] = keys[rows[1:]] != keys[rows[:-1]]
+    first = by_key[new]
+    inverse = np.empty(len(keys), dtype=np.int64)
+    inverse[by_key] = np.cumsum(new) - 1
+    order = np.argsort(first)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return first[order], rank[inverse.ravel()]
+    return first[order], rank[inverse]
 
 
 def collate(models, sides, classes, *, control, names=None, direct=()):
@@ -58,12 +69,14 @@ def collate(models, sides, classes, *, control, names=None, direct=()):
     keys, place = np.unique(key, return_inverse=True)
     merged = np.bincount(place.ravel(), weights=coef, minlength=len(keys)).astype(np.float64)
     indptr = np.searchsorted(keys, np.arange(len(models) + 1) * max(len(first), 1))
+    sv = points[first[order]]
+    sv += 0.0
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
     scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
     return CollatedModel(
         control=control, names=dict(names or {}), kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
-        sv=points[first[order]] + 0.0, group=group[order].astype(np.int32),
+        sv=sv, group=group[order].astype(np.int32),
         indptr=indptr.astype(np.int64), index=(keys % max(len(first), 1)).astype(np.int32),
         coef=merged, rho=np.array([model.rho for model in models]),
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),

@@ -16,6 +16,7 @@ import zlib
 from contextlib import suppress
 
 from ..errors import AgfmcWarning, DataError
+from .beside import check_journal, join_runs, leave_runs
 
 __all__ = ["Ledger", "are_numbers", "automatic_path", "key_of"]
 
@@ -23,9 +24,12 @@ _APPLICATION = 0x4147464D  # "AGFM" in the header of the file
 _PAUSE = 0.5  # seconds between two times that work is brought to the disk
 _WAIT = 30  # seconds for another program that has the file locked
 _LARGEST = 1 << 28  # bytes of a value
+_STEPS = 10**6  # of SQLite, for a file to be opened; some hundred do
 # As SQLite keeps it: nothing else may be in a file that is believed.
 _TABLE = ("table", "done", "CREATE TABLE done (key TEXT PRIMARY KEY, sum INTEGER, value BLOB) "
                            "WITHOUT ROWID")
+# (To vacuum a file that is made for it takes the square of its size.)
+_KIND = {"application_id": _APPLICATION, "auto_vacuum": 0}
 
 
 def key_of(*parts):
@@ -68,15 +72,17 @@ class Ledger:
     """Results by key, in a file that survives kill -9; a context manager.
 
     path: the file, or None to keep nothing; keep: the file stays after the block ends
-    well (a user named it), else it goes; it goes as well where it is empty.  A file that
-    cannot be made is no reason to stop: there is a warning, unless `keep`, where it is a
-    `DataError`.
+    well (a user named it), else it goes, with the last of the runs that use it; it goes as
+    well where it is empty.  A file that cannot be made is no reason to stop: there is a
+    warning, unless `keep`, where it is a `DataError`.
     """
 
     def __init__(self, path, keep=False):
         self.path = path
         self._keep = keep
         self._connection = None
+        self._file = None  # `path` without links, as SQLite has it
+        self._runs = None
         self._waiting = {}
         self._written = time.monotonic()
         self.found = 0
@@ -89,32 +95,49 @@ class Ledger:
             if folder and not self._keep:
                 os.makedirs(folder, mode=0o700, exist_ok=True)
                 _require_own(folder)
+                self._runs = join_runs(self.path)
             if not os.path.exists(self.path):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             elif not stat.S_ISREG(os.stat(self.path).st_mode):
                 raise FileExistsError("it is no regular file")
             # in full: no name that means something else to SQLite
-            connection = sqlite3.connect(os.path.abspath(self.path), timeout=_WAIT,
-                                         isolation_level=None)
+            self._file = os.path.realpath(self.path)
+            connection = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
             self._connection = connection
             connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
-            things = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(2)
+            # a list of tables can be made to have no end
+            connection.set_progress_handler(lambda: True, _STEPS)
+            things = self._execute("SELECT type, name, sql FROM sqlite_master").fetchmany(2)
             # behind that: another run marks a new file first
-            told = connection.execute("PRAGMA application_id").fetchone()[0]
-            if things and (told != _APPLICATION or things != [_TABLE]):
+            kind = {name: self._execute(f"PRAGMA {name}").fetchone()[0] for name in _KIND}
+            if things and (kind != _KIND or things != [_TABLE]):
                 raise sqlite3.DatabaseError("it belongs to another program")
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             if not things:
-                connection.execute(_TABLE[2].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+                self._execute("PRAGMA auto_vacuum = NONE")  # some builds of SQLite begin otherwise
+            self._execute(f"PRAGMA application_id = {_APPLICATION}")
+            if not things:
+                self._execute(_TABLE[2].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+            connection.set_progress_handler(None, 0)
         except (OSError, ValueError, sqlite3.Error) as error:
-            told = getattr(error, "strerror", None) or error
+            told = getattr(error, "strerror", None) or str(error)
+            if told == "interrupted":  # after _STEPS
+                told = "it has no end"
             self._give_up(f"cannot keep finished work here: {told}", self._keep)
 
-    def _give_up(self, message, serious=False):
+    def _execute(self, statement, values=()):
+        check_journal(self._file, _WAIT)  # each statement may be the one that plays it back
+        return self._connection.execute(statement, values)
+
+    def _close(self, unwanted):
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
+        runs, self._runs = self._runs, None
+        leave_runs(self.path, runs, unwanted)
+
+    def _give_up(self, message, serious=False):
+        self._close(unwanted=False)
         if serious:
             raise DataError(message, file=self.path)
         warnings.warn(f"{self.path}: {message}: an interrupted run would begin again",
@@ -128,10 +151,10 @@ class Ledger:
             return self._waiting[key]
         try:
             # the length first: it is known without the value
-            row = self._connection.execute(
+            row = self._execute(
                 "SELECT sum, value FROM done WHERE key = ? AND length(value) <= ?",
                 (key, _LARGEST)).fetchone()
-        except (ValueError, sqlite3.Error) as error:  # ValueError: text that is not UTF-8
+        except (OSError, ValueError, sqlite3.Error) as error:  # ValueError: text that is not UTF-8
             self._give_up(f"cannot read: {error}")
             return None
         if row is None or not isinstance(row[1], bytes) or _sum(key, row[1]) != row[0]:
@@ -152,29 +175,30 @@ class Ledger:
         if self._connection is None or not self._waiting:
             return
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 "INSERT OR REPLACE INTO done VALUES (?, ?, ?)",
                 [(key, _sum(key, value), value) for key, value in self._waiting.items()])
             self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             self._give_up(f"cannot write: {error}")
         self._waiting.clear()
         self._written = time.monotonic()
+
+    def keeps_anything(self):
+        """Whether a later run would find finished work here; all of it is on the disk then."""
+        self.flush()
+        if self._connection is None:
+            return False
+        try:
+            return self._execute("SELECT 1 FROM done LIMIT 1").fetchone() is not None
+        except (OSError, sqlite3.Error):
+            return False
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
         self.flush()
-        connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        empty = False
-        with suppress(sqlite3.Error):
-            empty = connection.execute("SELECT count(*) FROM done").fetchone()[0] == 0
-        with suppress(sqlite3.Error):
-            connection.close()
-        if (kind is None or empty) and not self._keep:
-            with suppress(OSError):
-                os.unlink(self.path)
+        if self._connection is not None:
+            self._close(unwanted=not self._keep and (kind is None or not self.keeps_anything()))

@@ -16,7 +16,10 @@ from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageEr
 from ..formats.consistency import check_control
 from ..formats.controlfile import model_file, read_control, require_regular
 from ..formats.files import read_bytes, replacing
+from ..formats.inputs import regular_files
+from ..formats.limits import refuse_beyond, within_memory
 from ..formats.store import MAGIC, read_store, write_store
+from ..formats.svmheader import refuse_huge
 from .mixture import check_one_run
 
 __all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
@@ -118,7 +121,9 @@ def merge(tree, normalisation=None, models_in=None, *, unnormalised=False, comma
     `gather`; absolute names do not depend on `models_in`.
     """
     tree.require_names()
-    models = [_read(row, tree.source, models_in) for row in tree.rows]
+    models = list(within_memory((_read(row, tree.source, models_in) for row in tree.rows),
+                                tree.source, lambda model: model.sv.nbytes,
+                                "the support vectors of all its models"))
     direct, asked = read_directs(tree, models_in, commands)
     check_one_run(tree, models, direct)
     model = _normalised(_collated(tree, models, direct), normalisation, tree.source, unnormalised)
@@ -135,24 +140,30 @@ def read_directs(tree, models_in=None, commands=None):
     from .direct import classifier_of, read_direct
     from .extpredict import ExternalDirect
 
-    models, asked = [], {}
+    models, asked, size = [], {}, 0
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
-        for end in ("", ".vec", ".cls"):
-            require_regular(name + end, empty=direct.code == "G")
         branches = len(tree.nodes[number].children)
         place = {"file": tree.source, "line": direct.line, "column": direct.column}
         if direct.code == "G":
+            for end in ("", ".vec", ".cls"):
+                require_regular(name + end)
             if commands is None:
                 raise ModelError(f"the command '{direct.options}' would be run here: allow it "
                                  "with --allow-commands", **place)
             asked[number] = ExternalDirect(name, branches, commands(direct.options))
             continue
         try:
-            models.append(read_direct(direct, branches, name))
+            with regular_files():
+                models.append(read_direct(direct, branches, name))
+            if direct.code == "K":  # in float64, as the search has them
+                size += 8 * models[-1].points.size
+                refuse_beyond(size, "the points of all its direct classifiers", tree.source)
+            asked[number] = classifier_of(models[-1])
         except UsageError as error:  # in the options
             raise ModelError(error.message, **place) from error
-        asked[number] = classifier_of(models[-1])
+        except MemoryError as error:
+            raise ModelError("there is not enough memory for its points", file=name) from error
     return models, asked
 
 
@@ -193,6 +204,9 @@ def renamed(configuration, names):
 def _collated(tree, models, direct=()):
     from ..collate.merge import collate
 
+    # models that state no width are widened to the widest
+    widths = [m.sv.shape[1] for m in models] + [d.features for d in direct]
+    refuse_huge(sum(len(m.sv) for m in models), max(widths, default=0), tree.source)
     return collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=tree.names,
                    direct=direct)
 
@@ -210,8 +224,8 @@ def _read(row, source, models_in):
 
     path = model_file(row.text, models_in)
     try:
-        require_regular(path, empty=False)
-        return read_svm_model(path)
+        with regular_files():
+            return read_svm_model(path)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
             raise ModelError(f"model '{path}': {error.message}", file=source,
@@ -245,6 +259,7 @@ def _normalised(model, normalisation, source, unnormalised=False):
     if width < model.sv.shape[1] or (width > model.sv.shape[1] and not model.any_width):
         raise ModelError(f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
                          f"features, the models need {model.sv.shape[1]}", file=source)
+    refuse_huge(len(model.sv), max(width, normalisation.matrix.shape[1]), source)
     sv = np.zeros((len(model.sv), width))
     sv[:, :model.sv.shape[1]] = model.sv
     if unnormalised:

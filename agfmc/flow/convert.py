@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import DataError, UsageError
 from ..formats.dataset import read_training
+from ..formats.files import open_input
+from ..formats.textblocks import blocks, tokenise
 from ..formats.vectors import read_dat, read_vec
 from ..models import Dataset
 from ..prepare import relabel
@@ -20,6 +22,8 @@ from .prepare import about
 __all__ = ["Classed", "break_down", "classes_from_floats", "convert_text", "print_data",
            "range_of", "relabelled"]
 
+_TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
+
 
 def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, **reading):
     """Text data to base.vec, base.cls or base.dat and, for words, base.names.
@@ -29,7 +33,8 @@ def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, 
     labels may go to `-`, the binary stream `stdout`.  reading: as for `read_training`.
     """
     refuse_pipe([base], Form(), reading.get("labels", True) and not omit)
-    data = read_training(source, kind, negative=compact or omit, **reading)
+    data = read_training(source, kind, negative=True, **reading)
+    _refuse(data, source, reading.get("header", kind == "lvq"), compact or omit)
     old = None
     if omit:
         data = Dataset(data.x, None)
@@ -37,6 +42,36 @@ def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, 
         data, old = relabelled(data)
     write_together({base: data}, stdout=stdout)
     return old
+
+
+def _refuse(data, source, header, negative):
+    """DataError, with the line of the text, for what has no place in binary files."""
+    x, y = data.x, data.y
+    wrong = large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
+    if y is not None and y.dtype.kind == "f":
+        wrong = large = large | (np.abs(y) >= _TOO_LARGE)
+    elif y is not None and not negative:
+        wrong = large | (y < 0)
+    if not wrong.any():
+        return
+    row = int(np.argmax(wrong))
+    problem = "a value is too large for the float32 of binary files" if large[row] else (
+        f"the label is {y[row]}, and labels are whole numbers from 0 "
+        "(svm2agf -U and agf_preprocess -U number the classes anew)")
+    if not os.path.isfile(source):  # it cannot be read again
+        raise DataError(f"point {row + 1}: {problem}", file=source)
+    raise DataError(problem, file=source, line=_line(source, row + header))
+
+
+def _line(path, number):
+    """The line, from 1, of that line of text, from 0, when blank ones and comments do not count."""
+    with open_input(path) as file:
+        for text, first_line in blocks(file):
+            lines = tokenise(text, first_line).line
+            if number < len(lines):
+                return int(lines[number])
+            number -= len(lines)
+    return None  # the file has changed
 
 
 def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -13,20 +14,21 @@ from ..direct.logistic import fit_logistic, logistic_probabilities
 from ..direct.neighbours import Neighbours
 from ..direct.options import parse_logistic_options, parse_neighbour_options
 from ..errors import AgfmcError, ControlError, DataError, JobsFailed, ModelError, UsageError
-from ..formats.files import replacing, replacing_all, writing
+from ..formats.files import read_bytes, replacing, replacing_all, writing
 from ..formats.logisticmodel import (
     LogisticModel, format_logistic_model, read_logistic_model,
 )
 from ..formats.seal import sealed
 from ..formats.svmmodel import RowText
 from ..formats.temporaries import temporary_file
-from ..formats.vectors import VecWriter, cls_bytes, read_cls, read_vec
+from ..formats.vectors import VecReader, VecWriter, cls_bytes, read_cls, read_vec
 from ..models import DirectModel
 from .exttrain import partition_text
 from .fit import rows_by_class
+from .taught import classes_text
 
-__all__ = ["DirectJob", "classifier_of", "direct_model", "plan_directs", "read_direct",
-           "train_direct"]
+__all__ = ["DirectJob", "classifier_of", "direct_model", "holds_points", "plan_directs",
+           "read_direct", "train_direct"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None
 def _settings(job, options, labels, normalised):
     """What the model of a job of code L says of its making; labels (n,): of the branches."""
     samples = " ".join(map(str, np.bincount(labels, minlength=len(job.branches))))
-    return f"{__version__}; options {options.canonical()}; samples {samples}{normalised}"
+    return f"{__version__}; options {options.canonical()}; samples {samples}; " \
+           f"classes {classes_text(job.branches)}{normalised}"
 
 
 def _branch_labels(job, y):
@@ -162,6 +165,26 @@ def _write_points(job, x, rows, labels, options, before):
         for start in range(0, len(rows), 4096):
             writer.write(x[rows[start:start + 4096]])
         classes.write(cls_bytes(labels))
+
+
+def holds_points(job, x, y):
+    """Are the files of a job of code K those that `train_direct` writes of x (n, d), y (n,)?"""
+    rows, labels = _branch_labels(job, y)
+    if not all(map(os.path.isfile, job.files)):
+        return False
+    try:
+        with VecReader(f"{job.name}.vec") as reader:
+            if (reader.n, reader.d) != (len(rows), x.shape[1]):
+                return False
+            start = 0
+            for points in reader:
+                wanted = x[rows[start:start + len(points)]]
+                if not np.array_equal(points, wanted.astype(np.float32)):
+                    return False
+                start += len(points)
+        return read_bytes(f"{job.name}.cls") == cls_bytes(labels)
+    except DataError:
+        return False
 
 
 def _write_text(name, x, rows, labels, convert, text, before):

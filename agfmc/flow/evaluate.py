@@ -47,12 +47,13 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None):
     where the files do not fit together, `UsageError` where k or labels are
     needed or contradict them.
     """
+    # first: from a pipe they end when the command that writes the other files has done so
+    table = None if probabilities is None else read_probabilities(probabilities)
     truth = read_cls(truth_path)
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     found = np.unique(np.concatenate([truth, result[result >= 0]]))
     p = None
-    if probabilities is not None:
-        table = read_probabilities(probabilities)
+    if table is not None:
         if len(table.p) != len(truth):
             raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
                             f"{len(truth)} points", file=probabilities)

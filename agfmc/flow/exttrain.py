@@ -9,18 +9,19 @@ from __future__ import annotations
 import filecmp
 import os
 import shlex
-import shutil
 import stat
 import tempfile
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from ..errors import AgfmcError, CommandFailed, DataError, JobsFailed, UsageError
+from ..errors import AgfmcError, CommandFailed, JobsFailed, UsageError
 from ..external.command import Command, killing_commands
 from ..formats.files import remove, writing
+from ..formats.install import install
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import RowText, read_svm_model
 from ..formats.temporaries import private_folder
@@ -87,20 +88,16 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
     row_text = RowText(work.data.x)
     lock = threading.Lock()
 
-    def install(source, target):
-        if os.path.isdir(target) != os.path.isdir(source) and os.path.exists(target):
-            raise DataError("cannot write: there is something else of this name", file=target)
+    def put(source, target):
         with lock, writing(target):
-            if control_out is not None and os.path.isfile(target) and \
-                    not filecmp.cmp(source, target, shallow=False):
-                remove(control_out)
-            if os.path.isdir(target):
-                shutil.rmtree(target)
-            os.replace(source, target)
+            before = None
+            if control_out is not None and os.path.exists(target) and not _same(source, target):
+                before = partial(remove, control_out)
+            install(source, target, before)
 
     def task(job):
         try:
-            _train_one(job, work, rows_of, trainer, row_text, install)
+            _train_one(job, work, rows_of, trainer, row_text, put)
         except AgfmcError as error:
             file, line, column = job.place
             return JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column)
@@ -118,7 +115,13 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
                 progress(done, len(work.jobs), f"{done} of {len(work.jobs)} classifiers")
 
 
-def _train_one(job, work, rows_of, trainer, row_text, install):
+def _same(source, target):
+    """Are these two files of the same bytes?  Of folders nobody looks."""
+    return os.path.isfile(source) and os.path.isfile(target) and \
+        filecmp.cmp(source, target, shallow=False)
+
+
+def _train_one(job, work, rows_of, trainer, row_text, put):
     sides = [np.concatenate([rows_of[label] for label in side]) for side in (job.left, job.right)]
     rows = np.concatenate(sides)
     labels = np.repeat([0, 1], [len(side) for side in sides])
@@ -146,7 +149,7 @@ def _train_one(job, work, rows_of, trainer, row_text, install):
         trainer.command.run(data, os.path.join(made, name), options=job.options)
         _check(made, name, trainer, work.data.x.shape[1])
         for entry in sorted(os.listdir(made)):
-            install(os.path.join(made, entry), os.path.join(folder, entry))
+            put(os.path.join(made, entry), os.path.join(folder, entry))
 
 
 def _check(made, name, trainer, features):

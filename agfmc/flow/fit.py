@@ -21,6 +21,7 @@ from ..train.loo import loo_values
 from ..train.nodes import Solution
 from ..workers.executors import run_tasks
 from .tables import MEGABYTES, Tables
+from .taught import classes_text
 
 __all__ = ["fit", "rows_by_class"]
 
@@ -234,7 +235,8 @@ def _assemble(work, x, normalised):
     settings = "; ".join([
         __version__, *([made_by] if made_by else []), f"options {options.canonical()}",
         f"features {x.shape[1]}", source, f"seed {job.seed}",
-        f"samples {np.count_nonzero(work.side == 0)} {np.count_nonzero(work.side)}{normalised}"])
+        f"samples {np.count_nonzero(work.side == 0)} {np.count_nonzero(work.side)}",
+        f"classes {classes_text((job.left, job.right))}{normalised}"])
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import AgfmcWarning, ModelError
 from .proportions import sides_told
+from .taught import classes_text, other_classes
 
-__all__ = ["check_one_run"]
+__all__ = ["check_one_run", "normalised"]
 
 _NORMALISED = re.compile(r"; normalised ([0-9a-f]{16})(?:;|$)")
 
@@ -18,10 +19,11 @@ _NORMALISED = re.compile(r"; normalised ([0-9a-f]{16})(?:;|$)")
 def check_one_run(tree, models, directs=()):
     """Raise `ModelError` where models went through different normalisations.
 
-    Where they tell of numbers of samples that no numbers of samples of the classes
-    can make, there is a warning: some of them may have been trained anew on
-    purpose.  models: `BinaryModel`s in the order of the tree's rows;  directs: its
-    `DirectModel`s.  Models that tell nothing, as LIBSVM's own, fit any.
+    Where they were trained for other classes than they stand for, or tell of numbers of
+    samples that no numbers of samples of the classes can make, there is a warning: they
+    may be meant for that, or trained anew on purpose.  models: `BinaryModel`s in the
+    order of the tree's rows;  directs: its `DirectModel`s.  Models that tell nothing,
+    as LIBSVM's own, fit any.
     """
     told = [model for model in [*models, *(one for one in directs if one.code == "L")]
             if sides_told(model.settings) is not None]
@@ -33,9 +35,38 @@ def check_one_run(tree, models, directs=()):
         one, other = list(found.values())[:2]
         raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
                          "are of different runs", file=tree.source)
+    _tell_of_classes(tree, models, directs)
     if not _consistent(tree, models):
         warnings.warn(f"{tree.source}: the models tell of different numbers of samples of the same "
                       "classes: some may be of another run", AgfmcWarning, stacklevel=3)
+
+
+def normalised(model):
+    """Whether points of a `CollatedModel` were normalised in training, and here are not."""
+    return model.normalisation is None and any(
+        _NORMALISED.search(one) for one in [*model.settings,
+                                            *(direct.settings for direct in model.direct)])
+
+
+def _tell_of_classes(tree, models, directs):
+    """A warning where models were trained for other classes than they stand for here."""
+    branches = tree.branch_labels()
+    trained = [branches[number] for number, direct in tree.directs.items() if direct.code != "G"]
+    found = [(model.name, taught, sides) for model, sides, taught in (
+        (model, sides, other_classes(model.settings, sides))
+        for model, sides in [*zip(models, tree.sides()), *zip(directs, trained)])
+        if taught is not None]
+    if found:
+        name, taught, sides = found[0]
+        more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
+        warnings.warn(f"{tree.source}: '{name}' was trained to tell apart the classes "
+                      f"{_short(taught)}, and stands here for {_short(classes_text(sides))}{more}: "
+                      "of another run, unless that is meant", AgfmcWarning, stacklevel=4)
+
+
+def _short(text):
+    text = text.replace("/", " / ")
+    return text if len(text) <= 60 else f"{text[:28]} ... {text[-28:]}"
 
 
 def _consistent(tree, models):

@@ -7,6 +7,7 @@ import warnings
 from ..errors import AgfmcWarning, UsageError
 from ..formats.controlfile import model_file, read_control, require_regular
 from .configuration import Configuration, load, read_directs
+from .mixture import normalised
 from .predict import Classifier
 from .values import MachineValues
 
@@ -40,8 +41,7 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
         configuration = load(path, normalisation, models_in, unnormalised=unnormalised,
                              commands=allowed)
         model = configuration.model
-        if model.normalisation is None and any("; normalised " in settings
-                                               for settings in model.settings):
+        if normalised(model):
             warnings.warn(f"{path}: trained on normalised points, and no normalisation is given "
                           "(-a): the points are taken as normalised already", AgfmcWarning,
                           stacklevel=2)

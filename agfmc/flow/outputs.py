@@ -93,6 +93,9 @@ def _binary(base, data):
         files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
     if data.names is not None:
         files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
+    if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
+        warnings.warn(f"{base}.cls was there before, and stands beside these points now",
+                      AgfmcWarning, stacklevel=4)
     return files
 
 

@@ -166,21 +166,22 @@ def _too_long(path):
     return False
 
 
-def check_outputs(work, control_out, inputs, folders=False):
+def check_outputs(work, control_out, inputs, folders=False, errors=None):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
     inputs: files that are read, `-` and None among them;  folders: models may be
-    folders.  Raises `DataError` for a folder that is not there or may not be written,
-    or that has the name of an output, `UsageError` for an output that would take the
-    place of an input or of another output.
+    folders;  errors: file of the errors of cross-validation, or None.  Raises `DataError`
+    for a folder that is not there or may not be written, or that has the name of an
+    output, `UsageError` for an output that would take the place of an input or of another
+    output.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
-    if work.fitted:
-        taken[os.path.realpath(work.norm_file)] = "the normalisation"
-        check_output(work.norm_file)
+    named = [(work.norm_file if work.fitted else None, "the normalisation"),
+             (None if control_out == "-" else control_out, "control-out"),
+             (errors, "the file of --cv-errors")]
     checked = set()
-    for path, what in [(control_out, "control-out"), *work.files]:
-        if path == "-":
+    for path, what in [*named, *work.files]:
+        if path is None:
             continue
         folder = os.path.dirname(path) or os.curdir
         if not os.path.isdir(folder):
@@ -188,9 +189,8 @@ def check_outputs(work, control_out, inputs, folders=False):
         if _too_long(path):
             raise DataError("cannot write: the name is too long for a file: each level of the "
                             "control file adds to it", file=path)
-        a_folder = os.path.isdir(path)
-        if folder not in checked and not a_folder or a_folder and not (
-                folders and what != "control-out"):
+        a_folder, a_model = os.path.isdir(path), (path, what) not in named
+        if not a_model or a_folder and not folders or not a_folder and folder not in checked:
             check_output(path)
             checked.add(folder)
         place = os.path.realpath(path)

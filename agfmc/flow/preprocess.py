@@ -17,7 +17,7 @@ from .convert import relabelled
 from .outputs import Form, refuse_pipe, write_together
 from .prepare import about
 
-__all__ = ["Recipe", "covariances", "preprocess"]
+__all__ = ["Recipe", "covariances", "part_names", "preprocess"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ def covariances(recipe, source):
         return covariance(x if normalisation is None else normalisation.apply(x))
 
 
+def part_names(output, parts):
+    """The names of so many parts: output-00, output-01, ..."""
+    width = max(2, len(str(parts - 1)))
+    return [f"{output}-{i:0{width}d}" for i in range(parts)]
+
+
 def _fits(recipe):
     return recipe.scale or recipe.nsv is not None
 
@@ -162,9 +168,8 @@ def _rows(data, rows):
 def _divided(recipe, data, output, test):
     """{base: Dataset} of the parts that the recipe asks for."""
     if recipe.parts is not None:
-        width = max(2, len(str(recipe.parts - 1)))
-        return {f"{output}-{i:0{width}d}": _rows(data, rows)
-                for i, rows in enumerate(split.split_parts(len(data.x), recipe.parts))}
+        return {base: _rows(data, rows) for base, rows in zip(
+            part_names(output, recipe.parts), split.split_parts(len(data.x), recipe.parts))}
     if recipe.fraction is None:
         return {output: data}
     if recipe.stratified:

@@ -10,6 +10,7 @@ import numpy as np
 from ..decode.priors import Adjustment, class_counts
 from ..errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..formats.vectors import read_cls
+from .taught import without_classes
 
 __all__ = ["adjustment", "class_samples", "proportions", "sides_told",
            "without_samples"]
@@ -80,7 +81,7 @@ def sides_told(settings):
 
 def without_samples(settings):
     """The settings of a model without what differs from one model of a configuration to another."""
-    return _SAMPLES.sub(r"\2", settings)
+    return without_classes(_SAMPLES.sub(r"\2", settings))
 
 
 def class_samples(tree, model, directs=()):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
 
 from .._version import __version__
 from ..arrays import is_sparse
-from ..errors import DataError
+from ..errors import AgfmcError, DataError
 from ..formats.files import read_bytes
 from ..formats.seal import seal_of
+from ..formats.vectors import read_std
 from ..train.jobs import problem
+from .direct import holds_points
 from .fit import rows_by_class
 
-__all__ = ["Origins", "finished", "replaced"]
+__all__ = ["Origins", "finished", "is_normalisation", "replaced"]
 
 _BLOCK = 1 << 19  # values at a time
 
@@ -94,11 +97,28 @@ def finished(work, only_direct=False):
 
 
 def replaced(work, only_direct=False):
-    """The first job of `work`, all of which this run has finished, whose file is not of it.
+    """What of `work`, all of which this run has finished, is not of it any more, or None.
 
-    None where all are: another run may have written the same names at the same time.
+    The name of the first such job, or of the file of the normalisation: another run may have
+    written the same names at the same time.  Texts of code G are not looked at.
     """
     there = finished(work, only_direct)
-    jobs = [] if only_direct else work.jobs
-    return next((job.name for job in [*jobs, *(job for job in work.directs if job.code == "L")]
-                 if job.name not in there), None)
+    for job in work.directs if only_direct else [*work.jobs, *work.directs]:
+        code = getattr(job, "code", None)
+        if code == "K":
+            placed = replace(job, name=work.place(job.name))
+            if not holds_points(placed, work.data.x, work.data.y):
+                return job.name
+        elif code != "G" and job.name not in there:
+            return job.name
+    if not work.fitted or os.path.exists(work.norm_file) and not os.path.isfile(work.norm_file):
+        return None  # a pipe is not read again
+    return None if is_normalisation(work.norm_file, work.normalisation) else work.norm_file
+
+
+def is_normalisation(path, normalisation):
+    """Does a `.std` file hold this normalisation?"""
+    try:
+        return os.path.isfile(path) and read_std(path).digest() == normalisation.digest()
+    except AgfmcError:
+        return False

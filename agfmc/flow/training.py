@@ -12,11 +12,12 @@ from ..errors import AgfmcError
 from ..formats.files import read_bytes, remove, replacing
 from ..formats.seal import sealed
 from ..formats.svmmodel import RowText, format_svm_model
-from ..formats.vectors import read_std, write_std
-from .direct import train_direct
+from ..formats.vectors import write_std
 from ..workers.executors import Background, available_cores
+from .direct import train_direct
 from .fit import fit
 from .limits import TimeUp, until
+from .resume import is_normalisation
 from .tables import MEGABYTES
 
 __all__ = ["Outcome", "save_normalisation", "train", "train_directs"]
@@ -28,16 +29,9 @@ def save_normalisation(work, control_out=None):
     control_out: control file of an earlier run, which goes if it had another one.
     """
     if work.fitted:
-        same = control_out is None or _is_normalisation(work.norm_file, work.normalisation)
+        same = control_out is None or is_normalisation(work.norm_file, work.normalisation)
         write_std(work.norm_file, work.normalisation,
                   None if same else partial(remove, control_out))
-
-
-def _is_normalisation(path, normalisation):
-    try:
-        return read_std(path).digest() == normalisation.digest()
-    except AgfmcError:
-        return False
 
 
 class Outcome(NamedTuple):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 from contextlib import suppress
+from itertools import chain
 
 from ..control.parse import parse
 from ..control.write import format_tree
-from ..errors import ControlError, DataError
+from ..errors import ControlError
 from .files import read_bytes, replacing
+from .inputs import refuse_irregular
 
-__all__ = ["model_file", "read_control", "require_regular", "write_control"]
+__all__ = ["model_file", "model_files", "read_control", "require_regular", "write_control"]
 
 _LARGEST = 256 * 2**20
 
@@ -55,17 +56,19 @@ def model_file(name, folder=None):
     return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
-def require_regular(path, empty=True):
+def model_files(tree, folder, outputs):
+    """Files of the models that a control tree names, as far as they are called like `outputs`."""
+    called = {os.path.basename(path) for path in outputs}
+    names = chain((row.text for row in tree.rows),
+                  (direct.name + end for direct in tree.directs.values()
+                   for end in ("", ".vec", ".cls")))
+    return [model_file(name, folder) for name in names if os.path.basename(name) in called]
+
+
+def require_regular(path):
     """Raise `DataError` where something that a control file names is there and no regular file.
 
-    Who wrote the file may be a stranger: a pipe that never gives anything, or a device that
-    has no end, is for the command line only.  empty: the size may be 0, as it is where the
-    kernel makes up the contents, perhaps without an end.
+    For the names that other programs get; what is read here is opened in `regular_files`.
     """
     with suppress(OSError, ValueError):  # of which the reader tells
-        status = os.stat(path)
-        if not empty and stat.S_ISREG(status.st_mode) and status.st_size == 0:
-            raise DataError("expected a model, found an empty file", file=path)
-        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-            raise DataError("cannot read: expected a regular file, as a control file names it",
-                            file=path)
+        refuse_irregular(os.stat(path), path)

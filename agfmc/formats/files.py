@@ -5,18 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 from contextlib import ExitStack, contextmanager, suppress
 
-from ..errors import DataError
+from ..errors import DataError, NotPutBack
 from .inputs import open_input, read_bytes
+from .ownership import hand_on, new_permissions
 from .temporaries import keep_temporary, remove_temporary, temporary_name, undisturbed
 
 __all__ = ["check_output", "open_input", "read_bytes", "remove", "replacing", "replacing_all",
            "writing"]
-
-_umask_lock = threading.Lock()
-
 
 @contextmanager
 def replacing(path, binary=False, before=None):
@@ -79,10 +76,15 @@ def _appear(outputs):
                     output.appear()
             except BaseException as error:
                 failed = [output for output in outputs if not output.restore()]
-                for output in failed[:1]:
-                    raise DataError("could neither be written nor put back: its old contents "
-                                    f"are in {output.kept}", file=output.name) from error
+                if failed:
+                    raise NotPutBack(
+                        "could neither be written nor put back: the old contents are in "
+                        + ", ".join(output.earlier for output in failed),
+                        file=", ".join(output.name for output in failed)) from error
                 raise
+            for output in outputs:
+                if output.earlier is not None:
+                    remove_temporary(output.earlier)
     _sync_folders(folders)
 
 
@@ -92,7 +94,7 @@ class _Output:
     def __init__(self, path, binary):
         self.name = path
         self.temporary = None
-        self._earlier = self.kept = None
+        self.earlier = None
         self._appeared = False
         self._binary = binary
 
@@ -147,32 +149,23 @@ class _Output:
         with writing(self.name):
             self._file.flush()
             if not self.direct:
-                os.fchmod(self._file.fileno(), self._permissions())
-                os.fsync(self._file.fileno())
+                handle = self._file.fileno()
+                if self._old is None:
+                    os.fchmod(handle, new_permissions())
+                else:
+                    hand_on(self.target, self._old, handle)
+                os.fsync(handle)
             self._file.close()
-
-    def _permissions(self):
-        """Those of the umask, or of the file that is replaced, together with its owner and
-        group; another group, where that cannot be changed, gets no more than everybody."""
-        old = self._old
-        if old is None:
-            return _new_mode()
-        handle, mode = self._file.fileno(), old.st_mode & 0o777
-        for owner in (old.st_uid, -1):
-            with suppress(OSError):
-                os.fchown(handle, owner, old.st_gid)
-                return mode
-        if os.fstat(handle).st_gid == old.st_gid:
-            return mode
-        return mode & 0o707 | (mode & 0o007) << 3
 
     def set_aside(self):
         """Give what is there another name, from which `restore` takes it back."""
         with writing(self.name), suppress(FileNotFoundError):
             if stat.S_ISDIR(os.lstat(self.target).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            self._earlier = temporary_name(os.path.dirname(self.target))
-            os.rename(self.target, self._earlier)
+            earlier = temporary_name(os.path.dirname(self.target))
+            keep_temporary(earlier)  # what it will hold is only ours to remove when replaced
+            os.rename(self.target, earlier)
+            self.earlier = earlier
 
     def appear(self):
         with writing(self.name):
@@ -180,17 +173,14 @@ class _Output:
         self._appeared = True
 
     def restore(self):
-        """Undo `set_aside` and `appear`; -> False where the old contents are only in `kept`."""
+        """Undo `set_aside` and `appear`; -> False where the old contents are only in `earlier`."""
         try:
-            if self._earlier is not None and os.path.lexists(self._earlier):
-                os.replace(self._earlier, self.target)
+            if self.earlier is not None:
+                os.replace(self.earlier, self.target)
             elif self._appeared:
                 os.unlink(self.target)
         except OSError:
-            self.kept, self._earlier = self._earlier, None
-            if self.kept is not None:
-                keep_temporary(self.kept)
-                return False
+            return self.earlier is None
         return True
 
     def close(self):
@@ -199,9 +189,8 @@ class _Output:
             self._file.close()
 
     def discard(self):
-        for path in (self.temporary, self._earlier):
-            if path is not None:
-                remove_temporary(path)
+        if self.temporary is not None:
+            remove_temporary(self.temporary)
 
 
 def check_output(path):
@@ -243,14 +232,6 @@ def writing(path):
         raise DataError(f"cannot write: {error}", file=path) from error
 
 
-def _new_mode():
-    # the mask can only be read by setting it; for a moment it is stricter, never looser
-    with _umask_lock:
-        mask = os.umask(0o077)
-        os.umask(mask)
-    return 0o666 & ~mask
-
-
 def _sync_folders(folders):
     """Bring the renames to the disk where the file system can; they are done either way."""
     for folder in sorted(set(folders)):
@@ -263,7 +244,13 @@ def _sync_folders(folders):
 
 
 def remove(path):
-    """Remove a file if it is there; DataError where that fails.  Devices and pipes stay."""
-    with writing(path), suppress(FileNotFoundError):  # somebody else removed it at this moment
-        if os.path.isfile(path):
-            os.unlink(path)
+    """Remove a file if it is there, for ever; DataError where that fails.
+
+    Devices and pipes stay.  A symbolic link is followed, as by the writers, and stays too.
+    """
+    with writing(path):
+        target = os.path.realpath(path)
+        with suppress(FileNotFoundError):  # somebody else removed it at this moment
+            if os.path.isfile(target):
+                os.unlink(target)
+    _sync_folders([os.path.dirname(target)])  # by whomever it was removed

@@ -6,13 +6,15 @@ import os
 import stat
 import sys
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..errors import DataError
 from .limits import memory_limit
 
-__all__ = ["open_input", "read_bytes"]
+__all__ = ["open_input", "read_bytes", "refuse_irregular", "regular_files"]
 
 _PIECE = 1 << 20
+_only_regular = ContextVar("only_regular", default=False)
 
 
 class _Input:
@@ -46,21 +48,64 @@ class _Input:
 def open_input(path, stdin=None):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
 
-    Standard input is not closed.  Raises DataError when it cannot be opened, and
-    from its `read` and `readinto` when it cannot be read.
+    Standard input is not closed.  Raises DataError when it cannot be opened, from its
+    `read` and `readinto` when it cannot be read, and where memory runs out in the block.
     """
     path = os.fsdecode(path)
-    if path == "-":
-        if stdin is None:
-            if sys.stdin is None:
-                raise DataError("cannot read: standard input is closed", file=path)
-            stdin = sys.stdin.buffer
-        yield _Input(stdin, path)
-        return
-    with _reading(path):
-        file = open(path, "rb")
-    with file:
-        yield _Input(file, path)
+    try:
+        if path == "-":
+            if stdin is None:
+                if sys.stdin is None:
+                    raise DataError("cannot read: standard input is closed", file=path)
+                stdin = sys.stdin.buffer
+            yield _Input(stdin, path)
+            return
+        with _reading(path):
+            file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
+        with file:
+            yield _Input(file, path)
+    except MemoryError as error:
+        raise DataError("cannot read: there is not enough memory", file=path) from error
+
+
+@contextmanager
+def regular_files():
+    """Within the block only regular files that are not empty can be opened by name.
+
+    It is for what a control file names, whose writer may be a stranger: a pipe that never
+    gives anything, or a device that has no end, is for the command line only.  A size of 0
+    is that of files whose contents the kernel makes up, perhaps without an end.
+    """
+    before = _only_regular.set(True)
+    try:
+        yield
+    finally:
+        _only_regular.reset(before)
+
+
+def _open_regular(path, flags):
+    refuse_irregular(os.stat(path), path)  # opening a device may do something already
+    handle = os.open(path, flags | os.O_NONBLOCK)  # a pipe may have taken the name by now
+    try:
+        status = os.fstat(handle)
+        refuse_irregular(status, path)
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            raise DataError("expected a model, found an empty file", file=path)
+        os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def refuse_irregular(status, path):
+    """Raise DataError where the status of what a control file names is of no regular file.
+
+    Of folders those tell who open them.
+    """
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise DataError("cannot read: expected a regular file, as a control file names it",
+                        file=path)
 
 
 @contextmanager

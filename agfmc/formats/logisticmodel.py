@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from .files import read_bytes
-from .seal import unsealed
+from .seal import check_seal, unsealed
 from .textblocks import NUMBER, numbers
 
 __all__ = ["LogisticModel", "format_logistic_model", "read_logistic_model"]
@@ -60,6 +60,7 @@ def read_logistic_model(path):
     Raises `ModelError` with the line of whatever is not as it should be.
     """
     raw = read_bytes(path)
+    check_seal(raw, path)
 
     def fail(message, line=None):
         return ModelError(message, file=path, line=line)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-from ..errors import one_line
+from ..errors import ModelError, one_line
 
-__all__ = ["seal_of", "sealed", "unsealed"]
+__all__ = ["check_seal", "seal_of", "sealed", "unsealed"]
 
 _SEAL = re.compile(r"; made from ([0-9a-f]{16}); sum ([0-9a-f]{16})")
 _LENGTH = len("; made from ; sum ") + 32
@@ -32,6 +32,21 @@ def seal_of(raw):
     if found is None or _sum(memoryview(raw)[:-17]) != found[2]:
         return None
     return found[1]
+
+
+def check_seal(raw, path):
+    """Raise `ModelError` where the bytes of a file are not those that were sealed.
+
+    A file without a seal, or with one that was removed, is as good as any; line ends of
+    another system change nothing.
+    """
+    end = raw.rstrip()
+    found = _SEAL.search(end[-_LENGTH:].decode("latin-1"))
+    if found is not None and seal_of(raw) is None and seal_of(
+            raw.replace(b"\r\n", b"\n")) is None:
+        raise ModelError("changed or damaged since it was written: its checksum disagrees (where "
+                         "that is meant, remove the last line)", file=path,
+                         line=end.count(b"\n") + 1)
 
 
 def unsealed(settings):

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..models import Kernel
 from .limits import memory_limit
-from .seal import unsealed
+from .seal import check_seal, unsealed
 from .textblocks import NUMBER, numbers
 
 __all__ = ["MARK", "Header", "format_kernel", "read_lines", "refuse_huge", "settings_after",
@@ -28,6 +28,7 @@ _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 
 def read_lines(raw, path):
     """The lines of a model file; -> (lines, True if the last one is complete)."""
+    check_seal(raw, path)
     try:
         text = raw.decode("ascii")
     except UnicodeDecodeError as error:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
 
-__all__ = ["clear", "keep_temporary", "private_folder", "remove_temporary", "temporary_file",
+__all__ = ["cleared", "keep_temporary", "private_folder", "remove_temporary", "temporary_file",
            "temporary_name", "undisturbed"]
 
 _PATIENCE = 2.0  # seconds to wait for another run's renames
+_ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _known = {}  # name: is it a folder?
+_renaming = threading.RLock()
 
 
 def temporary_name(folder, prefix=".agfmc-", a_folder=False):
-    """A new name in `folder`, which `clear` removes as long as `remove_temporary` did not."""
+    """A new name in `folder`, which `cleared` removes as long as `remove_temporary` did not."""
     path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
     _known[path] = a_folder
     return path
@@ -39,10 +42,20 @@ def keep_temporary(path):
     _known.pop(path, None)
 
 
-def clear():
-    """Remove what is there of all temporary names: for a program that is about to end."""
-    for path in list(_known):
-        remove_temporary(path)
+@contextmanager
+def cleared():
+    """For a program that ends within the block: what has a temporary name is gone.
+
+    A thread that is renaming is waited for, and none begins to.
+    """
+    waited = _renaming.acquire(timeout=2 * _PATIENCE)
+    try:
+        for path in list(_known):
+            remove_temporary(path)
+        yield
+    finally:
+        if waited:
+            _renaming.release()
 
 
 @contextmanager
@@ -93,18 +106,32 @@ def undisturbed(folders):
     The folders are locked where the file system can do that, and for a short time only:
     who finds them locked for longer goes on without.
     """
-    stop = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
-            hasattr(signal, name)}
-    mask = getattr(signal, "pthread_sigmask", None)
     with ExitStack() as stack:
         for folder in sorted(set(folders)):  # in one order, so that no two wait for each other
             stack.enter_context(_locked(folder))
-        before = mask and mask(signal.SIG_BLOCK, stop)
-        try:
-            yield
-        finally:
-            if mask:
-                mask(signal.SIG_SETMASK, before)
+        stack.enter_context(_renaming)
+        stack.enter_context(_signals_later())
+        yield
+
+
+@contextmanager
+def _signals_later():
+    """What signals do in Python waits until the block ends; and what they do by themselves,
+    as far as this is the only thread."""
+    came = []
+    main = threading.current_thread() is threading.main_thread()
+    with ExitStack() as stack:  # runs all that it is told, whatever comes between
+        stack.callback(lambda: [signal.raise_signal(number) for number in dict.fromkeys(came)])
+        for number in signal.valid_signals() if main else ():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                stack.callback(signal.signal, number, handler)
+                signal.signal(number, lambda number, frame: came.append(number))
+        mask = getattr(signal, "pthread_sigmask", None)
+        if mask:
+            ends = {getattr(signal, name) for name in _ENDS if hasattr(signal, name)}
+            stack.callback(mask, signal.SIG_SETMASK, mask(signal.SIG_BLOCK, ends))
+        yield
 
 
 @contextmanager

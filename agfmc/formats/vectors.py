@@ -13,26 +13,11 @@ import numpy as np
 from ..errors import DataError
 from ..models import Normalisation
 from .files import open_input, read_bytes, replacing
-from .limits import within_memory
+from .limits import memory_limit, within_memory
 
-__all__ = [
-    "VecReader",
-    "VecWriter",
-    "cls_bytes",
-    "con_bytes",
-    "iter_vec",
-    "read_cls",
-    "read_con",
-    "read_dat",
-    "read_std",
-    "read_vec",
-    "std_table",
-    "write_cls",
-    "write_con",
-    "write_dat",
-    "write_std",
-    "write_vec",
-]
+__all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "iter_vec", "read_cls", "read_con",
+           "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_con", "write_dat",
+           "write_std", "write_vec"]
 
 FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
@@ -88,8 +73,8 @@ class VecReader:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, *error):
+        self._context.__exit__(*error)
 
     def close(self):
         self._context.__exit__(None, None, None)
@@ -134,14 +119,18 @@ def read_vec(path, mmap=False, stdin=None):
     """All points of a `.vec` file as (n, d) float32.
 
     With `mmap` a file is mapped, read-only, instead of read.  Raises DataError as
-    VecReader does.
+    VecReader does, and for more than fits in memory.
     """
+    limit = memory_limit()
     with VecReader(path, stdin=stdin) as reader:
         if reader.n is None:
             return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
             x = np.memmap(path, FLOAT, "r", offset=4, shape=(reader.n, reader.d))
         else:
+            if 4 * reader.n * reader.d > limit:
+                raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB",
+                                file=reader.name)
             x = np.empty((reader.n, reader.d), FLOAT)
             if reader._file.readinto(memoryview(x).cast("B")) != x.nbytes:
                 raise DataError("changed while it was read", file=reader.name)

@@ -8,6 +8,8 @@ import os
 import sys
 from contextlib import contextmanager
 
+from ..errors import DataError
+
 __all__ = ["load_matplotlib"]
 
 
@@ -15,7 +17,8 @@ def load_matplotlib():
     """Import matplotlib with its own settings alone; ImportError where it is missing.
 
     By itself it would read a file `matplotlibrc` of the current folder first, which in
-    a stranger's folder can hold anything.  Does nothing where it is loaded already.
+    a stranger's folder can hold anything; DataError where that cannot be helped.  Does
+    nothing where it is loaded already.
     """
     if "matplotlib" in sys.modules:
         return
@@ -32,8 +35,12 @@ def load_matplotlib():
 def _folder(path):
     """The current folder is `path`, or the root where there is no such folder."""
     try:
-        back = os.open(os.curdir, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:  # no way back: it could not be read from there either
+        # O_PATH, where there is one, does not need the right to list the folder
+        back = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+    except OSError as error:  # no way back
+        if os.path.lexists("matplotlibrc"):
+            raise DataError("matplotlib would read it, and another folder cannot be worked in: "
+                            "draw the picture elsewhere", file="matplotlibrc") from error
         yield
         return
     try:

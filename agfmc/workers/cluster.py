@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import queue
+import re
 import uuid
 import warnings
 from collections import deque
@@ -26,6 +27,7 @@ _SPREADS = 5  # of the data, before a cluster that loses all its workers is give
 def connected(where):
     """A `DaskPool`; where: HOST:PORT, an address such as tls://HOST:PORT, or a scheduler file.
 
+    The name of a file that ends as an address does, in a colon and digits, needs a slash.
     Raises `UsageError` without dask.distributed, and `CommandFailed` where
     nobody answers within ten seconds, where there are no workers, or where
     they have other versions of what the results depend on.
@@ -50,10 +52,11 @@ def connected(where):
 
 def _address(where):
     """The address of a scheduler, which may stand in the file that it wrote."""
-    if not os.path.isfile(where):
-        if not where.rpartition(":")[2].isdecimal():
-            raise UsageError(f"expected HOST:PORT or a scheduler file of dask, found '{where}'")
+    # a file of that name in the current folder may be a stranger's, and lead elsewhere
+    if re.fullmatch(r"([a-z]+://)?[^/]*:[0-9]+", where):
         return where
+    if not os.path.isfile(where):
+        raise UsageError(f"expected HOST:PORT or a scheduler file of dask, found '{where}'")
     try:
         with open(where, encoding="utf-8") as file:
             return str(json.load(file)["address"])

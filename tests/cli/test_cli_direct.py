@@ -122,7 +122,7 @@ def test_models_without_probabilities(ok, refused, here, labels):
     ok("multi_borders", "plan", "trn", "m", "ctl")
     with_p = [open(f"m-0{i}").read() for i in range(3)]
     for i, text in enumerate(with_p):  # the other orientation tells the same of the other side
-        text = "\n".join(line for line in text.split("\n") if not line.startswith("prob"))
+        text = "\n".join(line for line in text.split("\n") if not line.startswith(("prob", "#")))
         swap = "label 1 0" if "label 0 1" in text else "label 0 1"
         (here / f"m-0{i}").write_text(text if labels in text else text.replace(
             "label 0 1" if swap == "label 1 0" else "label 1 0", swap))

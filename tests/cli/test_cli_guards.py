@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ def test_a_normalisation_that_is_not_used_is_told(capsys):
     assert "m.std is there already, but does not belong" in one_line(capsys)
 
 
+def test_standard_output_is_no_control_file_of_an_earlier_run(folder, capsys):
+    for data in ("trn", "other"):
+        (folder / "-").write_text("precious")
+        assert call("multi_borders", "plan", data, "m", "-") == 0
+        assert capsys.readouterr().out.startswith("m-00 0 / 1;")
+        assert (folder / "-").read_text() == "precious"
+
+
+def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkeypatch):
+    """As by `multi_borders ... /dev/stdout > m.mbc`."""
+    for data in ("trn", "other"):
+        with open("m.mbc", "w") as opened, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", opened)
+            assert call("multi_borders", "plan", data, "m", f"/dev/fd/{opened.fileno()}") == 0
+        assert os.path.getsize("m.mbc") > 0 and not os.path.exists("m.mbc (deleted)")
+
+
 def test_a_control_file_of_replaced_models_goes(capsys):
     options = ("-+", "-s 1 -n 0.3")
     assert call("multi_borders", *options, "plan", "trn", "m", "m.mbc") == 0
@@ -90,6 +108,44 @@ def test_the_truth_is_not_overwritten_by_the_answer(capsys):
     assert call("classify_m", "m.mbc", "trn.vec", "trn") == 2
     assert "the labels of trn.vec" in one_line(capsys)
     assert open("trn.cls", "rb").read() == before
+
+
+@pytest.mark.parametrize("plan, words", [
+    ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"), ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
+    ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"), ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),
+    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "mbh2mbm m.mbc ./m-01"),
+    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -O svm-predict m.mbc trn.vec m-00"),
+    ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
+     "classify_m --pair-errors e.con -Q radag m.mbc trn.vec e"),
+    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -a n.cls m.mbc trn.vec n")])
+def test_no_model_is_overwritten(capsys, monkeypatch, plan, words):
+    with open("plan", "w", encoding="ascii") as file:
+        file.write(plan)
+    assert call("multi_borders", "--cv-errors", "e.con", "plan", "trn", "m", "m.mbc") == 0 \
+        if "radag" in words else call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    call("agf_preprocess", "-n", "trn", "n")
+    os.replace("n.std", "n.cls")
+    if "here" in words:
+        os.mkdir("here")
+        call("multi_borders", "plan", "trn", "here/m", "own.mbc")
+        with open("own.mbc", "w", encoding="ascii") as file:
+            file.write("m K {0 1 2}")
+    monkeypatch.setattr("agfmc.external.command.shutil.which", lambda name: name)
+    before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
+    capsys.readouterr()
+    command, *words = words.split()
+    assert call(command, *words) == 2
+    assert "would take the place of an input" in one_line(capsys)
+    assert {name: open(name, "rb").read() for name in before} == before
+
+
+def test_what_stands_beside_new_points_is_told(capsys):
+    with open("text", "w", encoding="ascii") as file:
+        file.write("0.5 1:1\n0.25 1:2\n")
+    assert call("svm2agf", "-L", "text", "trn") == 0
+    assert "trn.cls was there before" in one_line(capsys)
+    assert call("svm2agf", "-L", "text", "new") == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_trained_control_file_gives_no_options(capsys):

@@ -44,6 +44,27 @@ def told(progress, stream, times, total=100, words="", earlier=0, quiet=False):
     return stream.getvalue()
 
 
+class GoneTerminal(Terminal):
+    """A terminal whose window was closed after so many writes."""
+
+    def __init__(self, left):
+        super().__init__()
+        self.left = left
+
+    def write(self, text):
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(5, "Input/output error")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_the_work_goes_on_without_its_terminal(progress, left):
+    stream = GoneTerminal(left)
+    assert told(progress, stream, [1, 2], 2).count("training") == left
+    assert stream.left == -1  # and nothing more is tried
+
+
 def test_nothing_in_a_log_for_short_work(progress):
     assert told(progress, io.StringIO(), [1, 30, 59.9], 3) == ""
 

@@ -160,6 +160,13 @@ def test_reject(place):
         place.ok("eval_uc", "-k", "3", "tst.cls", "two").decode()
 
 
+def test_scores_at_the_end_of_a_pipe(place):
+    """The answers are there when the table ends, and not before."""
+    told = place.shell("classify_m all.mbm tst.vec piped | eval_uc tst.cls piped -")
+    place.shell("classify_m all.mbm tst.vec out > table")
+    assert told == place.ok("eval_uc", "tst.cls", "out", "table")
+
+
 def test_normalisation_has_one_route(place):
     place.ok("multi_borders", "-n", "plan", "trn", "n", "nctl")
     place.ok("multi_borders", "-n", "-a", "own.std", "plan", "trn", "o", "octl")

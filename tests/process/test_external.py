@@ -287,6 +287,65 @@ def test_a_control_file_of_replaced_models_goes(place, inside, script):
     assert not (place / "ctl").exists()
 
 
+def folders(script, more=""):
+    """A program whose models are folders, of the contents of a file `run`."""
+    return script("folders.py", TRAINER + "os.mkdir(model)\n" + more +
+                  "open(model + '/a', 'w').write(open('run').read())\n")
+
+
+def test_a_control_file_of_replaced_folders_goes(place, inside, script):
+    words = ["multi_borders", "-M", "-j", "1", "--"]
+    (place / "run").write_text("one")
+    assert inside(*words, folders(script), "plan", "trn.svm", "x", "xctl").returncode == 0
+    (place / "run").write_text("two")
+    command = folders(script, "if 'x-01' in model: sys.exit(1)\n")
+    error(inside(*words, command, "plan", "trn.svm", "x", "xctl"), 3, "x-01")
+    assert [(place / name / "a").read_text() for name in ("x-00", "x-01")] == ["two", "one"]
+    assert not (place / "xctl").exists() and left_behind(place) == []
+
+
+def test_a_folder_that_cannot_be_replaced_stays(place, inside, script, monkeypatch):
+    words = ["multi_borders", "-M", "--", folders(script), "plan", "trn.svm", "x", "xctl"]
+    (place / "run").write_text("one")
+    assert inside(*words).returncode == 0
+    (place / "run").write_text("two")
+    replace = os.replace
+
+    def refused(source, target):
+        if target.endswith("x-00"):
+            raise OSError(122, "Disk quota exceeded")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refused)
+    error(inside(*words), 3, "x-00: cannot write: Disk quota exceeded")
+    assert (place / "x-00" / "a").read_text() == "one" and left_behind(place) == []
+
+
+def test_models_are_files_as_all_others(place, inside, script):
+    """On the disk before they have their names, links followed, permissions handed on."""
+    command = script("copy.py", TRAINER + "open(model, 'w').write('new')\n")
+    (place / "away").write_text("old")
+    (place / "m-00").unlink()
+    (place / "m-00").symlink_to("away")
+    (place / "m-01").chmod(0o600)
+    done = inside("multi_borders", "-M", "--", command, "plan", "trn.svm", "m", "ctl")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert os.readlink(place / "m-00") == "away" and (place / "away").read_text() == "new"
+    assert (place / "m-01").stat().st_mode & 0o777 == 0o600
+    assert left_behind(place) == []
+
+
+def test_a_control_file_of_another_normalisation_goes(place, inside, script, monkeypatch):
+    """Though the models are the same, and what follows them fails."""
+    command = script("same.py", TRAINER + "open(model, 'w').write('same')\n")
+    (place / "mixed").write_text('"" { 2 "-k 5" K { 5 9 } }')
+    words = ["multi_borders", "-M", "-n", "--", command, "mixed"]
+    assert inside(*words, "trn.svm", "x", "xctl").returncode == 0
+    monkeypatch.setattr("agfmc.flow.training.train_direct", lambda *words: 1 / 0)
+    assert inside(*words, "tst.svm", "x", "xctl").returncode != 0
+    assert not (place / "xctl").exists()
+
+
 def test_a_converter_that_fails(place, inside):
     before = place.files()
     done = inside("multi_borders", "-M", "--", "cp", "-^", "sed nonsense", "plan", "trn.svm", "x",

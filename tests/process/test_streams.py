@@ -5,6 +5,8 @@ import os
 import pty
 import resource
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,41 @@ def test_full_disk_behind_standard_output(place, command, unbuffered):
     assert place.files() == before
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [name for name, words in PRINTING.items() if "m" not in words])
+def test_a_disk_that_takes_a_part(place, command, unbuffered):
+    place.env["PYTHONUNBUFFERED"] = unbuffered
+    before = place.files()
+    with open(place.folder.parent / "part", "wb") as stream:
+        done = place.run(command, *PRINTING[command], stdout=stream, preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))))
+    assert done.returncode == 1
+    assert one_line(done, command) == f"{command}: standard output: File too large\n"
+    after = {name: data for name, data in place.files().items() if data or name in before}
+    assert after == before
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_does_not_wait(place, unbuffered):
+    """Another program may have made it so; what it does not take is not passed over."""
+    place.env["PYTHONUNBUFFERED"] = unbuffered
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    done = place.run("print_control", "200", stdout=write)
+    os.close(write)
+    os.close(read)
+    assert done.returncode == 1 and "standard output: " in one_line(done, "print_control")
+
+
+def test_a_folder_that_is_gone(place):
+    (place / "here").mkdir()
+    place.folder = place / "here"
+    done = place.run("classify_m", "all.mbm", "x.vec", "out",
+                     preexec_fn=lambda: os.rmdir(os.getcwd()))
+    assert done.returncode == 1
+    assert "standard output" not in one_line(done, "classify_m")
+
+
 @pytest.mark.parametrize("command", PRINTING)
 def test_closed_standard_output(place, command):
     before = place.files()
@@ -89,6 +126,30 @@ def test_a_command_that_prints_nothing_needs_no_streams(place, streams):
                      preexec_fn=lambda: [os.close(number) for number in streams])
     assert done.returncode == 0
     assert (place / "all.mbm").read_bytes() == wanted
+
+
+FIRST_FILE = """
+import os
+from agfmc.cli.run import run_command
+class Parser:
+    prog = "command"
+    def parse_args(self, argv):
+        return None
+def execute(args):
+    first = os.open("number", os.O_WRONLY)
+    os.write(first, b"%d" % first)
+run_command(Parser(), execute)
+"""
+
+
+@pytest.mark.parametrize("streams", [(0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
+def test_no_file_gets_the_number_of_a_stream(place, streams):
+    """What a library in C writes to the number of standard error would stand in it."""
+    (place / "number").touch()
+    place.env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+    subprocess.run([sys.executable, "-c", FIRST_FILE], cwd=place.folder, env=place.env,
+                   preexec_fn=lambda: [os.close(number) for number in streams])
+    assert int((place / "number").read_text()) > 2
 
 
 @full

@@ -33,7 +33,7 @@ CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.sys
          "tempfile.mktemp", "numpy.load", "np.load", "np.save", "np.savez", "np.lib",
          "util.find_library", "ctypes.util", "subprocess.getoutput", "subprocess.getstatusoutput",
          "os.chmod", "os.umask", "enable_load_extension", "load_extension", "sys.setprofile"}
-MAY_CALL = {"os.umask": ("agfmc/formats/files.py",)}
+MAY_CALL = {"os.umask": ("agfmc/formats/ownership.py",)}
 BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.

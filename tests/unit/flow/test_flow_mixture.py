@@ -9,16 +9,18 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError
+from agfmc.flow.configuration import load
 from agfmc.flow.fit import fit
 from agfmc.flow.limits import TimeUp
 from agfmc.flow.mixture import check_one_run
 from agfmc.flow.planning import check_outputs, plan
 from agfmc.flow.resume import replaced
-from agfmc.flow.training import train
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.flow.training import train, train_directs
+from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 from agfmc.train.jobs import plan_jobs
 
 PAIRS = parse('a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}', "ctl")
+PLAN = parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}')
 CODE = parse('a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}', "ctl")
 
 
@@ -39,6 +41,55 @@ def test_numbers_of_samples(tree, samples, warned):
     assert [warning.category for warning in told] == [AgfmcWarning] * warned
 
 
+TAUGHT = ("4/0", "4/9", "0/9")
+
+
+@pytest.mark.parametrize("tree, taught, warned", [
+    (PAIRS, TAUGHT, ""), (PAIRS, ("0-4/5-9", *TAUGHT[1:]), "'a' was trained to tell apart the "
+                          "classes 0-4 / 5-9, and stands here for 4 / 0: of another"),
+    (PAIRS, ("1-4/0", "4/9,11-13", "0-2/7-9"), ""), (PAIRS, ("0/4", "9/4", "9/0"),
+                                                     "4 / 0, and 2 more like it"),
+    (PAIRS, ("4/0/9", *TAUGHT[1:]), "classes 4 / 0 / 9"), (PAIRS, ("4/9", *TAUGHT[1:]), "4 / 9"),
+    (PAIRS, (",".join(map(str, range(0, 99, 2))) + "/1", *TAUGHT[1:]), " ... "),
+    (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""), (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"),
+                                                    "2-3 / 0-1, and stands here for 0-1 / 2-3")])
+def test_other_classes(tree, taught, warned):
+    found = [SimpleNamespace(name=name, settings=f"0.1; options -c 1; classes {text}; seed 3")
+             for name, text in zip("abc", taught)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        check_one_run(tree, found)
+    assert [warning.category for warning in told] == [AgfmcWarning] * bool(warned)
+    assert all(warned in str(warning.message) and len(str(warning.message)) < 250
+               for warning in told)
+
+
+def test_models_of_another_run_with_the_same_names(folder):
+    """The same base name, the same numbers of samples, and another order of the classes."""
+    pairs = "{} 0 / 1; {} 0 / 2; {} 1 / 2; {{{}}}"
+    for name, order in (("one", "0 1 2"), ("two", "2 1 0")):
+        train(plan(parse(pairs.format('""', '""', '""', order)), "trn", "binary", "m"), 1)
+        with open(name, "w") as file:
+            file.write(pairs.format("m-00", "m-01", "m-02", order))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", AgfmcWarning)
+            load(name)
+    with pytest.warns(AgfmcWarning, match="one: 'm-00' was trained to tell apart the classes 2"):
+        load("one")
+
+
+def test_direct_classifiers_of_another_run():
+    tree = parse('a 0 / 1; { m L "" { 0 1 } 2 }', "ctl")
+    found = [SimpleNamespace(name="a", settings="x; classes 0-1/2")]
+    direct = [SimpleNamespace(name="m", code="L", settings="x; classes 0/1")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_one_run(tree, found, direct)
+    direct[0].settings = "x; classes 1/0"
+    with pytest.warns(AgfmcWarning, match="'m' was trained to tell apart the classes 1 / 0"):
+        check_one_run(tree, found, direct)
+
+
 def test_normalisations():
     found = models("5 3", "5 2", "3 2", more="; normalised 0123456789abcdef")
     check_one_run(PAIRS, found)
@@ -52,16 +103,20 @@ def test_normalisations():
     check_one_run(PAIRS, found)
 
 
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    """What a run plans in a folder of its own."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with data of three classes."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(5)
     y = np.r_[0, 1, 2, rng.integers(0, 3, 57)]
     write_vec("trn.vec", rng.normal(size=(60, 3)) + y[:, None])
     write_cls("trn.cls", y)
-    return plan(parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'), "trn", "binary", "m",
-                default="-c 5")
+
+
+@pytest.fixture
+def work(folder):
+    """What a run plans."""
+    return plan(PLAN, "trn", "binary", "m", default="-c 5")
 
 
 def test_a_model_that_another_run_replaced(work):
@@ -72,6 +127,47 @@ def test_a_model_that_another_run_replaced(work):
     with open("m-01", "wb") as file:
         file.write(other)
     assert replaced(work) == "m-01"
+
+
+def test_a_normalisation_that_another_run_replaced():
+    work = plan(PLAN, "trn", "binary", "m", default="-c 5", scale=True)
+    train(work, 1)
+    assert replaced(work) is None
+    table = read_vec("m.std")
+    write_vec("m.std", table * 1.5)
+    assert replaced(work) == replaced(work, only_direct=True) == "m.std"
+    os.unlink("m.std")
+    assert replaced(work) == "m.std"
+    os.symlink("/dev/null", "m.std")  # where the user wants none: it cannot be looked at
+    assert replaced(work) is None
+    write_vec("a.std", table)
+    given = plan(PLAN, "trn", "binary", "m", default="-c 5", norm_file="a.std")
+    train(given, 1)
+    os.unlink("a.std")  # it was read, and not written
+    assert replaced(given) is None
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:-1]),
+    lambda: write_vec("m.01.vec", np.nextafter(read_vec("m.01.vec"), np.float32(9))),
+    lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:, :2]),
+    lambda: write_cls("m.01.cls", 1 - read_cls("m.01.cls")),
+    lambda: write_cls("m.01.cls", read_cls("m.01.cls")[1:]),
+    lambda: os.unlink("m.01.vec"), lambda: os.unlink("m.01.cls"),
+    lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec"))])
+def test_points_that_another_run_replaced(spoil):
+    work = plan(parse('"" {0 "-k 3" K {1 2}}'), "trn", "binary", "m", path="models", scale=True)
+    os.mkdir("models")
+    train(work, 1)
+    train_directs(work)
+    os.chdir("models")
+    spoil()
+    os.chdir(os.pardir)
+    assert replaced(work) == replaced(work, only_direct=True) == "m.01"
+    if os.path.exists("models/m.01.vec"):
+        os.unlink("models/m.01.vec")  # a pipe would be written as it is
+    train_directs(work)
+    assert replaced(work) is None
 
 
 def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatch):

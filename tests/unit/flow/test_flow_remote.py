@@ -199,6 +199,19 @@ def test_addresses(tmp_path):
         cluster._address(str(tmp_path / "none"))
 
 
+@pytest.mark.parametrize("text", ["localhost:8786", ":8786", "[::1]:8786", "tls://h:1"])
+def test_what_is_like_an_address_is_no_file(tmp_path, monkeypatch, text):
+    """A stranger's folder may hold a file of that name, with another address."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / text
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"address": "tcp://elsewhere:1"}')
+    assert cluster._address(text) == text
+    assert cluster._address(f"./{text}") == "tcp://elsewhere:1"
+    with pytest.raises(UsageError, match="expected HOST:PORT"):
+        cluster._address("./none:1")
+
+
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), \

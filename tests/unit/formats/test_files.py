@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.errors import DataError
 from agfmc.formats.files import open_input, read_bytes, replacing, replacing_all
-from agfmc.formats.temporaries import clear
+from agfmc.formats.temporaries import cleared
 
 
 def modes(path):
@@ -145,14 +145,15 @@ def test_old_contents_that_cannot_be_put_back_are_kept(tmp_path, monkeypatch):
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", refusing)
-    with pytest.raises(DataError, match="b: could neither be written nor put back: its old "
+    with pytest.raises(DataError, match="b: could neither be written nor put back: the old "
                                         "contents are in ") as caught:
         with replacing_all(paths) as files:
             for file in files:
                 file.write("new")
     [kept] = set(os.listdir(tmp_path)) - {"a"}
     assert str(caught.value).endswith(kept)
-    clear()
+    with cleared():
+        pass
     assert (tmp_path / kept).read_text() == "old b" and paths[0].read_text() == "old a"
 
 

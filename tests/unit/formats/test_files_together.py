@@ -104,7 +104,8 @@ def test_what_is_left_is_cleared(tmp_path):
     with open(os.path.join(folder, "x"), "w"):
         pass
     (tmp_path / "mine").write_text("x")
-    temporaries.clear()
+    with temporaries.cleared():
+        pass
     assert os.listdir(tmp_path) == ["mine"]
     block.__exit__(None, None, None)
 
@@ -125,6 +126,36 @@ def test_no_folder_for_temporary_files(monkeypatch):
     monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
     with pytest.raises(DataError, match="TMPDIR"):
         temporaries.temporary_file()
+
+
+def test_removing_follows_a_symbolic_link(tmp_path):
+    (tmp_path / "versions").mkdir()
+    (tmp_path / "versions" / "one").write_text("x")
+    (tmp_path / "link").symlink_to("versions/one")
+    for _ in range(2):
+        remove(tmp_path / "link")
+        assert os.listdir(tmp_path / "versions") == []
+        assert os.readlink(tmp_path / "link") == "versions/one"
+    with replacing(tmp_path / "link") as file:
+        file.write("y")
+    assert (tmp_path / "versions" / "one").read_text() == "y"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_removed_is_gone_from_the_disk(tmp_path, monkeypatch, there):
+    """Also where another thread removed it, which may not have come as far as this yet."""
+    (tmp_path / "folder").mkdir()
+    path, synced, fsync = tmp_path / "folder" / "control", [], os.fsync
+    if there:
+        path.write_text("x")
+
+    def noted(handle):
+        synced.append((os.fstat(handle).st_ino, path.exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    remove(path)
+    assert synced == [((tmp_path / "folder").stat().st_ino, False)]
 
 
 def test_removing_what_somebody_else_removes(tmp_path, monkeypatch):

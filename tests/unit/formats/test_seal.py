@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.errors import one_line
+from agfmc.errors import ModelError, one_line
 from agfmc.formats.logisticmodel import LogisticModel, format_logistic_model, read_logistic_model
 from agfmc.formats.seal import seal_of, sealed, unsealed
 from agfmc.formats.svmmodel import format_svm_model, read_svm_model
@@ -29,6 +29,27 @@ def test_any_byte_breaks_it(place, change):
     raw = bytearray(TEXT.encode())
     raw[place] ^= change
     assert seal_of(bytes(raw)) is None
+
+
+LOGISTIC = sealed(format_logistic_model(LogisticModel(np.eye(2, 3), 1.0, 9, LINE)), DIGEST)
+
+
+@pytest.mark.parametrize("text, read", [(TEXT, read_svm_model), (LOGISTIC, read_logistic_model)],
+                         ids=["svm", "logistic"])
+def test_readers_take_only_what_was_sealed(tmp_path, text, read):
+    path = tmp_path / "m"
+    path.write_text(text)
+    assert read(path).settings == LINE
+    path.write_text(text.replace("\n", "\r\n"))  # of another system
+    assert read(path).settings == LINE
+    lines = text.split("\n")
+    for changed in (text.replace("1", "2", 1), text.replace("seed 1", "seed 2"),
+                    "\n".join([*lines[:2], lines[2] + " ", *lines[3:]]), text + "\n"):
+        path.write_text(changed)
+        with pytest.raises(ModelError, match=f"m:{len(lines) - 1}: changed or damaged since it"):
+            read(path)
+    path.write_text("\n".join(lines[:-2]) + "\n")  # as the message says
+    assert read(path).settings == ""
 
 
 @pytest.mark.parametrize("raw", [
