@@ -66,7 +66,9 @@ class AgfmcError(Exception):
 
     def __str__(self):
         file = "standard input" if self.file == "-" else self.file
-        place = [str(part) for part in (file, self.line, self.column) if part is not None]
+        # a place in no file, as in a design that was made here, tells nothing
+        place = () if file is None else [
+            str(part) for part in (file, self.line, self.column) if part is not None]
         text = ": ".join([":".join(place), self.message]) if place else str(self.message)
         text = one_line(text)
         if len(text) > _LONGEST:  # it quotes what is in a file

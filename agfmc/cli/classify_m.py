@@ -114,7 +114,7 @@ def _show(text):
 def _check_names(args, kind):
     """Refuse, before anything is read, operands and options that cannot go together."""
     check_executor(args)
-    if not os.path.basename(args.output):
+    if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
     for source in (f"{args.output}.vec", args.output):
         if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):

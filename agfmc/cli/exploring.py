@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..errors import UsageError
+from ..errors import DataError, UsageError
 from .messages import discard, report
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
                       input_kind, reading, whole_number)
@@ -106,6 +106,8 @@ def load_data(args):
     words = {name: value for name, value in reading(args).items()
              if name in ("missing", "header")}
     data, _, _ = load_training(args.train, kind, **words)
+    if data.y.min() == data.y.max():
+        raise DataError("holds one class: there is nothing to tell apart", file=args.train)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
         with about(args.train):

@@ -54,6 +54,9 @@ def execute(args):
             what = "normalisation" if option == "-a" else "class names"
             raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
                              f"that format has no place for {what}")
+    if args.out in ("", "-"):
+        raise UsageError("expected the name of a file for the model, found "
+                         f"'{args.out}' (/dev/stdout is one)")
     refuse_inputs([args.out], [args.control, args.norm_file, args.names])
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     configuration, before = gather(args.control, normalisation, args.path,

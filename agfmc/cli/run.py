@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import warnings
-from contextlib import nullcontext
 
 from ..errors import AgfmcError, AgfmcWarning, NotPutBack
 from .messages import discard, say
@@ -162,5 +161,7 @@ def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
     discard(sys.stdout)
     temporaries = sys.modules.get("agfmc.formats.temporaries")
-    with nullcontext() if temporaries is None else temporaries.cleared():
+    if temporaries is None:
+        os._exit(status)
+    with temporaries.cleared():
         os._exit(status)

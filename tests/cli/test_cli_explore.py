@@ -128,7 +128,7 @@ def test_a_kept_state_serves_other_runs(run):
     (("missing",), 1, "missing.vec: cannot read"),
     (("-f", "1", "train"), 2, "expected a number between 0 and 1"),
     (("train", "trained"), 1, "trained:1:1"),
-    (("train", "other"), 1, "class 3"),
+    (("train", "other"), 1, "class 3"), (("alone",), 1, "alone: holds one class"),
     (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
 ])
 def test_refusals(run, words, status, message):
@@ -136,6 +136,8 @@ def test_refusals(run, words, status, message):
         file.write("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
     with open("other", "w") as file:
         file.write('"" 0 / 1; "" 0 / 2; {2 3 9}')
+    write_vec("alone.vec", np.eye(5))
+    write_cls("alone.cls", np.full(5, 3))
     got = run(compare_control, "--trials", "1", *words)
     assert got[0] == status and message in got[2] and got[1] == ""
     assert len(got[2].splitlines()) == 1

@@ -188,3 +188,11 @@ def test_the_largest_float32_has_a_place():
         file.write(f"0 1:{limit!r}\n1 1:{-limit!r}\n")
     assert call("svm2agf", "in", "b") == 0
     assert read_vec("b.vec").ravel().tolist() == [limit, -limit]
+
+
+@pytest.mark.parametrize("words", [["mbh2mbm", "m.mbc", "-"], ["mbh2mbm", "m.mbc", ""],
+                                   ["classify_m", "m.mbc", "trn.vec", "-"]])
+def test_standard_output_is_no_name_of_files(capsys, words):
+    before = sorted(os.listdir())
+    assert call(*words) == 2
+    assert "expected " in capsys.readouterr().err and sorted(os.listdir()) == before

@@ -237,3 +237,9 @@ def test_any_bytes_parse_or_are_a_control_error(tmp_path_factory, raw):
         read_control(str(path))
     except ControlError as error:
         assert str(error).startswith(f"{path}:")
+
+
+def test_a_place_without_a_file_is_not_told():
+    """In a design that was made here, and that nobody can look at."""
+    assert str(ControlError("class 9 has one sample", line=1, column=1)) == "class 9 has one sample"
+    assert str(ControlError("x", file="-", line=1, column=2)) == "standard input:1:2: x"
