@@ -15,7 +15,7 @@ from ..formats.vectors import read_cls, read_con
 from ..score import brier, calibration
 from ..score.contingency import accuracy, contingency, uncertainty_coefficient
 from ..score.weights import class_weights
-from .proportions import proportions
+from .proportions import listed, proportions
 
 __all__ = ["Results", "evaluate", "load_results", "names_beside", "weighted"]
 
@@ -102,7 +102,8 @@ def _labels(labels, found, k, needed):
     if len(found) == k:
         return found
     if len(found) > k:
-        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files")
+        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
+                         f"({listed(found.tolist())})")
     if found.max() < k:
         return np.arange(k)
     if needed:

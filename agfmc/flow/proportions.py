@@ -12,7 +12,7 @@ from ..errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..formats.vectors import read_cls
 from .taught import without_classes
 
-__all__ = ["adjustment", "class_samples", "proportions", "sides_told",
+__all__ = ["adjustment", "class_samples", "listed", "proportions", "sides_told",
            "without_samples"]
 
 _SAMPLES = re.compile(r"; samples ([0-9]{1,12}(?: [0-9]{1,12})*)(;|$)")
@@ -33,15 +33,15 @@ def proportions(given, labels, option="--priors"):
         strange = [label for label in given if label not in labels]
         if strange:
             raise UsageError(f"{option}: class {strange[0]} is not one of the classes "
-                             + _listed(labels))
+                             + listed(labels))
         missing = [label for label in labels if label not in given]
         if missing:
             raise UsageError(f"{option}: expected a number for each class, found none for "
-                             + _listed(missing))
+                             + listed(missing))
         given = [given[label] for label in labels]
     if len(given) != len(labels):
         raise UsageError(f"{option}: expected {len(labels)} numbers, one for each class in "
-                         f"ascending order ({_listed(labels)}), found {len(given)}")
+                         f"ascending order ({listed(labels)}), found {len(given)}")
     numbers = np.array(given, dtype=np.float64)
     with np.errstate(over="ignore"):
         total = numbers.sum()
@@ -59,16 +59,17 @@ def _frequencies(path, labels):
     strange = found[~np.isin(found, labels)]
     if len(strange):
         raise DataError(f"holds class {strange[0]}, which is not one of the classes "
-                        + _listed(labels), file=path)
+                        + listed(labels), file=path)
     absent = sorted(set(labels) - set(found.tolist()))
     if absent:
-        warnings.warn(f"{path} holds no sample of class {_listed(absent)}: the proportion is 0",
+        warnings.warn(f"{path} holds no sample of class {listed(absent)}: the proportion is 0",
                       AgfmcWarning, stacklevel=4)
     shares = dict(zip(found.tolist(), (counts / counts.sum()).tolist()))
     return np.array([shares.get(label, 0.0) for label in labels])
 
 
-def _listed(labels):
+def listed(labels):
+    """Labels in a message: all, or the first and how many there are."""
     text = " ".join(map(str, labels[:12]))
     return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
 
