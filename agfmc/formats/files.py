@@ -13,7 +13,7 @@ from .ownership import hand_on, new_permissions
 from .temporaries import keep_temporary, remove_temporary, temporary_name, undisturbed
 
 __all__ = ["check_output", "open_input", "read_bytes", "remove", "replacing", "replacing_all",
-           "writing"]
+           "sync", "writing"]
 
 @contextmanager
 def replacing(path, binary=False, before=None):
@@ -236,11 +236,16 @@ def _sync_folders(folders):
     """Bring the renames to the disk where the file system can; they are done either way."""
     for folder in sorted(set(folders)):
         with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            sync(folder)
+
+
+def sync(path):
+    """Bring a finished file, or the names in a folder, to the disk; OSError where that fails."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def remove(path):

@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 
 from ..errors import DataError, NotPutBack
-from .files import replacing, writing
+from .files import replacing, sync, writing
 from .ownership import hand_on
 from .temporaries import keep_temporary, remove_temporary, temporary_name, undisturbed
 
@@ -45,13 +45,13 @@ def _move(made, path, before):
         if os.path.isdir(target):
             _hand_on(target, made)
         shutil.move(made, new)  # a link may lead to another file system
-        _sync(new)
+        _sync_all(new)
         if before is not None:
             before()
         with undisturbed([folder]):
             earlier = _exchange(new, target, path)
         with suppress(OSError):
-            _fsync(folder)
+            sync(folder)
     finally:
         remove_temporary(new)
     if earlier is not None:
@@ -88,22 +88,14 @@ def _exchange(new, target, path):
     return earlier
 
 
-def _sync(path):
+def _sync_all(path):
     """Bring a file, or a folder and all files in it, to the disk."""
     if not os.path.isdir(path):
-        _fsync(path)
+        sync(path)
         return
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
-                _sync(entry.path)
+                _sync_all(entry.path)
     with suppress(OSError):  # not every file system can
-        _fsync(path)
-
-
-def _fsync(path):
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync(path)
