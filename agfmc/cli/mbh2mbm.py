@@ -71,10 +71,10 @@ def execute(args):
     else:
         save(args.out, configuration)
     if normalised(configuration.model):
-        instead = "; this format cannot tell" if form else ", unless -a of classify_m has them"
+        then = "points must be normalised alike before they are classified, which this format " \
+               "cannot tell" if form else "classify_m will need it"
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
-                      f"given (-a): what is classified must be normalised alike before{instead}",
-                      AgfmcWarning, stacklevel=2)
+                      f"given (-a): {then}", AgfmcWarning, stacklevel=2)
     after = len(configuration.model.sv)
     found = f"{after} support vectors"
     if before is not None:

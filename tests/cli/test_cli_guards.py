@@ -212,3 +212,30 @@ def test_absent_values_need_a_known_number_of_features(capsys):
         assert call("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out") == 0
         answers.append(capsys.readouterr().out)
     assert len(set(answers)) == 1 and len(set(answers[0].splitlines())) == 2
+
+
+@pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
+                                         (("-Z",), "which this format cannot tell"),
+                                         (("--libsvm",), "which this format cannot tell")])
+def test_models_that_leave_their_normalisation_behind(capsys, form, words):
+    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
+    capsys.readouterr()
+    assert call("mbh2mbm", "--quiet", *form, "m.mbc", "x") == 0
+    assert capsys.readouterr().err == ""
+    assert call("mbh2mbm", *form, "m.mbc", "x") == 0
+    first, _ = capsys.readouterr().err.splitlines()
+    assert "m.mbc: trained on normalised points" in first and words in first
+    if not form:
+        assert call("mbh2mbm", "-a", "m.std", "m.mbc", "x") == 0
+        assert "warning" not in capsys.readouterr().err
+
+
+def test_a_logistic_model_that_wants_normalised_points(capsys):
+    with open("plan", "w", encoding="ascii") as file:
+        file.write('"" L {0 1 2}')
+    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
+    capsys.readouterr()
+    assert call("classify_m", "-a", "m.std", "m.mbc", "other.vec", "x") == 0
+    assert capsys.readouterr().err == ""
+    assert call("classify_m", "m.mbc", "other.vec", "x") == 0
+    assert "m.mbc: trained on normalised points" in one_line(capsys)
