@@ -58,7 +58,9 @@ def killed(place, words, moment, number):
         _, err = process.communicate(timeout=120)
     if number != signal.SIGKILL and process.returncode != 0:
         assert process.returncode in (128 + number, -number), err
-        assert b"Traceback" not in err and b"internal error" not in err, err
+        assert b"internal error" not in err, err
+        # the interpreter itself may be interrupted before the first line of the command
+        assert b"Traceback" not in err or b"/bin/" not in err and b"/agfmc/" not in err, err
     return process.returncode
 
 
