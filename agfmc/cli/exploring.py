@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from ..errors import DataError, UsageError
-from .messages import discard, report
+from .messages import report
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
                       input_kind, reading, whole_number)
 
 __all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "ledger_of",
-           "load_data", "plan_of", "settings_of", "tell"]
+           "load_data", "plan_of", "settings_of"]
 
 # On the command line: in the dictionaries of scores.
 SCORE_NAMES = {"accuracy": "accuracy", "uncertainty": "uncertainty_coefficient",
@@ -137,15 +136,6 @@ def ledger_of(args, prog, *parts):
     else:
         ledger = Ledger(automatic_path(key_of(prog, *parts)))
     return _Resumable(ledger, args, prog)
-
-
-def tell(text):
-    """Lines on standard error; lost where nobody can read them, for the work is not."""
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        discard(sys.stderr)
 
 
 class _Resumable:

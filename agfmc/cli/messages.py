@@ -8,7 +8,7 @@ import time
 
 from ..errors import one_line
 
-__all__ = ["Progress", "discard", "report", "say", "show"]
+__all__ = ["Progress", "discard", "report", "say", "show", "tell"]
 
 
 def report(args, prog, message):
@@ -19,10 +19,18 @@ def report(args, prog, message):
 
 def say(prog, message):
     """One line on standard error, whatever it holds; lost where nobody can read it."""
+    tell(one_line(f"{prog}: {message}") + "\n")
+
+
+def tell(text):
+    """Text on standard error; -> False where it was lost, as nobody can read it any more."""
     try:
-        print(one_line(f"{prog}: {message}"), file=sys.stderr, flush=True)
-    except (OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # no reason to stop the work
         discard(sys.stderr)
+        return False
+    return True
 
 
 def show(text):
@@ -80,12 +88,8 @@ class Progress:
                    f"{share}% {left and f'{left} left'} \033[K")
 
     def _draw(self, text):
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, ValueError):  # the terminal has gone away; the work goes on
+        if not tell(text):  # the terminal has gone away
             self._active = self._drawn = False
-            discard(sys.stderr)
 
     def __enter__(self):
         return self

@@ -9,7 +9,7 @@ from .exploring import add_exploration, ledger_of, load_data, plan_of, settings_
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report
-from .options import Parser, refuse_inputs, whole_number
+from .options import Parser, data_files, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -71,7 +71,7 @@ def execute(args):
     if args.outbase is not None:
         outputs = [args.outbase + end for end in (".cls", ".con", ".truth", ".txt")]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train,
-                                *(args.train + end for end in (".vec", ".cls", ".names"))])
+                                *data_files(args.train)])
         for path in outputs:
             check_output(path)
     plan = plan_of(args, 1, 5)

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from ..coding.schemes import COMPARED
 from ..errors import DataError, UsageError
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of, tell
+from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
 from .library import library_words
-from .messages import Progress, report, say
+from .messages import Progress, report, say, tell
 from .print_control_options import PROG
 
 __all__ = ["best"]

@@ -7,11 +7,11 @@ import sys
 import time
 
 from ..errors import DataError, JobsFailed, UsageError, one_line
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of, tell
+from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
-from .messages import Progress, report, show
-from .options import refuse_inputs
+from .messages import Progress, report, show, tell
+from .options import data_files, refuse_inputs
 from .run import run_command
 from .tune_m_options import PROG, get_parser
 
@@ -70,12 +70,10 @@ def _check_outputs(args):
 
     outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
     refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
-                            *(args.train + end for end in (".vec", ".cls", ".names"))])
-    for number, path in enumerate(outputs):
+                            *data_files(args.train)])
+    for path in outputs:
         if path == "-":
             raise UsageError("--json and --csv are files: standard output has the control file")
-        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):
-            raise UsageError(f"two outputs would go to {path}")
         if not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
         check_output(path)
