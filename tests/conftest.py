@@ -1,6 +1,7 @@
-"""Fixtures for every test: where the reference data are, if they are."""
+"""Fixtures for every test."""
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,15 @@ def root():
 
 
 @pytest.fixture(scope="session")
-def shared():
-    """Folder of reference data beside the project; the test is skipped without it."""
-    folder = ROOT.parent / "shared"
-    if not (folder / "reference").is_dir():
-        pytest.skip("no reference data beside the project")
-    return folder
+def segment(tmp_path_factory):
+    """Folder of libAGF's golden numbers: data, models/, answers (see data/golden/README.md)."""
+    folder = tmp_path_factory.mktemp("golden")
+    with tarfile.open(ROOT / "tests" / "data" / "golden" / "segment.tar.xz") as archive:
+        for member in filter(tarfile.TarInfo.isfile, archive):
+            path = folder / member.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(archive.extractfile(member).read())
+    return folder / "segment"
 
 
 @pytest.fixture(scope="session", autouse=True)

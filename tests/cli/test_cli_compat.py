@@ -329,8 +329,7 @@ def test_a_reader_that_left_gets_no_files(folder):
 
 
 @pytest.fixture
-def golden(shared):
-    segment = shared / "reference" / "golden" / "segment"
+def golden(segment):
     return segment / "tst.cls", segment / "m_1v1_Q1", segment / "m_1v1_Q1.txt"
 
 

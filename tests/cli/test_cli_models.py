@@ -134,9 +134,9 @@ def test_a_model_of_svm_train(here, capsys):
     assert open("told").read() == open("told2").read()
 
 
-def test_reference_model_of_libagf(shared, tmp_path, monkeypatch, capsys):
+def test_reference_model_of_libagf(segment, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    folder = shared / "reference" / "golden" / "segment"
+    folder = segment
     assert call("mbh2mbm", folder / "models" / "m_1v1.mbaio", "m.mbm") == 0
     capsys.readouterr()
     wanted = np.loadtxt(folder / "m_1v1_r64.txt")

@@ -45,9 +45,9 @@ def cases(pairs):
 
 
 @pytest.fixture(scope="module")
-def golden(shared):
+def golden(segment):
     """The folder of golden files."""
-    return shared / "reference" / "golden" / "segment"
+    return segment
 
 
 @pytest.fixture(scope="module")

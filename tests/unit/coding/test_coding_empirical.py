@@ -132,13 +132,12 @@ def test_trees_are_used_in_few_dimensions_only():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_tree_of_segment_is_libagfs(shared, method):
-    folder = shared / "reference" / "golden" / "segment"
-    raw = (folder / "trn.vec").read_bytes()
+def test_the_tree_of_segment_is_libagfs(segment, method):
+    raw = (segment / "trn.vec").read_bytes()
     d = int(np.frombuffer(raw, "<i4", 1)[0])
     x = np.frombuffer(raw, "<f4", offset=4).reshape(-1, d)
-    y = np.fromfile(folder / "trn.cls", "<i4")
+    y = np.fromfile(segment / "trn.cls", "<i4")
     tree, _ = linkage.join(empirical.class_distances(x, y, range(7), method=method))
-    text = (folder / "models" / "m_emp.mbt").read_text()
+    text = (segment / "models" / "m_emp.mbt").read_text()
     nested = text.replace("{", "(").replace("}", ")")
     assert re.findall(r"[()]|\d+", str(tree)) == re.findall(r"[()]|\d+", nested)

@@ -79,8 +79,8 @@ def test_less_than_two_classes_are_refused(make, k):
 @pytest.mark.parametrize("name, make", [
     ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one),
 ])
-def test_rows_are_those_of_libagf(shared, name, make):
-    path = shared / "reference" / "golden" / "segment" / "models" / f"{name}.mbt"
+def test_rows_are_those_of_libagf(segment, name, make):
+    path = segment / "models" / f"{name}.mbt"
     assert rows_of_control(path) == make(7)
 
 

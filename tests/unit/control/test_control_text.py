@@ -32,8 +32,8 @@ def test_layout_of_a_training_tree():
         '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
 
 
-def test_layout_of_trained_files_is_that_of_the_reference(shared):
-    folder = shared / "reference" / "golden" / "segment" / "models"
+def test_layout_of_trained_files_is_that_of_the_reference(segment):
+    folder = segment / "models"
     paths = sorted(folder.glob("*.mbc"))
     assert len(paths) == 8
     for path in paths:
@@ -49,8 +49,8 @@ def test_layout_of_trained_files_is_that_of_the_reference(shared):
         assert format_tree(tree).split() == path.read_text().split()
 
 
-def test_conversion_agrees_with_the_reference(shared):
-    folder = shared / "reference" / "golden" / "segment" / "models"
+def test_conversion_agrees_with_the_reference(segment):
+    folder = segment / "models"
     for name in ("m_hier", "m_emp"):
         code = to_code(read_control(str(folder / f"{name}.mbc")))
         expected = read_control(str(folder / f"{name}_lsq.mbc"))

@@ -27,11 +27,10 @@ def read_code(path):
 
 
 @pytest.mark.parametrize("model, q, close", CASES)
-def test_golden(shared, model, q, close):
-    folder = shared / "reference" / "golden" / "segment"
-    a, labels = read_code(folder / "models" / f"{model}.mbc")
-    r = np.loadtxt(folder / f"{model}_r64.txt")
-    golden = np.loadtxt(folder / f"{model}_Q{q}{'fixed' if q == 0 else ''}.txt")
+def test_golden(segment, model, q, close):
+    a, labels = read_code(segment / "models" / f"{model}.mbc")
+    r = np.loadtxt(segment / f"{model}_r64.txt")
+    golden = np.loadtxt(segment / f"{model}_Q{q}{'fixed' if q == 0 else ''}.txt")
     p = decode(a, r, q).p
     assert np.abs(p - golden[:, labels]).max() < close
     # Ties of votes go to the class that is listed first.

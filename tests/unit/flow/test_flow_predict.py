@@ -236,10 +236,9 @@ GOLDEN = ["m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq"]
 
 
 @pytest.fixture
-def golden(shared, monkeypatch):
-    folder = shared / "reference" / "golden" / "segment"
-    monkeypatch.chdir(folder / "models")
-    return folder
+def golden(segment, monkeypatch):
+    monkeypatch.chdir(segment / "models")
+    return segment
 
 
 @pytest.mark.parametrize("name", GOLDEN)

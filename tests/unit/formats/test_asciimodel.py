@@ -163,25 +163,24 @@ def test_other_files_are_told_apart():
 
 @pytest.mark.parametrize("name", ["m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq",
                                   "m_hier", "m_emp"])
-def test_reference_models(shared, name):
+def test_reference_models(segment, name):
     """f and r as recomputed in double precision, written with nine digits."""
-    folder = shared / "reference" / "golden" / "segment"
-    path = folder / "models" / f"{name}.mbaio"
+    path = segment / "models" / f"{name}.mbaio"
     model = read_ascii_model(str(path))
     tree = parse(model.control)
-    f = np.loadtxt(folder / f"{name}_f64.txt")
+    f = np.loadtxt(segment / f"{name}_f64.txt")
     last_digit = 10.0 ** (np.floor(np.log10(np.abs(f))) - 8)
-    x = read_vec(folder / "tst.vec")
+    x = read_vec(segment / "tst.vec")
     for each in (model, regroup(model, tree.sides(), tree.classes), read(written(model))):
         found = values(each, x)
         assert (np.abs(found - f) <= 0.51 * last_digit + 1e-11).all()
         r = np.tanh(each.a * found + each.b)
-        np.testing.assert_allclose(r, np.loadtxt(folder / f"{name}_r64.txt"), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(r, np.loadtxt(segment / f"{name}_r64.txt"), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["m_1v1", "m_adj", "m_ortho", "m_emp_lsq", "m_hier"])
-def test_reference_models_are_written_as_they_were(shared, name):
-    text = (shared / "reference" / "golden" / "segment" / "models" / f"{name}.mbaio").read_text()
+def test_reference_models_are_written_as_they_were(segment, name):
+    text = (segment / "models" / f"{name}.mbaio").read_text()
     model = read(text)
     ours, theirs = written(model).splitlines(), text.splitlines()
     assert len(ours) == len(theirs)

@@ -256,10 +256,9 @@ def test_points_that_cannot_be_written(tmp_path):
     assert got.y.tolist() == [0, 1] and got.x.tolist() == x.tolist()
 
 
-def test_the_reference_text_is_the_reference_vectors(shared):
+def test_the_reference_text_is_the_reference_vectors(segment):
     from agfmc.formats.vectors import read_cls, read_vec
 
-    segment = shared / "reference/golden/segment"
     got = read_svm(segment / "tst.svm")
     x = read_vec(segment / "tst.vec")
     assert got.x.shape == x.shape

@@ -196,8 +196,7 @@ def test_confidences_that_cannot_be_written():
         con_bytes(np.array([0, np.nan]), "out.con", 5)
 
 
-def test_reference_files_are_written_as_they_were(shared, folder):
-    segment = shared / "reference/golden/segment"
+def test_reference_files_are_written_as_they_were(segment, folder):
     x = read_vec(segment / "trn.vec")
     write_vec(folder / "x.vec", x)
     assert (folder / "x.vec").read_bytes() == (segment / "trn.vec").read_bytes()

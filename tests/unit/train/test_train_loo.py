@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import UsageError
-from agfmc.formats.svmtext import read_svm
+from agfmc.formats.dataset import read_training
 from agfmc.kernel.values import PreparedKernel
 from agfmc.train import loo, platt
 from agfmc.train.loo import loo_values
@@ -225,12 +225,10 @@ def test_finite_and_never_a_gain(points, text):
     assert np.all(y * values <= y * f + 1e-9 * np.maximum(1, np.abs(f)))
 
 
-def test_sigmoids_are_as_good_as_from_folds(shared):
+def test_sigmoids_are_as_good_as_from_folds(segment):
     """Negative log-likelihood of samples not trained on, over all pairs of segment's classes."""
-    segment = read_svm(str(shared / "datasets" / "segment.svm"))
-    x, y = segment.x, segment.y
-    deviation = x.std(axis=0)
-    x = (x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    parts = [read_training(str(segment / name)) for name in ("trn", "tst")]
+    x, y = np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts])
     order = np.random.default_rng(0).permutation(len(x))
     train, test = order[:1400], order[1400:]
     nodes, options = Nodes(x), parse_options("-c 4")
