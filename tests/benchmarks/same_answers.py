@@ -1,0 +1,268 @@
+"""Two checkouts compared: the same command lines, byte by byte the same files and output.
+
+    python tests/benchmarks/same_answers.py OLD NEW [--keep FOLDER] [--messages]
+
+OLD and NEW are checkouts of this project.  Each runs the lines below in a folder of its own,
+which begins with OLD's sample data and NEW's golden models of libAGF, and with OLD's version
+number, which stands in every model.  After each line standard output, the exit status and all files
+that are new or changed are compared.  Messages on standard error may differ: they are shown
+with --messages.  The exit status is 1 where anything differs that `EXPECTED` does not list.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# Lines as they are typed.  What a line makes, later lines use.
+LINES = """
+svm2agf digits.svm digits
+svm2agf -U digits.svm relabelled
+svm2agf < digits.svm piped
+agf2ascii digits
+agf2ascii -M -n digits digits.txt
+agf2ascii -H -C digits
+agf_preprocess --stratified -f 0.3 digits train test
+agf_preprocess -n -f 0.3 -z --seed 3 ordered otrain otest
+agf_preprocess -S 5 -n ordered svd
+agf_preprocess -F digits few 20 21 28 29 36 37
+agf_preprocess -d 3 -z ordered part
+agf_preprocess ordered joined 0 1 2 / 3 4 / 5 6 7
+agf_preprocess -n -a train.std train scaled
+lvq2agf -H digits.lvq lvq
+lvq2agf -H -C digits.nolabel nolabel
+float_to_class -q 4 values.dat values.cls
+float_to_class values.dat thresholds.cls 0.2 0.5
+print_control -Q one-vs-one 10 > 1v1.mbt
+print_control -Q one-vs-one 8 > pairs.mbt
+print_control -Q one-vs-rest 10 > 1vr.mbt
+print_control -Q tree 10 > tree.mbt
+print_control -Q orthogonal 10 > orthogonal.mbt
+print_control -Q adjacent -P 8 > adjacent.mbt
+print_control -Q tree-code 8
+print_control -Q 7 -G --seed 5 8 12
+print_control -Q random --draws 50 8 12 > random.mbt
+print_control -Q exhaustive 5
+print_control -Q orthogonal-special --seed 2 8 6
+print_control -Q 16 10
+print_control -Q empirical -n train > empirical.mbt
+print_control -Q empirical --metric mean-deviation --linkage average train
+print_control -Q adjacent-ordered train
+print_control -Q convert tree.mbt
+print_control --dot tree.mbt
+print_control -Q one-vs-one -M digits.svm
+multi_borders -n -j 2 -+ "-c 50 -g 0.01" 1v1.mbt train m m.mbc
+multi_borders -n --platt loo -+ "-c 50 -g 0.01" 1vr.mbt train r r.mbc
+multi_borders -n -+ "-c 50 -g 0.01" empirical.mbt train e e.mbc
+multi_borders -n -a poly.std -+ "-c 50 -g 0.01 -t 1 -d 2" adjacent.mbt otrain y y.mbc
+multi_borders -j 2 -+ "-c 10 -g 0.005" adjacent.mbt otrain a a.mbc
+multi_borders -+ "-c 10 -g 0.005" random.mbt otrain c c.mbc
+multi_borders -M -+ "-c 10 -g 0.0005" tree.mbt digits.svm t t.mbc
+multi_borders -+ "-c 10 -g 0.005" nested.mbt otrain n n.mbc
+multi_borders direct.mbt otrain d d.mbc
+multi_borders -+ "learner=logistic -c 1" adjacent.mbt otrain l l.mbc
+multi_borders -+ "learner=linear -c 1" adjacent.mbt otrain q q.mbc
+multi_borders -0 -n -+ "-c 50 -g 0.01" 1v1.mbt train z z.mbc
+multi_borders --only a-03 -+ "-c 20 -g 0.005" adjacent.mbt otrain a x.mbc
+multi_borders -n --cv-errors errors -+ "-c 50 -g 0.01" 1v1.mbt train v v.mbc
+multi_borders -M --executor processes:2 -+ "-c 10 -g 0.0005" tree.mbt digits.svm p p.mbc
+multi_borders no-such-file.mbt train m m.mbc
+order_classes --errors errors v.mbc > ordered.mbc
+order_classes --priors .3,.1,.2,.4 --error-rate .1 four.mbt
+order_classes --path adjacent.mbt otrain
+mbh2mbm -a m.std m.mbc digits.mbm
+mbh2mbm e.mbc tree.mbm
+mbh2mbm n.mbc nested.mbm
+mbh2mbm d.mbc direct.mbm
+mbh2mbm -Z a.mbc adjacent.mbaio
+mbh2mbm -Z adjacent.mbaio adjacent.mbm
+multi_borders -+ "-c 10 -g 0.005" pairs.mbt otrain o o.mbc
+mbh2mbm --libsvm o.mbc pairs.model
+mbh2mbm pairs.model pairs.mbm
+mbm_info digits.mbm
+mbm_info --json nested.mbm
+mbm_info --control tree.mbm
+classify_m --header digits.mbm test.vec answer > answer.txt
+classify_m -j 2 digits.mbm - piped-answer < test.vec
+classify_m -Q wu-lin-weng -a m.std m.mbc test.vec wlw
+classify_m -Q ddag --count -a m.std ordered.mbc test.vec ddag
+classify_m -Q poll --opponents 5 --top 3 --seed 4 digits.mbm test.vec poll
+classify_m -Q adag digits.mbm test.vec adag
+classify_m -Q -1 digits.mbm test.vec differences
+classify_m -0 digits.mbm test.vec raw
+classify_m -Q vote digits.mbm test.vec vote
+classify_m -Q loss:hinge a.mbc otest.vec hinge
+classify_m -Q argmax -a r.std r.mbc test.vec argmax
+classify_m --tree full -a e.std e.mbc test.vec full
+classify_m --tree path -a e.std e.mbc test.vec path
+classify_m -a e.std e.mbc test.vec descent
+classify_m nested.mbm otest.vec nested
+classify_m -Q 2 nested.mbm otest.vec nested2
+classify_m direct.mbm otest.vec direct
+classify_m -Q 5 c.mbc otest.vec unconstrained
+classify_m -Q 6 c.mbc otest.vec renormalised
+classify_m -Q 7 c.mbc otest.vec zadrozny
+classify_m -Q zadrozny-kl c.mbc otest.vec kl
+classify_m l.mbc otest.vec logistic
+classify_m --priors .5,.1,.1,.05,.05,.05,.05,.05,.02,.03 digits.mbm test.vec priors
+classify_m -M t.mbc digits.svm text
+classify_m --reject 0.9 digits.mbm test.vec reject
+classify_m digits.mbm otest.vec wrong
+eval_uc test.cls answer answer.txt
+eval_uc --json test.cls answer answer.txt
+eval_uc -b -B -k 10 test.cls answer
+eval_uc --priors .5,.1,.1,.05,.05,.05,.05,.05,.02,.03 test.cls answer answer.txt
+cls_comp_stats test.cls answer
+cls_comp_stats -b test.cls answer
+classify_m digits.mbm test.vec plain > plain.txt
+validate_probabilities -H test.cls plain.txt sums.txt
+validate_probabilities -H -B test.cls plain.txt
+svmout2agf predicted.txt predicted
+nfold -n -d 3 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
+nfold --json --no-state -f 0.3 --trials 2 adjacent otrain
+compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,8-
+tune_m --no-state --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
+print_control --best --no-state --trials 2 --options "-c 10 -g 0.005" otrain > best.mbt
+simulate_decoders --classes 4,8 --rounds 200 --seed 7
+simulate_decoders --classes 4 --rounds 100 --csv
+"""
+GOLDEN = """
+classify_m -Z segment/models/{code}.mbaio segment/tst.vec g
+classify_m -Z -Q 7 segment/models/{code}.mbaio segment/tst.vec g7
+classify_m -y segment/models segment/models/{code}.mbc segment/tst.vec gm
+mbh2mbm -y segment/models segment/models/{code}.mbc {code}.mbm
+"""
+CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hier", "m_emp")
+EXPECTED = {}  # {line: why its answers differ}
+# Times of one run are no answers.
+TIMES = re.compile(r'(training|classification), seconds [^\n]*|"(train|classify)_s": \{[^}]*\}')
+
+
+def lines():
+    """The command lines, those of the golden models last."""
+    return [*LINES.strip().splitlines(),
+            *(line for code in CODES for line in GOLDEN.strip().format(code=code).splitlines())]
+
+
+def prepare(folder, tree, golden):
+    """Fill `folder` with data for the lines, the same for both checkouts."""
+    sample = tree / "sample_data"
+    for name in ("digits.svm", "ordered.vec", "ordered.cls"):
+        shutil.copy(sample / name, folder)
+    shutil.unpack_archive(golden, folder)
+    rows = [line.split() for line in (sample / "digits.svm").read_text().splitlines()[:200]]
+    dense = [(row[0], [dict(w.split(":") for w in row[1:]).get(str(i), "0") for i in range(1, 65)])
+             for row in rows]
+    (folder / "digits.lvq").write_text("".join(f"{' '.join(x)} {y}\n" for y, x in dense))
+    (folder / "digits.nolabel").write_text("".join(f"{' '.join(x)}\n" for _, x in dense))
+    (folder / "values.dat").write_bytes(struct.pack("<500f", *((i * 37 % 101) / 101
+                                                              for i in range(500))))
+    (folder / "four.mbt").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 0 / 3;\n"" 1 / 2;\n"" 1 / 3;\n'
+                                     '"" 2 / 3;\n{ 0 1 2 3 }\n')
+    (folder / "nested.mbt").write_text('"" {\n  "" { 0 1 }\n  "" 0 / 1 2;\n  "." 0 1 / 2 3;\n'
+                                       '  "-c 5" 0 2 / 1 3;\n  { 5 3 4 "" { 2 "" { 6 7 } } }\n}\n')
+    (folder / "direct.mbt").write_text('"" { "-k 5" K { 0 1 2 } "" L { 3 4 5 6 7 } }\n')
+    (folder / "predicted.txt").write_text("labels 0 1 2\n1 0.2 0.5 0.3\n2 0.125 0.25 0.625\n")
+
+
+def with_version_of(old, new, folder):
+    """A copy of the checkout `new` with the version number of `old`."""
+    copy = folder / "new"
+    shutil.copytree(new, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "build"))
+    shutil.copy(old / "agfmc" / "_version.py", copy / "agfmc" / "_version.py")
+    return copy
+
+
+def programs(tree, folder):
+    """A folder of programs for the PATH: the commands of the checkout, run by this Python."""
+    for command in sorted((tree / "bin").iterdir()):
+        wrapper = folder / command.name
+        wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{command}" "$@"\n')
+        wrapper.chmod(0o755)
+    return folder
+
+
+def run(line, tree, bin_folder, folder):
+    """(status, standard output, messages, {file: digest}) of one line."""
+    env = {**os.environ, "PYTHONPATH": str(tree), "XDG_CACHE_HOME": str(folder / ".cache"),
+           "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True,
+                          stdin=subprocess.DEVNULL, check=False, timeout=600)
+    files = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+             for path in sorted(folder.rglob("*")) if path.is_file() and
+             not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
+    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), "."),
+            done.stderr.decode("utf-8", "replace"), files)
+
+
+def differences(old, new):
+    """What is not the same in two results of `run`."""
+    if old[0] != new[0]:
+        yield f"exit status {old[0]}, now {new[0]}"
+    if old[1] != new[1]:
+        yield "standard output"
+    for name in sorted(old[3].keys() | new[3].keys()):
+        if old[3].get(name) != new[3].get(name):
+            yield name if name in old[3] and name in new[3] else \
+                f"{name} only in the {'old' if name in old[3] else 'new'}"
+
+
+def main(argv=None):
+    """Run the comparison; -> exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--keep", type=Path, help="a new folder where the files stay")
+    parser.add_argument("--messages", action="store_true", help="show messages that differ")
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as scratch:
+        base = Path(scratch if args.keep is None else args.keep).resolve()
+        old = args.old.resolve()
+        new = with_version_of(old, args.new.resolve(), Path(scratch).resolve())
+        sides = []
+        for name, tree in (("a", old), ("b", new)):
+            folder, commands = base / name / "work", base / name / "bin"
+            folder.mkdir(parents=True)
+            commands.mkdir()
+            prepare(folder, old, new / "tests" / "data" / "golden" / "segment.tar.xz")
+            sides.append((tree, programs(tree, commands), folder))
+        return compare(lines(), sides, args.messages)
+
+
+def compare(todo, sides, messages):
+    """Run all lines on both sides and print what differs; -> exit status."""
+    bad = same = 0
+    for line in todo:
+        old, new = (run(line, *side) for side in sides)
+        found = list(differences(old, new))
+        verdict = "same" if not found else "expected" if line in EXPECTED else "DIFFERS"
+        bad += verdict == "DIFFERS"
+        same += verdict == "same"
+        print(f"{verdict:8} {old[0]:3} {line}", flush=True)
+        for text in found:
+            print(f"             {text}")
+        if found and line in EXPECTED:
+            print(f"             {EXPECTED[line]}")
+        if messages and old[2] != new[2]:
+            print("        old: " + old[2].strip().replace("\n", "\n             "))
+            print("        new: " + new[2].strip().replace("\n", "\n             "))
+        for (_, _, source), (_, _, target) in [sides]:  # later lines begin alike
+            for name in old[3].keys() | new[3].keys():
+                if old[3].get(name) == new[3].get(name):
+                    continue
+                if name in old[3]:
+                    shutil.copy(source / name, target / name)
+                else:
+                    (target / name).unlink()
+    print(f"{len(todo)} lines: {same} the same, {len(todo) - same - bad} expected, {bad} differ")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
