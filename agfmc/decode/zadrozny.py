@@ -1,14 +1,16 @@
 """Zadrozny's coupling of probabilities, and the Kullback-Leibler minimum it aims at.
 
 With rb = (r + 1)/2 = P(+1), P+ and P- the sums of p over the two sides of a
-binary problem, T = P+ + P- and mu = P+/T, the iterations are (weights n_b = 1)
+binary problem, T = P+ + P-, mu = P+/T and n the number of classes on both its sides,
+the iterations are
 
-    zadrozny     p_i <- p_i [sum_+ rb + sum_- (1 - rb)] / [sum_+ mu + sum_- (1 - mu)]
-    zadrozny-kl  p_i <- p_i [sum_+ rb/P+ + sum_- (1 - rb)/P-] / [sum 1/T]
+    zadrozny     p_i <- p_i [sum_+ n rb + sum_- n (1 - rb)] / [sum_+ n mu + sum_- n (1 - mu)]
+    zadrozny-kl  p_i <- p_i [sum_+ n rb/P+ + sum_- n (1 - rb)/P-] / [sum n/T]
 
-each followed by normalisation (Zadrozny 2001; Hastie and Tibshirani 1998 for
-one-vs-one).  For one-vs-one they have the same fixed point; elsewhere only the
-second minimises the divergence.
+each followed by normalisation (Hastie and Tibshirani 1998 for one-vs-one; Zadrozny
+2001, where n is the number of training examples; libAGF takes that of classes).
+For one-vs-one they have the same fixed point; elsewhere only the second minimises
+the divergence.
 
 The plain iterations slow down until stopping says nothing about being there:
 10000 steps can leave an error of 1e-3.  Here theta = log p follows the same
@@ -17,6 +19,8 @@ Newton's as they grow.
 """
 
 from __future__ import annotations
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -36,6 +40,12 @@ LOWEST = -200.0
 SATURATED = 1e-12
 
 
+class _Sides(namedtuple("_Sides", "plus minus heavy_plus heavy_minus")):
+    """Which classes are on each side (m, k), as 0 and 1, and times the weights of the rows."""
+
+    __slots__ = ()
+
+
 def prepare(a):
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
@@ -49,7 +59,7 @@ def prepare(a):
 def prepare_kl(a):
     """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
 
-    Minimises sum_b rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu)); stops as
+    Minimises sum_b n_b [rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu))]; stops as
     `prepare` does.
     """
     return _prepare(a, _flow_kl)
@@ -57,9 +67,8 @@ def prepare_kl(a):
 
 def _prepare(a, flow):
     check_dense(a)
-    plus = (a > 0).astype(float)
-    minus = (a < 0).astype(float)
     m, k = a.shape
+    sides = _sides(a)
     step = max(1, BUDGET // (8 * k * (m + k)))
     # Classes that no row tells apart begin as equals and would stay so, but for rounding.
     _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
@@ -71,7 +80,7 @@ def _prepare(a, flow):
         for start in range(0, len(r), step):
             part = slice(start, start + step)
             right = np.ascontiguousarray(_probabilities(r[part]))
-            p[part], stopped = _solved(flow, plus, minus, right)
+            p[part], stopped = _solved(flow, sides, right)
             stops += stopped
         for columns in alike:
             same = np.ascontiguousarray(p[:, columns])
@@ -81,13 +90,21 @@ def _prepare(a, flow):
     return solve
 
 
+def _sides(a):
+    """The `_Sides` of the code a (m, k); only the proportions of the weights matter."""
+    plus, minus = (a > 0).astype(float), (a < 0).astype(float)
+    n = (plus + minus).sum(axis=1, keepdims=True)
+    weight = n / n.max()  # 1 exactly where all rows are equal
+    return _Sides(plus, minus, weight * plus, weight * minus)
+
+
 def _probabilities(r):
     """P(+1) of r; what is not quite certain, but for rounding, is: (1 + r)/2 would be 1
     where (1 - r)/2 is not yet 0, and a row with its sides changed would be another problem."""
     return (1.0 + np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)) / 2
 
 
-def _solved(flow, plus, minus, right):
+def _solved(flow, sides, right):
     """Where the flow from equal probabilities ends; right (n, m) is rb.
 
     Zadrozny's flow circles for some points of some codes (trees, mostly), whose
@@ -95,33 +112,33 @@ def _solved(flow, plus, minus, right):
     is smallest, which is the fixed point itself where the code allows p to agree
     with all classifiers.
     """
-    n, k = len(right), plus.shape[1]
+    n, k = len(right), sides.plus.shape[1]
     again = flow is _flow
-    p, rounds, left = _follow(flow, plus, minus, right, np.full((n, k), 1.0 / k), 1.0,
+    p, rounds, left = _follow(flow, sides, right, np.full((n, k), 1.0 / k), 1.0,
                               QUICK if again else LIMIT)
     if again and len(left):
-        near, _, _ = _follow(_flow_kl, plus, minus, right[left],
+        near, _, _ = _follow(_flow_kl, sides, right[left],
                              np.full((len(left), k), 1.0 / k), 1.0, LIMIT)
-        found, more, lost = _follow(flow, plus, minus, right[left], near, LONGEST, LIMIT)
+        found, more, lost = _follow(flow, sides, right[left], near, LONGEST, LIMIT)
         rest = np.delete(np.arange(len(left)), lost)
         p[left[rest]] = found[rest]
         rounds, left = max(rounds, more), left[lost]
     return p, Stops(n, rounds, len(left))
 
 
-def _follow(flow, plus, minus, right, start, length, limit):
+def _follow(flow, sides, right, start, length, limit):
     """Follow the flow from `start`; -> p (n, k), rounds, the points that did not come to rest."""
     n, k = start.shape
     theta, p = _normalise(np.log(np.maximum(start, np.exp(LOWEST))))
     length = np.full(n, length)
     todo = np.arange(n)
-    speed, slope = flow(plus, minus, right, p)
+    speed, slope = flow(sides, right, p)
     rounds = 0
     while len(todo) and rounds < limit:
         rounds += 1
         move = _implicit(p[todo], speed, slope, length[todo])
         trial, q = _normalise(theta[todo] + move)
-        new_speed, new_slope = flow(plus, minus, right[todo], q)
+        new_speed, new_slope = flow(sides, right[todo], q)
         rest, size = _distance(q, new_speed), _distance(p[todo], speed)
         # A long implicit step runs into corners that the flow leaves: against the growth.
         along = (move * (speed - (p[todo] * speed).sum(axis=1, keepdims=True))).sum(axis=1)
@@ -175,32 +192,34 @@ def _each(x, matrix):
     return np.matmul(x[:, None, :], matrix)[:, 0, :]
 
 
-def _flow(plus, minus, right, p):
+def _flow(sides, right, p):
     """log(numerator/denominator) (n, k) and its derivatives by theta (n, k, k)."""
+    plus, minus, heavy_plus, heavy_minus = sides
     above, below = _each(p, plus.T), _each(p, minus.T)
     total = above + below
     mu = above / total
-    numerator = _each(right, plus) + _each(1.0 - right, minus)
-    denominator = _each(mu, plus) + _each(below / total, minus)
+    numerator = _each(right, heavy_plus) + _each(1.0 - right, heavy_minus)
+    denominator = _each(mu, heavy_plus) + _each(below / total, heavy_minus)
     denominator = np.maximum(denominator, 1e-300)
     # d mu/d theta_l = p_l (below [l in +] - above [l in -]) / total^2
     change = (below / total**2)[:, :, None] * plus - (above / total**2)[:, :, None] * minus
     change *= p[:, None, :]
-    slope = (minus - plus).T @ change
+    slope = (heavy_minus - heavy_plus).T @ change
     slope /= denominator[:, :, None]
     return _speed(numerator, denominator), slope
 
 
-def _flow_kl(plus, minus, right, p):
+def _flow_kl(sides, right, p):
+    plus, minus, heavy_plus, heavy_minus = sides
     above, below = _each(p, plus.T), _each(p, minus.T)
     total = above + below
-    both = plus + minus
+    both, heavy_both = plus + minus, heavy_plus + heavy_minus
     up, down = right / above, (1.0 - right) / below
-    numerator = _each(up, plus) + _each(down, minus)
-    denominator = _each(1.0 / total, both)
-    slope = plus.T @ ((up / above)[:, :, None] * plus)
-    slope += minus.T @ ((down / below)[:, :, None] * minus)
+    numerator = _each(up, heavy_plus) + _each(down, heavy_minus)
+    denominator = _each(1.0 / total, heavy_both)
+    slope = heavy_plus.T @ ((up / above)[:, :, None] * plus)
+    slope += heavy_minus.T @ ((down / below)[:, :, None] * minus)
     slope /= -np.maximum(numerator, 1e-300)[:, :, None]
-    slope += (both.T @ ((1.0 / total**2)[:, :, None] * both)) / denominator[:, :, None]
+    slope += (heavy_both.T @ ((1.0 / total**2)[:, :, None] * both)) / denominator[:, :, None]
     slope *= p[:, None, :]
     return _speed(numerator, denominator), slope

@@ -278,9 +278,11 @@ def test_double_precision(golden, answer, model, option, end):
 
 def zadrozny_step(a, r, p):
     """One step of the iteration from p (n, k), for r (n, m)."""
+    weight = np.count_nonzero(a, axis=1)[:, None]
     plus, minus, right = (a > 0) * 1.0, (a < 0) * 1.0, (1 + r) / 2
     above, below = p @ plus.T, p @ minus.T
     mu = above / (above + below)
+    plus, minus = weight * plus, weight * minus
     p = p * (right @ plus + (1 - right) @ minus) / (mu @ plus + (1 - mu) @ minus)
     return p / p.sum(axis=1, keepdims=True)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from agfmc.decode import plain, zadrozny
 from agfmc.decode.front import decode, plan
@@ -48,17 +49,18 @@ def test_memory_slices(monkeypatch):
 
 
 def iterate(a, r, p, divergence, steps=1):
-    """The iteration as it is published."""
+    """The iteration, a row weighing as much as it has classes."""
     plus, minus = (a > 0) * 1.0, (a < 0) * 1.0
-    rb = (1 + r) / 2
+    rb, n = (1 + r) / 2, np.count_nonzero(a, axis=1)
     for _ in range(steps):
         above, below = p @ plus.T, p @ minus.T
         if divergence:
-            above_r, below_r, weight = rb / above, (1 - rb) / below, 1 / (above + below)
+            above_r, below_r, weight = n * rb / above, n * (1 - rb) / below, n / (above + below)
             q = p * (above_r @ plus + below_r @ minus) / (weight @ (plus + minus))
         else:
             mu = above / (above + below)
-            q = p * (rb @ plus + (1 - rb) @ minus) / (mu @ plus + (1 - mu) @ minus)
+            q = p * ((n * rb) @ plus + (n * (1 - rb)) @ minus)
+            q /= (n * mu) @ plus + (n * (1 - mu)) @ minus
         p = q / q.sum(axis=1, keepdims=True)
     return p
 
@@ -75,21 +77,36 @@ def test_fixed_point_is_where_the_iteration_ends(a, divergence):
     assert np.abs(slow - done.p).max() < 1e-3
 
 
+@pytest.mark.parametrize("method, r", [("zadrozny", [0, -1 / 3, -1 / 3]),
+                                       ("zadrozny-kl", [0, -1 / 4, -1 / 4])])
+def test_rows_weigh_as_much_as_they_have_classes(method, r):
+    """Two rows of two classes and one of three, computed by hand: p = (1/3, 1/3, 1/3).
+
+    With mu = 1/3, 1/2, 1/2 there, the factors of Zadrozny's iteration are for class 0
+    (3/2 + 2/3 + 2/3) / (3/3 + 2/2 + 2/2) = 17/18 and for each other class
+    (3/2 + 4/3) / (6/3 + 2/2) = 17/18; those of the divergence, (9/2 + 9/4 + 9/4) / (3 + 3 + 3) = 1
+    and (9/4 + 15/4) / (3 + 3) = 1.  Were all rows equal it would not be at rest.
+    """
+    p = decode([[1, -1, -1], [1, -1, 0], [1, 0, -1]], r, method).p
+    np.testing.assert_allclose(p, [[1 / 3] * 3], rtol=0, atol=1e-8)
+
+
 def test_divergence_is_least():
-    rng = np.random.default_rng(4)
-    r = rng.uniform(-.9, .9, (20, 5))
+    """The minimum as BFGS finds it, over the logarithms of probabilities."""
+    r = np.random.default_rng(4).uniform(-.9, .9, (20, 5))
     plus, minus = (MIXED > 0) * 1.0, (MIXED < 0) * 1.0
+    n = np.array([4, 2, 2, 4, 3])
 
-    def divergence(p):
-        mu = p @ plus.T / (p @ plus.T + p @ minus.T)
-        return -np.sum((1 + r) / 2 * np.log(mu) + (1 - r) / 2 * np.log(1 - mu), axis=1)
+    def divergence(theta, r):
+        p = np.exp(theta - theta.max())
+        mu = plus @ p / ((plus + minus) @ p)
+        return -np.sum(n * ((1 + r) / 2 * np.log(mu) + (1 - r) / 2 * np.log(1 - mu)))
 
-    p = decode(MIXED, r, "zadrozny-kl").p
-    best = divergence(np.maximum(p, 1e-12))
-    for _ in range(50):
-        near = p * np.exp(.05 * rng.normal(size=p.shape))
-        near = np.maximum(near, 1e-12)
-        assert (divergence(near / near.sum(axis=1, keepdims=True)) >= best - 1e-8).all()
+    done = decode(MIXED, r, "zadrozny-kl")
+    for one, p in zip(r, done.p):
+        found = minimize(divergence, np.zeros(4), one, "BFGS", options={"gtol": 1e-9})
+        assert divergence(np.log(np.maximum(p, 1e-12)), one) <= found.fun + 1e-9
+        np.testing.assert_allclose(np.exp(found.x) / np.exp(found.x).sum(), p, atol=2e-5)
 
 
 @pytest.mark.parametrize("method", ["zadrozny", "zadrozny-kl"])
