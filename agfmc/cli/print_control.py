@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
-from .messages import say, show
+from .messages import report, say, show
 from .options import input_kind
 from .print_control_designs import designed, scheme_of
 from .print_control_options import PROG, get_parser
@@ -16,13 +16,14 @@ __all__ = ["get_parser", "main"]
 _SHOWN = "a control file that is shown"
 _RANDOM = ("random", "random-as-orthogonal")
 _DATA = ("empirical", "adjacent-ordered")
+_LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 
 
 def execute(args):
     """Design the control tree, draw it, print it."""
     if not args.best:
         scheme = scheme_of(args)
-        _refuse_idle(args, _SHOWN if scheme is None else scheme.name)
+        _refuse_idle(args, scheme)
         kind = input_kind(args)
     if args.plot is not None:
         from ..picture.canvas import check_picture
@@ -71,8 +72,12 @@ def _print_matrix(tree):
             *smallest_distances(rows, len(labels))))
 
 
-def _refuse_idle(args, name):
-    """UsageError for an option that would change nothing."""
+def _refuse_idle(args, scheme):
+    """UsageError for an option that would change nothing.
+
+    The letters of libAGF, which takes them with all schemes, are told of with its schemes.
+    """
+    name = _SHOWN if scheme is None else scheme.name
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state)):
         if given is not None:
@@ -87,8 +92,12 @@ def _refuse_idle(args, name):
             (args.linkage is not None, "--linkage", ("empirical", "contingency")),
             (args.normalise, "-n", _DATA), (args.svd is not None, "-S", _DATA),
             (args.norm_file is not None, "-a", _DATA), (args.path is not None, "-y", ("convert",))):
-        if given and name not in wanted:
-            raise UsageError(f"{option} is for -Q {' and '.join(wanted)}, not for {name}")
+        if not given or name in wanted:
+            continue
+        text = f"{option} is for -Q {' and '.join(wanted)}"
+        if option not in _LETTERS or scheme is None or scheme.number is None:
+            raise UsageError(f"{text}, not for {name}")
+        report(args, PROG, f"{text}, and changes nothing in {name}")
     if args.options and name in ("convert", _SHOWN):
         raise UsageError("--options is for a new control file; one that is "
                          f"{'converted' if name == 'convert' else 'shown'} keeps its own")

@@ -26,7 +26,7 @@ def improved_code(k, rows=None, strict=False, seed=1, draws=1):
 
     Draw 0 is `random_code` with that seed; each other has a stream of its own, made
     of the seed and its number.  So the code of more draws is at least as good.  A draw
-    that is not as good, or that does not determine all probabilities, is passed over.
+    that is not as good, or that determines less than its rows could, is passed over.
     Raises UsageError as `random_code`.
     """
     code = random_code(k, rows, strict, seed)

@@ -27,9 +27,11 @@ def random_code(k, rows=None, strict=False, seed=1):
     `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  The
     code is drawn uniformly from all codes of that size with rank([A; 1^T]) = k
     in which every class is joined to every other; it follows from `seed` alone.
+    Fewer than k-1 rows cannot determine k probabilities: they then have the rank that is
+    left to them, and no two classes have the same column.
 
-    Raises UsageError for k < 2, for more rows than exist, and for fewer than
-    k-1, which cannot determine k probabilities.
+    Raises UsageError for k < 2, for more rows than exist, and for fewer than can tell
+    k classes apart.
     """
     rows, available = checked_rows(k, rows, strict)
     generator = random.Random(seed)
@@ -57,8 +59,9 @@ def checked_rows(k, rows, strict):
         number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
         raise UsageError(f"{rows} different {kind} were asked for, but for {k} classes "
                          f"only {number} exist")
-    if rows < k - 1:
-        raise UsageError(f"a code for {k} classes needs at least {k - 1} rows, not {rows}")
+    least = next(n for n in range(1, k) if (2 ** n if strict else 3 ** n - 1) >= k)  # columns
+    if rows < least:
+        raise UsageError(f"to tell {k} classes apart takes at least {least} {kind}, not {rows}")
     return rows, available
 
 
@@ -75,9 +78,18 @@ def sided(generator, signed_rows):
 
 
 def determines(signed_rows, code, k):
-    """Whether a code determines all probabilities: of full rank, and every class joined."""
+    """Whether a code determines all that its rows can: of full rank, and every class joined.
+
+    With fewer than k-1 rows that is not all probabilities, but the classes all differ.
+    """
     return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
-        code_rank(code, k) == k
+        (len(code) >= k - 1 or _columns_differ(signed_rows, k)) and \
+        code_rank(code, k) == min(k, len(code) + 1)
+
+
+def _columns_differ(signed_rows, k):
+    bits = [f"{bits:0{k}b}" for masks in signed_rows for bits in masks]
+    return len(set(zip(*bits, strict=True))) == k
 
 
 def _sample(generator, size, number):

@@ -68,7 +68,11 @@ def _rows(scheme, k, rows, strict, reduced, seed, draws):
         from ..coding import hadamard, improved
         if scheme == "random-as-orthogonal":
             rows, strict = hadamard.hadamard_order(k), True
-        return improved.improved_code(k, rows, strict, seed, draws)
+        code = improved.improved_code(k, rows, strict, seed, draws)
+        if len(code) < k - 1:
+            warnings.warn(f"{len(code)} rows do not determine the probabilities of {k} classes: "
+                          f"at least {k - 1} are needed", AgfmcWarning, stacklevel=3)
+        return code
     raise UsageError(f"the scheme '{scheme}' needs data or a control file")
 
 

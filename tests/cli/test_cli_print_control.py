@@ -141,7 +141,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
 
 
 @pytest.mark.parametrize("words, status, text", [
-    (["-Q", "7", "9", "7"], 2, "at least 8 rows"),
+    (["-Q", "7", "9", "2"], 2, "at least 3 rows, not 2"),
     (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
     (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
     (["-Q", "8", "40"], 2, "at most 20 classes"),
@@ -164,6 +164,28 @@ def test_more_random_rows_than_there_are(run, words, exist):
 ])
 def test_refused(run, words, status, text):
     refused(run(*words), status, text)
+
+
+@pytest.mark.parametrize("words, plain, told", [
+    (["-Q", "one-vs-one", "-n", "4"], ["4"], "-n is for -Q empirical and adjacent-ordered, and "
+     "changes nothing in one-vs-one"),
+    (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
+    (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random, and changes nothing in adj"),
+    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
+])
+def test_letters_of_libagf_that_change_nothing_are_told(run, words, plain, told):
+    status, out, err = run(*words)
+    assert (status, out) == (0, run(*plain)[1])
+    assert told in err and err.count("\n") == words.count("-S") + 1
+    assert run("--quiet", *words) == (0, out, "")
+
+
+def test_fewer_rows_than_determine_probabilities(run):
+    """libAGF takes them; the classes can be told apart all the same."""
+    status, out, err = run("-Q", "7", "8", "6")
+    assert status == 0 and len(parse(out).rows) == 6
+    assert err == ("print_control: warning: 6 rows do not determine the probabilities of 8 classes:"
+                   " at least 7 are needed\n")
 
 
 def test_operands_behind_two_dashes(run):

@@ -109,10 +109,21 @@ def test_ranks_and_rows_correspond(strict):
 
 
 def test_too_few_rows_and_classes():
-    with pytest.raises(UsageError, match="needs at least 6 rows, not 5"):
-        randomcode.random_code(7, 5)
+    with pytest.raises(UsageError, match="9 classes apart takes at least 3 rows, not 2"):
+        randomcode.random_code(9, 2)
+    with pytest.raises(UsageError, match="at least 4 strict rows .without zeros., not 3"):
+        randomcode.random_code(9, 3, strict=True)
     with pytest.raises(UsageError, match="at least two classes"):
         randomcode.random_code(1)
+
+
+@pytest.mark.parametrize("k, m, strict", [(8, 3, True), (8, 3, False), (8, 6, False), (9, 6, True)])
+def test_few_rows_still_tell_all_classes_apart(k, m, strict):
+    for seed in range(20):
+        rows = randomcode.random_code(k, m, strict, seed)
+        assert len(rows) == m and matrix.is_connected(rows, k)
+        assert len({tuple(column) for column in matrix.rows_to_matrix(rows, k).T}) == k
+        assert matrix.code_rank(rows, k) == m + 1
 
 
 def test_many_classes():
