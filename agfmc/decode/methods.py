@@ -50,7 +50,7 @@ METHODS = (
            "votes weighted with the decision values, A^T r",
            "voting:prepare_values", "votes"),
     Method(3, "vote", ("vote-classes",),
-           "votes, A^T sign(r)",
+           "votes, A^T sign(r), of calibrated values (svm-vote: of raw ones)",
            "voting:prepare_signs", "votes"),
     Method(4, "orthogonal", ("projection",),
            "A^T r / m projected onto the simplex; meant for orthogonal codes",
@@ -90,13 +90,14 @@ METHODS = (
     Method(None, "argmax-raw", (),
            "one-vs-rest: the class with the largest raw decision value",
            "scored:prepare_argmax_raw", "votes", "one-vs-rest", "g"),
-    *(Method(None, f"loss:{name}", (),
+    *(Method(None, f"loss:{name}", aliases,
              f"any code, from raw decision values: the smallest sum of losses {loss}",
              f"scored:prepare_{name}", "votes", takes="g")
-      for name, loss in (
-          ("hamming", "(1 - sign z)/2"), ("linear", "-z"), ("hinge", "max(0, 1 - z)"),
-          ("exponential", "exp(-z)"), ("logit", "log(1 + exp(-2z))"),
-          ("quadratic", "(1 - z)^2"))),
+      for name, aliases, loss in (
+          ("hamming", ("svm-vote",), "(1 - sign z)/2; also svm-vote, as svm-predict votes"),
+          ("linear", (), "-z"), ("hinge", (), "max(0, 1 - z)"),
+          ("exponential", (), "exp(-z)"), ("logit", (), "log(1 + exp(-2z))"),
+          ("quadratic", (), "(1 - z)^2"))),
 )
 
 DEFAULT = METHODS[1]

@@ -157,6 +157,24 @@ def test_probabilities_of_svm_predict_are_ours(place):
 
 
 @svm
+def test_votes_of_svm_predict_are_svm_vote(place):
+    """svm-predict without -b 1 counts signs of decision values, which -Q vote calibrates first."""
+    rng = np.random.default_rng(8)
+    labels = np.repeat(LABELS, (60, 30, 12))
+    points = rng.normal(labels[:, None] / 8, 1, (len(labels), 3))
+    (place / "mixed.svm").write_text("".join(
+        f"{label} " + " ".join(f"{j}:{x:.4f}" for j, x in enumerate(point, 1)) + "\n"
+        for label, point in zip(labels, points, strict=True)))
+    for words in (["svm-train", "-q", "-b", "1", "-g", "2"], ["svm-predict", "-q"]):
+        subprocess.run([*words, "mixed.svm", "m.svm", *["theirs"] * (words[0] == "svm-predict")],
+                       check=True, cwd=place.folder)
+    theirs = np.loadtxt(place / "theirs", dtype=int)
+    for name, differ in (("svm-vote", False), ("vote", True)):
+        place.ok("classify_m", "-M", "-Q", name, "m.svm", "mixed.svm", name)
+        assert (np.fromfile(place / f"{name}.cls", "<i4") != theirs).any() == differ
+
+
+@svm
 def test_classes_without_probabilities(place):
     place.ok("multi_borders", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl")
     place.ok("classify_m", "-M", "-O", "svm-predict", "vctl", "tst.svm", "answer")

@@ -12,6 +12,7 @@ from agfmc.errors import UsageError
 @pytest.mark.parametrize("text, name", [
     ("-1", "binary"), (0, "least-squares"), ("0", "least-squares"), ("lsq", "least-squares"),
     ("7", "zadrozny"), ("Zadrozny-KL", "zadrozny-kl"), ("renormalized", "renormalised"),
+    ("svm-vote", "loss:hamming"), ("svm_vote", "loss:hamming"),
 ])
 def test_found_by_number_name_or_alias(text, name):
     assert find_method(text).name == name
