@@ -45,11 +45,14 @@ def read_probabilities(path):
         _whole(labels, 1, path, step=0)
         labels = labels.astype(np.int64)
     if len(lines) < first:
-        raise DataError("holds no probabilities", file=path)
+        raise DataError("holds no probabilities: classify_m prints none for a tree without "
+                        "--tree path (that of the class) or --tree full (all, which are needed "
+                        "here)", file=path)
     table = _numbers(lines[first - 1:], first, path)
     if table.shape[1] < 3:
+        hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
         raise DataError("expected at least 2 probabilities and a class in each line, found "
-                        f"{table.shape[1]} numbers", file=path, line=first)
+                        f"{table.shape[1]} numbers{hint}", file=path, line=first)
     _whole(table[:, -1], first, path)
     if labels is not None and len(labels) != table.shape[1] - 1:
         raise DataError(f"the first line names {len(labels)} classes, but the next one has "

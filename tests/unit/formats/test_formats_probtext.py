@@ -67,14 +67,16 @@ def test_read_back(tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("", "holds no probabilities"), ("labels 0 1\n", "holds no probabilities"),
+    ("", "holds no probabilities: classify_m prints none for a tree without --tree path (that of "
+         "the class) or --tree full"), ("labels 0 1\n", "holds no probabilities"),
     ("\n", ":1: expected numbers, found a blank line"), ("labels\n.5 .5 0\n", ":1: expected numbers"),
     ("0.5 0.5 0\n\n0.5 0.5 1\n", ":2: expected numbers, found a blank line"),
     ("0.5 0.5 0\n0.5 0.5\n", ":2: expected 3 numbers as in line 1, found 2"),
     ("0.5 0.5 0\n0.5 x 1\n", ":2: expected a finite number, found 'x'"),
     ("0.5 0.5 0\n0.5 nan 1\n", ":2: expected a finite number, found 'nan'"),
     ("0.5 0.5 0\n0.5 inf 1\n", ":2: expected a finite number, found 'inf'"),
-    ("0.5 0\n0.5 1\n", ":1: expected at least 2 probabilities and a class"),
+    ("0.5 0\n0.5 1\n", ":1: expected at least 2 probabilities and a class in each line, found 2 "
+                        "numbers (what --tree path prints; --tree full prints all)"),
     ("0.5 0.5 0\n0.5 0.5 0.5\n", ":2: expected a class label, found 0.5"),
     ("0.5 0.5 99999999999\n", ":1: expected a class label"),
     ("labels 0 x\n.5 .5 0\n", ":1: expected a finite number, found 'x'"),
