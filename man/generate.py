@@ -2,9 +2,10 @@
 
 One page for each file in bin/, made from the command's parser with
 argparse-manpage, and from folder/extra/COMMAND.man: first the line for NAME,
-then sections in roff, each under its name in square brackets; `[compatibility]` may be left out.  The text of
-`[see also]` is a list of pages, `name(section)`.  Nothing in a page depends on
-the day, the terminal or the version of Python.
+in plain text, then sections in roff, each under its name in square brackets;
+`[compatibility]` may be left out.  The text of `[see also]` is a list of pages,
+`name(section)`.  Nothing in a page depends on the day, the terminal or the version
+of Python.
 """
 
 from __future__ import annotations

@@ -192,6 +192,16 @@ def test_text_is_plain_and_lines_are_not_blank(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_escape_is_shown_as_it_is_written(path):
+    escape = r"\\(?:\(|\[|-|&|~|f[BIRP])"
+    assert not re.search(r"\\" + escape, path.read_text(encoding="utf-8"))
+    if shutil.which("groff") is not None:
+        shown = subprocess.run(["groff", "-man", "-Tutf8", "-P-c", str(path)],
+                               capture_output=True, check=True).stdout.decode()
+        assert not re.search(escape, shown)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_groff_has_no_warnings(path):
     if shutil.which("groff") is None:
         pytest.skip("groff is not installed")
