@@ -20,6 +20,7 @@ from .textlabels import show
 
 __all__ = ["SvmOutput", "read_svm_output"]
 
+_ROUNDED = 10**6  # svm-predict -b 1 writes classes with six digits, these with an exponent
 _LEAST, _MOST = -1e-6, 1 + 1e-6  # of a probability, with room for what printing rounds
 
 
@@ -41,7 +42,7 @@ def read_svm_output(path, raw=None, block=BLOCK):
 
     Labels are whole numbers, negative ones too.  Raises DataError with the line of
     whatever cannot be: no number, NaN, a blank line, a class that `labels` does
-    not name, a probability outside 0 to 1.
+    not name or that was rounded, a probability outside 0 to 1.
     """
     layout = None
     parts = []
@@ -123,7 +124,8 @@ class _Layout:
         classes, p = table[:, 0], table[:, 1:]
         good = np.all(classes == np.rint(classes)) and np.all(np.abs(classes) < 2**31) and \
             np.all((p >= _LEAST) & (p <= _MOST)) and \
-            (self.labels is None or np.isin(classes, self.labels).all())
+            (self.labels is None or np.isin(classes, self.labels).all()) and \
+            not _exponents(tokens, np.abs(classes) >= _ROUNDED)
         return table if good else None
 
     def _refuse_gap(self, line):
@@ -152,6 +154,19 @@ class _Layout:
                 float(word) != int(float(word)):
             raise DataError(f"expected a class, a whole number of 32 bits, found {show(word)}",
                             file=self.file, line=line)
+        if b"e" in word.lower() and abs(float(word)) >= _ROUNDED:
+            raise DataError(f"the class {show(word)} may be rounded, as svm-predict -b 1 writes "
+                            "six digits: number the classes before training (svm2agf -U)",
+                            file=self.file, line=line)
+
+
+def _exponents(tokens, lines):
+    """Whether the first word of any of the `lines` (n,) of bool has an exponent."""
+    first = tokens.first[lines]
+    if not len(first):
+        return False
+    before = np.append(0, np.cumsum((tokens.text | 32) == ord("e")))
+    return np.any(before[tokens.end[first]] > before[tokens.start[first]])
 
 
 def _words(tokens, i):

@@ -27,6 +27,8 @@ def test_labels_in_their_own_order():
 def test_without_labels():
     told = read("3\n-1\n+2\n1.0\n")
     assert told.labels is None and told.p is None and told.classes.tolist() == [3, -1, 2, 1]
+    assert read("1234567\n1e5\n").classes.tolist() == [1234567, 100000]
+    assert read("labels 1000001 2\n1000001 1e-06 .5\n").classes.tolist() == [1000001]
     told = read("3 0.5\n0 1\n")
     assert told.labels is None and told.p.tolist() == [[.5], [1]]
     assert told.classes.tolist() == [3, 0]
@@ -72,6 +74,10 @@ BAD = [
     ("0\n1 0.5\n", 2, "expected 1 numbers"), ("0 0.5\n1\n", 2, "expected 2 numbers"),
     ("0\n1.5\n", 2, "whole number .* found '1.5'"), ("0\n3e9\n", 2, "found '3e9'"),
     ("0\n1-2\n", 2, "found '1-2'"), ("0\nword\n", 2, "found 'word'"), ("0\n1e999\n", 2, "1e999"),
+    ("1.23457e+06\n", 1, "class '1.23457e.06' may be rounded, .*svm2agf -U"),
+    ("0 0.5\n1E6 0.5\n", 2, "class '1E6' may be rounded"), ("0\n-2e+06\n", 2, "'-2e.06' may be"),
+    ("labels 1234567 2\n2 .5 .5\n1.23457e+06 .5 .5\n", 3, "'1.23457e.06' may be rounded"),
+    ("labels 1000000 2\n2 1e-06 .5\n1e+06 .5 .5\n", 3, "'1e.06' may be rounded"),
     ("0\0\n", 1, "is not text"), ("0 0.5\n1 1e999\n", 2, "found '1e999'"),
 ]
 
