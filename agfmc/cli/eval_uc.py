@@ -78,7 +78,8 @@ def execute(args):
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)
-    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels)
+    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
+                           args.names)
     if args.priors is not None:
         results = weighted(results, args.priors)
     scores = evaluate(results, args.bins)

@@ -19,8 +19,9 @@ def get_parser():
     parser = Parser(
         PROG,
         "Convert LVQ text, a line with the number of features and then a line of features and "
-        "label for each sample, to libAGF's binary files base.vec and base.cls.",
-        usage="%(prog)s [-H] [-C | -o | -L] [[infile] base]")
+        "label for each sample, to libAGF's binary files base.vec and base.cls. Labels are taken "
+        "as svm2agf takes them.",
+        usage="%(prog)s [-H] [-C | -o | -L | --names FILE] [[infile] base]")
     parser.add_argument("infile", nargs="?", help="LVQ text (- or left out: standard input; one "
                                                   "operand alone is base)")
     parser.add_argument("base", nargs="?",
@@ -36,15 +37,19 @@ def get_parser():
     group.add_argument("-L", "--ordinates", action="store_true",
                        help="the labels are numbers, whole or not: base.dat is written in place "
                             "of base.cls")
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, for labels that are words, below 0 "
+                            "or not whole: test data then get the numbers of the training data")
     return parser.finish()
 
 
 def execute(args):
     """Convert."""
     from ..flow.convert import convert_text
+    from ..formats.names import read_names
 
-    if args.no_labels + args.omit_labels + args.ordinates > 1:
-        raise UsageError("-C, -o and -L exclude each other")
+    if args.no_labels + args.omit_labels + args.ordinates + (args.names is not None) > 1:
+        raise UsageError("-C, -o, -L and --names exclude each other")
     infile, base = args.infile, args.base
     if base is None:
         infile, base = "-", infile
@@ -56,10 +61,13 @@ def execute(args):
                          "can standard output hold them)")
     ends = (".vec",) if args.no_labels or args.omit_labels else \
         (".vec", ".dat" if args.ordinates else ".cls", ".names")
-    refuse_inputs(data_files(base, ends=ends), [infile])
+    # the names given are written again as they are
+    again = args.names == f"{base}.names"
+    refuse_inputs(data_files(base, ends=ends), [infile, None if again else args.names])
     convert_text(infile, "lvq", "-" if base is None else base, omit=args.omit_labels,
                  stdout=sys.stdout.buffer, header=not args.no_header,
-                 labels=not args.no_labels, ordinates=args.ordinates)
+                 labels=not args.no_labels, ordinates=args.ordinates,
+                 names=None if args.names is None else read_names(args.names))
 
 
 def main(argv=None):

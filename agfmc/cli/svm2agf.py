@@ -19,8 +19,8 @@ def get_parser():
     parser = Parser(
         PROG,
         "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
-        "base.cls. Labels that are words are numbered in sorted order, and base.names holds "
-        "them.",
+        "base.cls. Labels that are words are numbered in sorted order, and labels of which some "
+        "are below 0 or not whole in the order of their values; base.names holds them.",
         usage="%(prog)s [-U | -L | --names FILE] [-E VALUE] [infile] base")
     parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
     parser.add_argument("base", help="base name of the files to be written")
@@ -34,8 +34,8 @@ def get_parser():
                        help="the labels are numbers, whole or not: base.dat is written in place "
                             "of base.cls")
     group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, for labels that are words: test "
-                            "data then get the numbers of the training data")
+                       help="class names, line i for label i, for labels that are words, below 0 "
+                            "or not whole: test data then get the numbers of the training data")
     return parser.finish()
 
 

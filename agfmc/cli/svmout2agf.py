@@ -19,16 +19,21 @@ def get_parser():
     parser = Parser(
         PROG,
         "Convert the output file of LIBSVM's svm-predict to classes and confidence ratings, "
-        "base.cls and base.con.",
-        usage="%(prog)s in base")
+        "base.cls and base.con. Labels of which some are below 0 are numbered in the order of "
+        "their values, as svm2agf numbers them.",
+        usage="%(prog)s [--names FILE] in base")
     parser.add_argument("in", help="what svm-predict wrote (- is standard input)")
     parser.add_argument("base", help="base name of the files to be written")
+    parser.add_argument("--names", metavar="FILE",
+                        help="class names of the training data, line i for label i: labels are "
+                             "looked up there, if they are names, and k is their number")
     return parser.finish()
 
 
 def execute(args):
     """Convert, and print the probabilities."""
     from ..flow.svmoutput import convert_svm_output
+    from ..formats.names import read_names
 
     source = vars(args)["in"]
     if not os.path.basename(args.base):
@@ -36,7 +41,8 @@ def execute(args):
     for name in (f"{args.base}.cls", f"{args.base}.con"):
         if source != "-" and os.path.realpath(name) == os.path.realpath(source):
             raise UsageError(f"{name} would take the place of the input: choose another name")
-    convert_svm_output(source, args.base, sys.stdout)
+    names = None if args.names is None else read_names(args.names)
+    convert_svm_output(source, args.base, sys.stdout, names)
 
 
 def main(argv=None):

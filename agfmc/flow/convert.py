@@ -26,15 +26,15 @@ _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all bey
 
 
 def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, **reading):
-    """Text data to base.vec, base.cls or base.dat and, for words, base.names.
+    """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
 
     compact: number the classes 0..k-1 in ascending order; -> the old labels,
     or None.  omit: there are labels, but they are not written.  Points without
     labels may go to `-`, the binary stream `stdout`.  reading: as for `read_training`.
     """
     refuse_pipe([base], Form(), reading.get("labels", True) and not omit)
-    data = read_training(source, kind, negative=True, **reading)
-    _refuse(data, source, reading.get("header", kind == "lvq"), compact or omit)
+    data = read_training(source, kind, negative=compact or omit, **reading)
+    _refuse(data, source, reading.get("header", kind == "lvq"))
     old = None
     if omit:
         data = Dataset(data.x, None)
@@ -44,20 +44,16 @@ def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, 
     return old
 
 
-def _refuse(data, source, header, negative):
+def _refuse(data, source, header):
     """DataError, with the line of the text, for what has no place in binary files."""
     x, y = data.x, data.y
-    wrong = large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
+    large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
     if y is not None and y.dtype.kind == "f":
-        wrong = large = large | (np.abs(y) >= _TOO_LARGE)
-    elif y is not None and not negative:
-        wrong = large | (y < 0)
-    if not wrong.any():
+        large |= np.abs(y) >= _TOO_LARGE
+    if not large.any():
         return
-    row = int(np.argmax(wrong))
-    problem = "a value is too large for the float32 of binary files" if large[row] else (
-        f"the label is {y[row]}, and labels are whole numbers from 0 "
-        "(svm2agf -U and agf_preprocess -U number the classes anew)")
+    row = int(np.argmax(large))
+    problem = "a value is too large for the float32 of binary files"
     if not os.path.isfile(source):  # it cannot be read again
         raise DataError(f"point {row + 1}: {problem}", file=source)
     raise DataError(problem, file=source, line=_line(source, row + header))

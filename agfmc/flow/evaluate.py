@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
-from ..formats.names import read_names_of
+from ..formats.names import read_names, read_names_of
 from ..formats.probtable import read_probabilities
+from ..formats.valuenames import number_classes
 from ..formats.vectors import read_cls, read_con
 from ..score import brier, calibration
 from ..score.contingency import accuracy, contingency, uncertainty_coefficient
@@ -40,16 +41,21 @@ class Results:
     weights: np.ndarray | None = None
 
 
-def load_results(truth_path, base, probabilities=None, k=None, labels=None):
+def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
     """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
 
-    k: number of classes; labels: those of the columns.  Raises `DataError`
+    k: number of classes; labels: those of the columns; names: the file of their names, in
+    which a truth that has labels below 0 is looked up.  Raises `DataError`
     where the files do not fit together, `UsageError` where k or labels are
     needed or contradict them.
     """
     # first: from a pipe they end when the command that writes the other files has done so
     table = None if probabilities is None else read_probabilities(probabilities)
-    truth = read_cls(truth_path)
+    truth = read_cls(truth_path, negative=True)
+    if truth.min() < 0:
+        told = k if table is None else table.p.shape[1]
+        truth = number_classes(truth, told, truth_path, None if names is None else
+                               read_names(names), ": tell eval_uc with --names, or -k if all occur")
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     found = np.unique(np.concatenate([truth, result[result >= 0]]))
     p = None

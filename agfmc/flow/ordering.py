@@ -11,9 +11,7 @@ from ..coding import dagorder, pathorder
 from ..coding.empirical import class_distances
 from ..control.tree import Leaf, Tree, changed
 from ..errors import AgfmcWarning, ControlError, UsageError
-from ..formats.dataset import read_training
-from ..formats.svmtext import read_svm_labels
-from ..formats.vectors import read_cls
+from ..formats.dataset import label_column, read_training
 
 __all__ = ["Ordered", "class_counts", "order_for_pairs", "order_for_path", "require_one_vs_one",
            "require_untrained_matrix"]
@@ -79,14 +77,7 @@ def order_for_path(tree, x, y, metric="mean-deviation"):
 
 def class_counts(base, kind, header=True):
     """{label: samples} of training data, of which only the labels are looked at."""
-    if kind == "binary":
-        if base == "-":
-            raise UsageError("binary training data are several files and cannot come from a pipe")
-        y = read_cls(base + ".cls")
-    elif kind == "svm":
-        y, _ = read_svm_labels(base)
-    else:
-        y = read_training(base, kind, header=header).y
+    y, _ = label_column(base, kind, header)
     labels, counts = np.unique(y, return_counts=True)
     return dict(zip(labels.tolist(), counts.tolist()))
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..decode.priors import Adjustment, class_counts
 from ..errors import AgfmcWarning, DataError, ModelError, UsageError
-from ..formats.vectors import read_cls
+from ..formats.valuenames import number_classes
+from ..formats.vectors import read_cls, refuse_negative
 from .taught import without_classes
 
 __all__ = ["adjustment", "class_samples", "listed", "proportions", "sides_told",
@@ -55,7 +56,11 @@ def proportions(given, labels, option="--priors"):
 
 def _frequencies(path, labels):
     """Shares (k,) of the classes among the samples in a .cls file."""
-    found, counts = np.unique(read_cls(path), return_counts=True)
+    y = read_cls(path, negative=True)
+    if y.min() < 0 and labels == list(range(len(labels))):
+        y = number_classes(y, len(labels), path)
+    refuse_negative(y, path)
+    found, counts = np.unique(y, return_counts=True)
     strange = found[~np.isin(found, labels)]
     if len(strange):
         raise DataError(f"holds class {strange[0]}, which is not one of the classes "

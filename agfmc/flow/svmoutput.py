@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError
 from ..formats.files import remove, replacing_all
 from ..formats.svmout import read_svm_output
+from ..formats.valuenames import ByValue, number_classes
 from ..formats.vectors import cls_bytes, con_bytes
 from ..score.brier import confidence
 from .guess import refuse_many_columns
@@ -19,22 +21,21 @@ __all__ = ["convert_svm_output"]
 _CELLS = 1 << 18  # numbers made to text at once
 
 
-def convert_svm_output(source, base, stream):
+def convert_svm_output(source, base, stream, names=None):
     """Write base.cls and, where `source` has probabilities, base.con; the table to `stream`.
 
     Where the labels of all columns are told, `stream` gets a line for each point:
     probabilities of the classes from 0, and the class.  If it breaks, no file
     appears.  Without probabilities an old base.con is removed, with a warning.
-    Raises DataError for what cannot be read, and for labels below 0.
+    names: of the classes, in which labels are looked up where they are numbers some of
+    which no label of a .cls file can be; without them the labels of the columns are
+    numbered in the order of their values, if some are below 0.  Raises DataError for
+    what cannot be read, and for labels below 0 that nothing numbers.
     """
-    told = read_svm_output(source)
-    labels = told.classes if told.labels is None else np.array(told.labels)
-    if labels.min() < 0:
-        raise DataError(f"has class {labels.min()}: labels of a .cls file are whole numbers from "
-                        "0, so number the classes before training (svm2agf -U)", file=source)
+    told = _numbered(read_svm_output(source), source, names)
     files = {f"{base}.cls": cls_bytes(told.classes)}
     if told.p is not None:
-        files[f"{base}.con"] = con_bytes(_ratings(told, source))
+        files[f"{base}.con"] = con_bytes(_ratings(told, source, names))
     with replacing_all(list(files), binary=True) as opened:
         for file, data in zip(opened, files.values()):
             file.write(data)
@@ -48,13 +49,29 @@ def convert_svm_output(source, base, stream):
                           "removed", AgfmcWarning, stacklevel=2)
 
 
-def _ratings(told, source):
+def _numbered(told, source, names):
+    """`SvmOutput` with labels from 0."""
+    labels = told.classes if told.labels is None else np.array(told.labels)
+    if labels.min() >= 0 and not ByValue(names):
+        return told
+    k = None if told.labels is None else len(labels)
+    numbers = number_classes(labels, k, source, names,
+                             ": give the .names file of the training data (--names)")
+    if told.labels is None:
+        return replace(told, classes=numbers)
+    order = np.argsort(labels)
+    classes = numbers[order[np.searchsorted(labels[order], told.classes)]]
+    return replace(told, classes=classes, labels=tuple(numbers.tolist()))
+
+
+def _ratings(told, source, names):
     """Confidence ratings (n,) of the predicted classes."""
     if told.labels is None:
-        k = int(told.classes.max()) + 1
-        warnings.warn(f"{k} classes are assumed, one more than the largest that was predicted: "
-                      "without a first line `labels ...` nothing tells their number",
-                      AgfmcWarning, stacklevel=3)
+        k = len(names or ()) or int(told.classes.max()) + 1
+        if not names:
+            warnings.warn(f"{k} classes are assumed, one more than the largest that was "
+                          "predicted: without a first line `labels ...` nothing tells their "
+                          "number", AgfmcWarning, stacklevel=3)
         winner = told.p[:, 0]
     else:
         k = len(told.labels)

@@ -7,18 +7,19 @@ Kinds: "binary" (`base.vec`, `base.cls` and, if it is there, `base.names`), "svm
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
-
 
 from ..errors import DataError, UsageError
 from ..models import Dataset
 from .lvq import iter_lvq, read_lvq
 from .names import read_names
 from .svmtext import iter_svm, read_svm, read_svm_labels
+from .valuenames import named_by_value
 from .vectors import VecReader, read_cls, read_dat, read_vec, refuse_negative
 
-__all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
+__all__ = ["KINDS", "iter_points", "label_column", "read_labels", "read_training"]
 
 KINDS = ("binary", "svm", "lvq")
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
@@ -32,7 +33,8 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
     stands for features absent from LIBSVM text; `header` says that LVQ text begins
     with its number of features.  Without `labels` there are none to be read (binary,
     LVQ) and y is None.  `names` (entry i names label i) numbers words and replaces
-    `base.names`.  Labels below 0 are refused unless `negative`.  With `ordinates`
+    `base.names`.  Labels that are numbers below 0, unless `negative`, or with a fraction
+    are names in the order of their values, told in a warning.  With `ordinates`
     y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
     text, and there are no names.  Binary points without labels may come from `-`.
     `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
@@ -49,9 +51,10 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
         data = read_lvq(base, header, labels, names, stdin=stdin, ordinates=ordinates)
     else:
         raise UsageError(f"there is no kind of data {kind!r}")
-    if data.y is not None and not ordinates:
-        _check_labels(data.y, data.names, base, negative)
-    return data
+    if data.y is None or ordinates:
+        return data
+    y, names = _numbered(data.y, data.names, base, negative)
+    return replace(data, y=y, names=names)
 
 
 def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
@@ -62,12 +65,21 @@ def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
     x = read_vec(vec, mapped and os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED)
     if ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
-    y = read_cls(base + ".cls", len(x), negative)
+    y = read_cls(base + ".cls", len(x), negative=True)
     return Dataset(x, y, _names_beside(base, names))
 
 
 def read_labels(base, kind="binary", header=True, names=None, stdin=None):
     """(labels, {label: name}): the different labels of training data, ascending.
+
+    As for `label_column`.
+    """
+    y, names = label_column(base, kind, header, names, stdin)
+    return np.unique(y).tolist(), dict(enumerate(names or ()))
+
+
+def label_column(base, kind="binary", header=True, names=None, stdin=None):
+    """(labels (n,) int32, names or None) of training data.
 
     Of binary data only the `.cls` file is read, and `base.names` if it is there.
     Arguments and errors are those of `read_training`.
@@ -75,14 +87,13 @@ def read_labels(base, kind="binary", header=True, names=None, stdin=None):
     base = os.fsdecode(base)
     if kind == "binary":
         _check_base(base, ".cls")
-        y, names = read_cls(base + ".cls"), _names_beside(base, names)
+        y, names = read_cls(base + ".cls", negative=True), _names_beside(base, names)
     elif kind == "svm":
         y, names = read_svm_labels(base, names, stdin)
     else:
         data = read_training(base, kind, header=header, names=names, stdin=stdin)
         y, names = data.y, data.names
-    _check_labels(y, names, base)
-    return np.unique(y).tolist(), dict(enumerate(names or ()))
+    return _numbered(y, names, base)
 
 
 def _check_base(base, ending):
@@ -103,11 +114,15 @@ def _names_beside(base, names):
     return None if names is None else tuple(names)
 
 
-def _check_labels(y, names, base, negative=False):
+def _numbered(y, names, base, negative=False):
+    """(labels, names), where labels below 0 become names unless they may stay."""
     if not negative:
+        if names is None and y.min() < 0:
+            y, names = named_by_value(y, base)
         refuse_negative(y, base)
     if names is not None and y.max() >= len(names):
         raise DataError(f"label {y.max()} has no name: there are {len(names)} names", file=base)
+    return y, names
 
 
 def iter_points(path, kind="binary", rows=4096, d=None, missing=0.0, header=True, labels=True,

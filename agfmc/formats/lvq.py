@@ -44,7 +44,7 @@ def iter_lvq(path, rows=4096, d=None, header=True, labels=True, names=None, trut
     """
     rows = max(1, int(rows))
     with open_input(path, stdin) as file:
-        column = TextLabels(file.name, names, ignore=not truth)
+        column = TextLabels(file.name, names, ignore=not truth, whole=True)
         for x, y in _parts(file, column, header, labels, d, block):
             if column.words and truth and names is None:
                 raise DataError("has words as labels, and no names to number them",
@@ -147,7 +147,7 @@ def _fast(tokens, width, column, labels):
     if table is None:
         return None
     table = table.reshape(n, width + 1)
-    return np.ascontiguousarray(table[:, :-1]), column.whole(table[:, -1], tokens.line)
+    return np.ascontiguousarray(table[:, :-1]), column.checked(table[:, -1], tokens.line)
 
 
 def _explain(data, first_line, header_line, width, column, labels):

@@ -21,6 +21,7 @@ from ..models import BinaryModel
 from .files import read_bytes
 from .svmheader import (MARK, Header, format_kernel, read_lines, refuse_huge, settings_after,
                         sparse_text, support_vectors)
+from .valuenames import ByValue, named_by_value
 
 __all__ = ["format_svm_multiclass", "read_svm_multiclass"]
 
@@ -30,11 +31,12 @@ _MOST = 1024  # classes: 2**19 binary classifiers
 def read_svm_multiclass(path, raw=None):
     """Read a LIBSVM model of k >= 2 classes; -> (`Tree`, [`BinaryModel`]).
 
-    The tree is a one-vs-one code whose rows stand in the ascending order of
+    Labels of which some are below 0 are names of classes numbered in the order of their
+    values.  The tree is a one-vs-one code whose rows stand in the ascending order of
     the labels, the lower one left; the classes stand in the order of the file, so that
     equal votes are decided as LIBSVM decides them.  The classifiers are named
     after the file.  raw: its bytes, if read already.  Raises `ModelError` with the
-    line for anything but c_svc and nu_svc with labels from 0.
+    line for anything but c_svc and nu_svc.
     """
     lines, complete = read_lines(read_bytes(path) if raw is None else raw, path)
     header = Header(lines, path)
@@ -44,9 +46,6 @@ def read_svm_multiclass(path, raw=None):
         raise header.fail("nr_class", f"expected 2 to {_MOST} classes, found {k}")
     count = k * (k - 1) // 2
     labels = header.values("label", int, k)
-    if min(labels) < 0:
-        raise header.fail("label", f"expected labels from 0, found {min(labels)}: number the "
-                                   "classes anew (svm2agf -U) and train again")
     if len(set(labels)) < k:
         raise header.fail("label", "a label is listed twice")
     rho = header.values("rho", float, count)
@@ -74,16 +73,22 @@ def read_svm_multiclass(path, raw=None):
             np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
             rho[number[i, j]], (0, 1) if i == low else (1, 0),
             (len(used[0]), len(used[1])), platt[number[i, j]], settings, features))
-    return rename(from_rows(rows, labels), names), models
+    class_names = {}
+    if min(labels) < 0:
+        numbered, named = named_by_value(np.array(labels), path, points=False)
+        labels, class_names = numbered.tolist(), dict(enumerate(named))
+    return rename(from_rows(rows, labels, class_names), names), models
 
 
 def format_svm_multiclass(model, tree):
     """Yield the lines of a one-vs-one `CollatedModel` with its `Tree` as one LIBSVM model.
 
     The classes stand in the order of the tree, so that equal votes are decided in the
-    same way.  A support vector that stands in several classes is written for each.
-    Raises `ModelError` for what LIBSVM cannot hold: a normalisation, another
-    configuration than all pairs of classes, several kernels.
+    same way.  Their labels are their names, where these are whole numbers of 32 bits and
+    some of them below 0, so that they are those of the training text.  A support vector
+    that stands in several classes is written for each.  Raises `ModelError` for what
+    LIBSVM cannot hold: a normalisation, another configuration than all pairs of classes,
+    several kernels.
     """
     if tree.directs:
         raise ModelError("a LIBSVM model can hold support vector machines only, not a classifier "
@@ -96,7 +101,7 @@ def format_svm_multiclass(model, tree):
                          f"{len(model.kernels)} different ones")
     classes = {label: i for i, label in enumerate(tree.labels)}
     pairs = _pairs(tree, classes, len(model.rho))
-    return _lines(model, classes, pairs)
+    return _lines(model, classes, pairs, _labels(tree))
 
 
 def _pairs(tree, classes, count):
@@ -112,7 +117,18 @@ def _pairs(tree, classes, count):
     return pairs
 
 
-def _lines(model, classes, pairs):
+def _labels(tree):
+    """The labels of the classes in the order of the tree: as it has them, or their names."""
+    names = [tree.names.get(label, "") for label in tree.labels]
+    if not ByValue(names):
+        return tree.labels
+    values = [float(name) for name in names]
+    if not all(value == int(value) and abs(value) < 2**31 for value in values):
+        return tree.labels
+    return [int(value) for value in values]
+
+
+def _lines(model, classes, pairs, labels):
     k = len(classes)
     pairs = np.array(pairs)
     flipped = pairs[:, 0] > pairs[:, 1]  # the left class is the second one of the pair
@@ -131,7 +147,7 @@ def _lines(model, classes, pairs):
 
     lines = format_kernel("c_svc", model.kernels[0])
     lines += [f"nr_class {k}", f"total_sv {len(keys)}", _line("rho", (model.rho * sign)[order]),
-              _line("label", classes)]
+              _line("label", labels)]
     if np.isfinite(model.a).all():
         # P(first) = (1 -+ tanh(a f + b)) / 2, with f of the sign that LIBSVM has
         side = np.where(flipped, -1.0, 1.0)

@@ -29,12 +29,12 @@ def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=
              ordinates=False, sparse=False):
     """A Dataset of float64 from LIBSVM text; absent features are `missing`.
 
-    d is the largest index.  Labels are whole numbers or words; words are numbered
-    in sorted order, or by `names` (entry i names label i).  With `ordinates` they are
-    any finite numbers, and y is float64.  The table takes n d 8 bytes; above
-    `limit_bytes` (default `memory_limit()`) it is refused before it is made.  With
-    `sparse`, for absent features that are 0, x is `SparsePoints` instead.  Raises
-    DataError with the line of whatever cannot be.
+    d is the largest index.  Labels are numbers or words; words are numbered in sorted
+    order, numbers of which some are not whole by their values, or both by `names` (entry i
+    names label i).  With `ordinates` they are any finite numbers, and y is float64.  The
+    table takes n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused
+    before it is made.  With `sparse`, for absent features that are 0, x is `SparsePoints`
+    instead.  Raises DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
     with open_input(path, stdin) as file:
@@ -97,14 +97,14 @@ def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin
     """Chunks (x (<= rows, d) float64, y int32) of LIBSVM text, in bounded memory.
 
     A feature above d is an error; with d None a chunk is as wide as its largest
-    index.  With `sparse` x is `SparsePoints`.  Words as labels need `names`; without
-    `truth` labels may be anything and y is None.  Raises DataError with the line of
-    whatever cannot be.
+    index.  With `sparse` x is `SparsePoints`.  Words as labels need `names`, and so do
+    numbers that are not whole; without `truth` labels may be anything and y is None.
+    Raises DataError with the line of whatever cannot be.
     """
     rows = max(1, int(rows))
     seen = False
     with open_input(path, stdin) as file:
-        labels = TextLabels(file.name, names, ignore=not truth)
+        labels = TextLabels(file.name, names, ignore=not truth, whole=True)
         for part in _parsed(file, labels, d, block):
             if labels.words and truth and names is None:
                 raise DataError("has words as labels, and no names to number them",
@@ -198,7 +198,7 @@ def _fast(tokens, labels, d):
         spelt = values(text, start_y, end_y)
         if spelt is None:
             return None
-        y = labels.whole(spelt, tokens.line)
+        y = labels.checked(spelt, tokens.line)
         blank_out(text, start_y, end_y)
     value = values(text, colon + 1, end, alone=True)
     if value is None:

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import DataError
 from .files import replacing
 from .textlabels import numeric
+from .valuenames import ByValue
 
 __all__ = ["check_words", "svm_lines", "write_svm"]
 
@@ -49,11 +50,15 @@ def write_svm(path, x, y, names=None):
 
 
 def check_words(y, names, path):
-    """DataError unless every label of y (n,) has a name that is one word in text."""
+    """DataError unless every label of y (n,) has a name that is one word in text.
+
+    Names that are numbers are read back if they are all looked up by value.
+    """
+    numbers = ByValue(names)
     for label in np.unique(y).tolist():
         if not 0 <= label < len(names):
             raise DataError(f"label {label} has no name", file=path)
         name = names[label]
         if re.search(r"[\s#:\x00-\x20]|^\ufeff", name) or \
-                numeric(name.encode("utf-8", "surrogateescape")):
+                not numbers and numeric(name.encode("utf-8", "surrogateescape")):
             raise DataError(f"the name {name!r} cannot be a label in text", file=path)

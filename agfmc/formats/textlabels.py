@@ -1,4 +1,4 @@
-"""Class labels in text: whole numbers (1, +1, 1.0) throughout, or words throughout."""
+"""Class labels in text: numbers (1, +1, 1.0, 0.5) throughout, or words throughout."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import DataError
 from .textblocks import CONTROL, NUMBER, blank_out
+from .valuenames import ByValue, named_by_value
 
 __all__ = ["TextLabels", "numeric", "show"]
 
@@ -17,24 +18,27 @@ _NOT_NUMBERS = {b"nan", b"inf", b"infinity"}
 class TextLabels:
     """The labels of one file, taken block by block; the first decides on words or numbers.
 
-    `names` (entry i names label i) is a numbering of words from elsewhere, in which
-    a word that is missing is an error.  With `ignore` labels may be anything.  With
-    `ordinates` they are finite numbers, whole or not, and are kept as float64.
+    `names` (entry i names label i) is a numbering from elsewhere, of words or of values,
+    in which one that is missing is an error.  With `ignore` labels may be anything.  With
+    `ordinates` they are finite numbers, whole or not, and are kept as float64.  With
+    `whole` they have no fraction: of what is not read as a whole, nothing can be numbered.
     """
 
-    def __init__(self, file, names=None, ignore=False, ordinates=False):
+    def __init__(self, file, names=None, ignore=False, ordinates=False, whole=False):
         self.file = file
         self.ignore = ignore
         self.ordinates = ordinates
+        self._whole = whole
         self.words = False if ordinates else None  # else settled by the first label
         self._given = None if names is None else tuple(names)
         listed = enumerate(self._given or ())
         self._codes = {name.encode("utf-8", "surrogateescape"): i for i, name in listed}
+        self._values = ByValue(self._given)
 
     def take(self, tokens, which):
         """Codes (n,) of the words among the tokens `which` (n,), blanked out in the text.
 
-        None where labels are numbers: they are left in the text for `whole`.
+        None where labels are numbers: they are left in the text for `checked`.
         """
         start, length = tokens.start[which], tokens.end[which] - tokens.start[which]
         if self.words is None and len(which):
@@ -73,15 +77,25 @@ class TextLabels:
             codes[i] = self._codes.setdefault(word, len(self._codes))
         return codes[inverse]
 
-    def whole(self, values, line):
-        """Labels given as numbers (n,) to int32; DataError with the line of one that is not."""
+    def checked(self, values, line):
+        """Labels given as numbers (n,): int32, or float64 where some are not whole.
+
+        Raises DataError with the line of one that cannot be.
+        """
         if self.ordinates:
             return values
-        good = (values == np.rint(values)) & (values >= -2**31) & (values < 2**31)
+        y, good = self._values.find(values) if self._values else (values, self._possible(values))
         if not good.all():
             row = int(np.argmin(good))
             self.check(b"%.17g" % values[row], int(line[row]))
-        return values.astype(np.int32)
+        return y if self._values or np.any(y != np.rint(y)) else y.astype(np.int32)
+
+    def _possible(self, values):
+        """Which of the numbers (n,) can be labels."""
+        whole = values == np.rint(values)
+        if self._given is not None:
+            return whole & (values >= 0) & (values < 2**31)
+        return np.where(whole, (values >= -2**31) & (values < 2**31), not self._whole)
 
     def check(self, word, line):
         """DataError if the bytes `word`, in that line of the file, cannot be a label here."""
@@ -93,8 +107,7 @@ class TextLabels:
             if not (NUMBER.fullmatch(word) and np.isfinite(float(word))):
                 problem = f"the ordinate {show(word)} is not a finite number"
         elif not self.words:
-            if not (NUMBER.fullmatch(word) and _whole(float(word))):
-                problem = f"the label {show(word)} is not a whole number of 32 bits"
+            problem = self._number_problem(word)
         elif numeric(word):
             problem = f"the label {show(word)} is a number, but the first one is a word"
         elif len(word) > _LONGEST:
@@ -106,10 +119,32 @@ class TextLabels:
         if problem:
             raise DataError(problem, file=self.file, line=line)
 
+    def _number_problem(self, word):
+        """What is wrong with the bytes `word` as a label among numbers, or None."""
+        if not numeric(word):
+            return f"the label {show(word)} is not a number, but the first one is"
+        value = float(word)
+        if self._values:
+            good = self._values.find(np.array([value]))[1]
+        else:
+            good = self._possible(np.array([value]))
+        if good.all() and np.isfinite(value):
+            return None
+        if self._given is not None and np.isfinite(value):
+            return f"the label {show(word)} is not among the names of the classes"
+        return f"the label {show(word)} is not a whole number of 32 bits"
+
     def finish(self, y):
-        """(labels, names): words without a given numbering are numbered in sorted order."""
-        if not self.words or self._given is not None:
+        """(labels, names): words without a given numbering are numbered in sorted order.
+
+        So are numbers, by their values, where some have a fraction; whole ones stay as they
+        are, and may be below 0.
+        """
+        if self._given is not None:
             return y, self._given
+        if not self.words:
+            fraction = y.dtype.kind == "f" and not self.ordinates
+            return named_by_value(y, self.file) if fraction else (y, None)
         ordered = sorted(self._codes)
         rank = np.empty(len(ordered), np.int32)
         for label, word in enumerate(ordered):
@@ -124,10 +159,6 @@ def _spelt(text, start, length, width):
         longer = np.flatnonzero(length > k)
         letters[longer, k] = text[start[longer] + k]
     return letters.view(f"S{width}").ravel()
-
-
-def _whole(value):
-    return value == np.rint(value) and -2**31 <= value < 2**31
 
 
 def numeric(word):

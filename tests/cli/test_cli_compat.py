@@ -275,6 +275,25 @@ def test_output_with_labels(printed, folder):
     assert np.fromfile("out.con", "<f4").tolist() == [.5, 0]
 
 
+def test_output_with_labels_below_zero(printed, folder):
+    (folder / "in").write_text("labels 1 -1 0\n1 0.7 0.2 0.1\n-1 0.1 0.6 0.3\n")
+    wanted = "  0.200000   0.100000   0.700000     2\n  0.600000   0.300000   0.100000     0\n"
+    assert printed("svmout2agf", "in", "out",
+                   warning="labels -1, 0, 1 are taken as names of the classes 0, 1, 2") == wanted
+    assert np.fromfile("out.cls", "<i4").tolist() == [2, 0]
+    assert np.fromfile("out.con", "<f4") == pytest.approx([.55, .4])
+
+
+def test_output_whose_labels_are_looked_up_in_names(printed, folder):
+    (folder / "names").write_text("-1\n0\n1\n")
+    (folder / "in").write_text("1 0.5\n-1 1\n1 0.75\n")
+    assert printed("svmout2agf", "--names", "names", "in", "out") == ""
+    assert np.fromfile("out.cls", "<i4").tolist() == [2, 0, 2]
+    assert np.fromfile("out.con", "<f4").tolist() == [.25, 1, .625]
+    (folder / "in").write_text("1\n5\n")
+    assert run("svmout2agf", "--names", "names", "in", "out") == 1
+
+
 def test_output_from_standard_input(printed, folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NAMED.encode())))
     assert printed("svmout2agf", "-", "out").count("\n") == 2
@@ -299,7 +318,7 @@ def test_output_with_one_probability(printed, folder):
 @pytest.mark.parametrize("text, message", [
     ("labels 0 1\n0 0.5 0.5\n7 0.5 0.5\n", "in:3: the class '7' is not among"),
     ("labels 0 1\n0 0.5\n", "in:2: expected 3 numbers"), ("0\nnan\n", "in:2: "),
-    ("-1\n1\n", "in: has class -1"), ("labels 1 -1\n1 0.5 0.5\n", "in: has class -1"),
+    ("-1\n1\n", "in: has label -1, and nothing tells the numbers"),
     ("labels 10000 1\n1 0.5 0.5\n", "in: has class 10000"), ("", "in: holds no results"),
     ("labels 0\n0 1\n", "in: has one class"), ("0 1\n", "in: has one class")])
 def test_outputs_refused(folder, capsys, text, message):

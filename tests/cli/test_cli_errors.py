@@ -74,6 +74,7 @@ def _make():
     save("no9", x[:24], labels[:24])
     save("short", x, labels[:-1])
     save("negative", x, labels - 5)
+    write("negative.names", "a\nb\nc\n")
     save("same", np.ones((36, 4)), labels)
     os.mkdir("dir.vec"), os.mkdir("dir")
     for name in ("empty.vec", "empty.cls", "empty"):
@@ -125,7 +126,7 @@ ERRORS = [
     ("multi_borders", "-M plan nan.svm m2 o", 1, r"nan\.svm:2: .*finite"),
     ("multi_borders", "-M plan bad.svm m2 o", 1, r"bad\.svm:2: .*ascend"),
     ("multi_borders", "-A plan bad.lvq m2 o", 1, r"bad\.lvq:3"),
-    ("multi_borders", "plan negative m2 o", 1, r"negative\.cls: .* label -3"),
+    ("multi_borders", "plan negative m2 o", 1, r"row 0 \(from 0\) has label -3"),
     ("multi_borders", "two single m2 o", 1,
      r"two:2:5: class 5 has one sample in single: expected at least 2"),
     ("multi_borders", "two trn m2 o", 1, r"two: .*trn hold class 9"),

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 
 def call(command, *words):
@@ -169,13 +169,107 @@ def test_options_that_would_change_nothing(capsys, words, text):
 def test_labels_below_zero_are_numbered_anew(capsys):
     with open("pm.svm", "w", encoding="ascii") as file:
         file.writelines(f"{'+1' if i % 2 else '-1'} 1:{i}\n" for i in range(8))
-    assert call("svm2agf", "pm.svm", "pm") == 1
-    assert "svm2agf -U" in one_line(capsys)
     assert call("svm2agf", "-U", "pm.svm", "pm") == 0
-    assert read_cls("pm.cls").tolist() == [0, 1] * 4
+    assert read_cls("pm.cls").tolist() == [0, 1] * 4 and not os.path.exists("pm.names")
     np.array([-1, 1] * 4, "<i4").tofile("pm.cls")
     assert call("agf_preprocess", "-U", "pm", "pm2") == 0
     assert read_cls("pm2.cls").tolist() == [0, 1] * 4
+
+
+def signed(path, words, rows=24):
+    """LIBSVM text of as many classes as words; the first feature tells them apart."""
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f"{words[i % len(words)]} 1:{i % len(words) + i / 97:.6f} 2:{i % 5}\n"
+                        for i in range(rows))
+
+
+@pytest.mark.parametrize("words", [("+1", "-1"), ("2.50", "0.5", "15e-1"), ("1", "-2", "-10")])
+def test_numbers_that_are_no_labels_are_names_from_text_to_scores(capsys, words):
+    names = [f"{value:g}" for value in sorted(map(float, words))]
+    told = f"signed.svm: labels {', '.join(names)} are taken as names of the classes 0, 1"
+    signed("signed.svm", words)
+    assert call("print_control", "-M", "signed.svm") == 0
+    plan, err = capsys.readouterr()
+    head = "".join(f"# class {i}: {name}\n" for i, name in enumerate(names))
+    assert plan.startswith(head) and err.count("\n") == 1 and told in err
+    with open("plan", "w", encoding="ascii") as file:
+        file.write(plan)
+    assert call("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc") == 0
+    assert told in one_line(capsys)
+    with open("m.mbc", encoding="ascii") as file:
+        assert file.read().startswith(head)
+    assert call("svm2agf", "signed.svm", "trn") == 0
+    assert told in one_line(capsys)
+    with open("trn.names", encoding="ascii") as file:
+        assert file.read().split() == names
+    signed("one.svm", words[:1])  # a class alone has its number all the same
+    assert call("svm2agf", "--names", "trn.names", "one.svm", "one") == 0
+    assert set(read_cls("one.cls").tolist()) == {len(words) - 1}
+    assert call("classify_m", "-M", "m.mbc", "signed.svm", "answer") == 0
+    capsys.readouterr()
+    assert call("eval_uc", "-b", "-H", "trn.cls", "answer") == 0
+    assert float(capsys.readouterr().out.split()[0]) == 1
+    for command in ("compare_control -f .5 signed.svm plan", "nfold -d 3 plan signed.svm"):
+        assert call(*command.split(), "-M") == 0
+        assert capsys.readouterr().err.count("signed.svm: labels") == 1
+
+
+def test_binary_labels_below_zero_are_names(capsys):
+    x, y = read_vec("trn.vec"), read_cls("trn.cls")
+    labels = np.where(y == y.max(), -1, 1)
+    write_vec("pm.vec", x)
+    write_cls("pm.cls", labels)
+    assert call("print_control", "pm") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("# class 0: -1\n# class 1: 1\n") and "pm: labels -1, 1 are taken" in err
+    assert call("agf_preprocess", "pm", "named") == 0
+    assert read_cls("named.cls").tolist() == (labels > 0).astype(int).tolist()
+    with open("named.names", encoding="ascii") as file:
+        assert file.read() == "-1\n1\n"
+    assert call("agf2ascii", "--words", "-M", "named", "words.svm") == 0
+    with open("words.svm", encoding="ascii") as file:
+        assert [line.split()[0] for line in file] == [str(label) for label in labels]
+    write_cls("answer.cls", labels > 0)
+    capsys.readouterr()
+    assert call("eval_uc", "-b", "-H", "-k", "2", "pm.cls", "answer") == 0
+    assert capsys.readouterr().out.split()[0] == "1.0000"
+    with open("three", "w", encoding="ascii") as file:
+        file.write("-1\n0\n1\n")
+    write_cls("answer.cls", np.where(labels > 0, 2, 0))
+    assert call("eval_uc", "-b", "-H", "--names", "three", "pm.cls", "answer") == 0
+    assert capsys.readouterr().out.split()[0] == "1.0000"
+    for more in ((), ("-k", "3")):
+        assert call("eval_uc", "-b", *more, "pm.cls", "answer") == 1
+        assert "pm.cls: has label -1, and nothing tells" in one_line(capsys)
+
+
+def test_lvq_text_is_numbered_as_in_training(capsys):
+    with open("trn.lvq", "w") as file:
+        file.write("1\n1 cat\n2 dog\n3 owl\n")
+    with open("test.lvq", "w") as file:
+        file.write("1\n3 owl\n")
+    assert call("lvq2agf", "trn.lvq", "words") == 0
+    assert call("lvq2agf", "--names", "words.names", "test.lvq", "test") == 0
+    assert read_cls("test.cls").tolist() == [2]
+    assert call("lvq2agf", "--names", "words.names", "test.lvq", "words") == 0  # as they are
+    with open("test.lvq", "a") as file:
+        file.write("4 yak\n")
+    assert call("lvq2agf", "--names", "words.names", "test.lvq", "test") == 1
+    assert "test.lvq:3: the label 'yak' is not among" in one_line(capsys)
+
+
+def test_priors_from_labels_below_zero(capsys):
+    signed("signed.svm", ("+1", "-1"))
+    assert call("print_control", "-M", "signed.svm") == 0
+    with open("plan", "w", encoding="ascii") as file:
+        file.write(capsys.readouterr().out)
+    assert call("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc") == 0
+    write_cls("half.cls", [-1, 1])
+    write_cls("three.cls", [-1, 0, 1])
+    assert call("classify_m", "-M", "--priors", "half.cls", "m.mbc", "signed.svm", "o") == 0
+    capsys.readouterr()
+    assert call("classify_m", "-M", "--priors", "three.cls", "m.mbc", "signed.svm", "o") == 1
+    assert "three.cls: has label -1, and nothing tells" in one_line(capsys)
 
 
 def test_relabelling_needs_labels(capsys):

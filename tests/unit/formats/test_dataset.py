@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.errors import DataError, UsageError
+from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.dataset import KINDS, iter_points, read_labels, read_training
 from agfmc.formats.lvq import write_lvq
 from agfmc.formats.names import write_names
@@ -88,9 +88,13 @@ def test_labels_below_zero(base, kind):
     write_cls(base + ".cls", Y - 1)
     write_svm(base + ".svm", X, Y - 1)
     write_lvq(base + ".lvq", X, Y - 1)
-    for read in (read_training, read_labels):
-        with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1"):
-            read(file_of(base, kind), kind)
+    with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
+        data = read_training(file_of(base, kind), kind)
+    assert data.y.tolist() == [2, 0, 1, 2] and data.names == ("-1", "1", "3")
+    with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
+        assert read_labels(file_of(base, kind), kind) == ([0, 1, 2], {0: "-1", 1: "1", 2: "3"})
+    with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1|'-1' is not among"):
+        read_training(file_of(base, kind), kind, names=("a", "b", "c", "d"))
     data = read_training(file_of(base, kind), kind, negative=True)
     assert data.y.tolist() == [3, -1, 1, 3]
 

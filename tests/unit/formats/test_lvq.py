@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from agfmc.errors import DataError
+from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.lvq import iter_lvq, read_lvq, write_lvq
 
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6),
@@ -58,6 +58,14 @@ def test_words_by_names_from_elsewhere(folder):
         list(iter_lvq(folder / "w.lvq"))
 
 
+@pytest.mark.parametrize("block", [1, 1 << 20])
+def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
+    with pytest.warns(AgfmcWarning, match="labels -1, 0.5, 2 are taken as names"):
+        got = read(b"1\n7 +2\n8 -1\n9 2.0\n6 0.50\n", block=block)
+    assert got.names == ("-1", "0.5", "2") and got.y.tolist() == [2, 0, 2, 1]
+    assert read(b"1\n7 +2\n", names=got.names).y.tolist() == [2]
+
+
 @pytest.mark.parametrize("text, how, line, message", [
     (b"", {}, None, "no points"),
     (b"2\n", {}, None, "no points"),
@@ -75,10 +83,10 @@ def test_words_by_names_from_elsewhere(folder):
     (b"2\n1 nan 3\n", {}, 2, "'nan' is not a finite number"),
     (b"2\n1 1e999 3\n", {}, 2, "'1e999' is not a finite number"),
     (b"2\n1 2,5 3\n", {}, 2, "'2,5' is not a finite number"),
-    (b"2\n1 2 3\n1 2 a\n", {}, 3, "the label 'a' is not a whole number"),
+    (b"2\n1 2 3\n1 2 a\n", {}, 3, "the label 'a' is not a number, but the first one is"),
     (b"2\n1 2 a\n1 2 3\n", {}, 3, "is a number, but the first one is a word"),
-    (b"2\n1 2 1.5\n", {}, 2, "'1.5' is not a whole number"),
-    (b"2\n1 2 1.5\n1 2\n", {}, 2, "'1.5' is not a whole number"),
+    (b"2\n1 2 1e99\n", {}, 2, "'1e99' is not a whole number"),
+    (b"2\n1 2 1e99\n1 2\n", {}, 2, "'1e99' is not a whole number"),
     (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"),
     (b"2\n1 2 a\x01\n", {}, 2, "control character"),
     (b"2\n1 2 3\n\x02\n", {}, 3, "control character"),

@@ -13,10 +13,11 @@ from agfmc.coding.matrix import rows_to_matrix
 from agfmc.collate.merge import collate
 from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
+from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
 from agfmc.decode.front import plan
 from agfmc.decode.methods import find_method
-from agfmc.errors import ModelError
+from agfmc.errors import AgfmcWarning, ModelError
 from agfmc.formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
 from agfmc.kernel.machine import Machine
 from agfmc.models import BinaryModel, Kernel, Normalisation
@@ -74,6 +75,32 @@ def test_a_model_by_hand():
                                atol=1e-15)
     assert model.orientation.tolist() == [-1, 1, 1]
     assert model.any_width and model.sv.shape == (3, 2)
+
+
+def test_labels_below_zero_are_names_and_come_back():
+    text = HAND.replace("label 7 2 5", "label 7 -10 -2")
+    with pytest.warns(AgfmcWarning, match="three.svm: labels -10, -2, 7 are taken as names of the "
+                                          "classes 0, 1, 2"):
+        tree, models = read(text)
+    assert tree.labels == (2, 0, 1) and tree.names == {0: "-10", 1: "-2", 2: "7"}
+    plain, _ = read(HAND)  # 2 < 5 < 7
+    assert [(row.left, row.right) for row in tree.rows] == \
+        [(row.left, row.right) for row in plain.rows]
+    model = collated(tree, models)
+    assert "label 7 -10 -2\n" in written(model)
+    for names in ({0: "3", 1: "5", 2: "7"}, {0: "-1", 1: "0.5", 2: "7"}, {0: "-1", 1: "5"},
+                  {0: "-1", 1: "a", 2: "7"}):  # not those of whole numbers, some below 0
+        assert "label 2 0 1\n" in written(model, changed(tree, names=names))
+
+
+def test_many_labels_below_zero_are_no_continuous_quantity():
+    k = 21
+    pairs = k * (k - 1) // 2
+    text = (f"svm_type c_svc\nkernel_type linear\nnr_class {k}\ntotal_sv {k}\n"
+            f"rho {' '.join(['0.5'] * pairs)}\nlabel {' '.join(str(-i) for i in range(k))}\n"
+            f"nr_sv {' '.join(['1'] * k)}\nSV\n" + ("1 " * (k - 1) + "1:1 \n") * k)
+    with pytest.warns(AgfmcWarning, match="21 labels, -20, "):
+        assert read(text)[0].names[0] == "-20"
 
 
 def test_zero_coefficients_belong_to_no_pair():
@@ -194,8 +221,6 @@ CASES = {
     "classes enormous": (broken("nr_class 3", "nr_class 2000000000"), ":3: expected 2 to 1024"),
     "classes too many": (broken("nr_class 3", "nr_class 4"), ":6: 'label': expected 4 values"),
     "label twice": (broken("label 7 2 5", "label 7 2 7"), ":6: a label is listed twice"),
-    "label negative": (broken("label 7 2 5", "label 7 -1 5"),
-                       ":6: expected labels from 0, found -1"),
     "label fraction": (broken("label 7 2 5", "label 7 2.5 5"), ":6: 'label': expected a number"),
     "rho": (broken("rho 0.5 -1 0.25", "rho 0.5 -1"), ":5: 'rho': expected 3 values, found 2"),
     "rho NaN": (broken("rho 0.5", "rho nan"), ":5: 'rho': expected a finite number"),

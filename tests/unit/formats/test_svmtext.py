@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from agfmc.errors import DataError
+from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.svmtext import iter_svm, read_svm, read_svm_labels
 from agfmc.formats.svmwriter import svm_lines, write_svm
 
@@ -123,6 +123,57 @@ def test_words_may_be_numbered_by_names_from_elsewhere():
     assert y.tolist() == [0, 2]
 
 
+MARGINS = b"1 1:1\n+1 1:2\n-2 1:3\n1.0 1:4\n1e0 1:5\n-10 1:6\n-0 1:7\n.50 1:8\n"
+
+
+@pytest.mark.parametrize("block", [1, 12, 1 << 20])
+@pytest.mark.parametrize("reader", [read_svm, read_svm_labels])
+def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block, reader):
+    with pytest.warns(AgfmcWarning, match="standard input: labels -10, -2, 0, 0.5, 1 are taken as "
+                                          "names of the classes 0, 1, 2, 3, 4"):
+        got = reader("-", stdin=io.BytesIO(MARGINS), block=block)
+    y, names = got if reader is read_svm_labels else (got.y, got.names)
+    assert names == ("-10", "-2", "0", "0.5", "1") and y.dtype == np.int32
+    assert y.tolist() == [4, 4, 1, 4, 4, 0, 2, 3]
+
+
+def test_values_are_looked_up_among_names_that_are_numbers():
+    names = ("1", "-10", "-2", "0", "0.5")
+    for block in (1, 1000):
+        assert read(MARGINS, block=block, names=names).y.tolist() == [0, 0, 2, 0, 0, 1, 3, 4]
+    assert read(b"+1 1:1\n", names=("-1", "0", "1")).y.tolist() == [2]
+    [(_, y)] = chunks(b".5 1:1\n-2.0 1:2\n", names=names, d=1)
+    assert y.tolist() == [4, 2] and y.dtype == np.int32
+    for text, given, word in ((b"1 1:1\n3 1:1\n", names, "3"), (b"1 1:1\n.5 1:1\n", "ab", ".5"),
+                              (b"1 1:1\n-1 1:1\n", "ab", "-1")):
+        with pytest.raises(DataError, match=f"input:2: the label '{word}' is not among the names"):
+            read(text, names=tuple(given))
+    with pytest.raises(DataError, match="the names '1' and '1.0' are one number"):
+        read(b"1 1:1\n", names=("1", "-1", "1.0"))
+
+
+def test_names_that_all_could_be_labels_are_no_values():
+    assert read(b"0 1:1\n1 1:2\n", names=("10", "5")).y.tolist() == [0, 1]
+
+
+def test_a_fraction_cannot_be_numbered_chunk_by_chunk():
+    with pytest.raises(DataError, match="input:2: the label '0.5' is not a whole number"):
+        chunks(b"1 1:1\n0.5 1:1\n", d=1)
+
+
+def test_a_continuous_quantity_is_no_label():
+    rows = [b"%d.5 1:1\n" % i for i in range(21)]
+    with pytest.raises(DataError, match="21 different labels in 41 points .* float_to_class"):
+        read(b"".join(rows + rows[1:]))
+    with pytest.warns(AgfmcWarning, match=r"21 labels, 0.5, 1.5, 2.5, 3.5, ..., 20.5, are taken as "
+                                          r"names of the classes 0 to 20 \(of a continuous"):
+        assert len(read(b"".join(rows + rows)).names) == 21
+    with pytest.raises(DataError, match="10001 different"):
+        read(b"".join(b"%d.5 1:1\n" % i for i in range(10001)) * 3)
+    with pytest.warns(AgfmcWarning, match="labels 0.5, 1.5 are"):  # few are no quantity
+        assert len(read(b"".join(rows[:2])).names) == 2
+
+
 def test_words_without_names_cannot_be_numbered_chunk_by_chunk():
     with pytest.raises(DataError, match="no names"):
         chunks(b"b 1:1\n", d=1)
@@ -181,18 +232,17 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     (b"1 1:1\n2 99999999:2", 2, "99999999 make a table of 1.49 GiB, above the limit of"),
     (b"1:2 2:3", 1, "no label"),
     (b"1 1:2\nx:1 1:2", 2, "no label"),
-    (b"1.5 1:2", 1, "'1.5' is not a whole number"),
     (b"1 1:2\n4294967296 1:2", 2, "not a whole number of 32 bits"),
     (b"1e400 1:1", 1, "not a whole number"),
     (b"nan 1:1", 1, "not a whole number"),
-    (b"1 1:2\na 1:2", 2, "'a' is not a whole number"),
+    (b"1 1:2\na 1:2", 2, "'a' is not a number, but the first one is"),
     (b"a 1:2\n1 1:2", 2, "'1' is a number, but the first one is a word"),
     (b"a 1:2\nnan 1:2", 2, "is a number"),
     (b"a" * 300 + b" 1:2", 1, "300 letters"),
     (b"a\x01 1:2", 1, "control character"),
     (b"1 1:1\n\x01\n1 1:1\n", 2, "control character"),
     (b"1 \x1f 1:1\n", 1, "control character"),
-    (b"1 1:2\n0.5 1:1\n1 1:1 1:1\n", 2, "'0.5' is not a whole"),
+    (b"1 1:2\n1e99 1:1\n1 1:1 1:1\n", 2, "'1e99' is not a whole"),
     (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"),
     (b"1 1:2\n\0", 2, "not text"),
     (b"", None, "no points"),
@@ -247,6 +297,8 @@ def test_points_that_cannot_be_written(tmp_path):
         ((x, [0, 1], ("a", "1e3")), "cannot be a label"),
         ((x, [0, 1], ("a", "b:c")), "cannot be a label"),
         ((x, [0, 1], ("a", "nan")), "cannot be a label"),
+        ((x, [0, 1], ("0", "1e3")), "cannot be a label"),
+        ((x, [0, 1], ("a", "-1")), "cannot be a label"),
     ]:
         with pytest.raises(DataError, match=message):
             write_svm(path, *args)
@@ -254,6 +306,8 @@ def test_points_that_cannot_be_written(tmp_path):
     write_svm(path, x, [0, 1], ("b", "a"))
     got = read_svm(path, names=("b", "a"))
     assert got.y.tolist() == [0, 1] and got.x.tolist() == x.tolist()
+    write_svm(path, x, [1, 0], ("-1", "0.5"))
+    assert read_svm(path, names=("-1", "0.5")).y.tolist() == [1, 0]
 
 
 def test_the_reference_text_is_the_reference_vectors(segment):
