@@ -21,7 +21,7 @@ WITHOUT_LINE = (
     "the first similarity", "similarities must", "holds a confus", "' is missing", "is missing or",
     "expected two classes", "whole number", "expected a contingency", "has label",
     "classes, more than", "a number is not finite", "features, the model needs", "has no name",
-    "an empty file",
+    "an empty file", "look like a continuous quantity",
 )
 
 

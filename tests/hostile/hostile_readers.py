@@ -307,6 +307,7 @@ CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
 STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
 SVM = "".join(svmwriter.svm_lines(X, Y)).encode()
 WORDS = "".join(svmwriter.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
+SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
 LVQ = "".join(lvq.lvq_lines(X, Y)).encode()
 PLAIN = "".join(lvq.lvq_lines(X, header=False)).encode()
 NAMES = names.names_bytes(("ant", "b\u00e4r", "a cat"))
@@ -430,10 +431,10 @@ def readers():
          [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
         ("svm text to classify, sparse", lambda path: all_of(
             dataset.iter_points(path, "svm", 3, 3, sparse=True)), [SVM, WORDS], True, chunks, []),
-        ("svm training", functools.partial(dataset.read_training, kind="svm", sparse=True), [SVM],
+        ("svm training", functools.partial(dataset.read_training, kind="svm", sparse=True), [SVM, SIGNED],
          True, points, [f + "dataset.read_training"]),
-        ("svm labels", functools.partial(dataset.read_labels, kind="svm"), [SVM, WORDS], True,
-         labels_told, [f + "dataset.read_labels"]),
+        ("svm labels", functools.partial(dataset.read_labels, kind="svm"), [SVM, WORDS, SIGNED], True,
+         labels_told, [f + "dataset.read_labels", f + "dataset.label_column"]),
         ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
          []),
         ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,

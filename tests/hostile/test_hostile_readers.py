@@ -53,6 +53,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.textblocks.numbers", "formats.textblocks.tokenise", "formats.decimals.values",
     "formats.install.install", "formats.limits.within_memory",
     "formats.textlabels.TextLabels", "formats.textlabels.numeric",
+    "formats.valuenames.named_by_value", "formats.valuenames.number_classes",
     "formats.vectors.VecWriter", "formats.ownership.hand_on", "formats.files.sync",
     "formats.temporaries.keep_temporary", "formats.temporaries.remove_temporary",
     "formats.temporaries.temporary_name",
