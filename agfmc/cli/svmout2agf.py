@@ -39,8 +39,9 @@ def execute(args):
     if not os.path.basename(args.base):
         raise UsageError(f"expected a base name for the output files, found '{args.base}'")
     for name in (f"{args.base}.cls", f"{args.base}.con"):
-        if source != "-" and os.path.realpath(name) == os.path.realpath(source):
-            raise UsageError(f"{name} would take the place of the input: choose another name")
+        for given in (source, args.names):
+            if given not in ("-", None) and os.path.realpath(name) == os.path.realpath(given):
+                raise UsageError(f"{name} would take the place of the input: choose another name")
     names = None if args.names is None else read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)
 
