@@ -7,7 +7,7 @@ import sys
 from ..coding.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from .compare_control_options import PROG, get_parser
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report, say
@@ -32,6 +32,7 @@ def execute(args):
     plan = plan_of(args, 10)
     candidates = _candidates(args, read_candidate)
     data, normalisation = load_data(args)
+    candidates = [for_data(candidate, data, args) for candidate in candidates]
     settings = settings_of(args, normalisation)
     by = SCORE_NAMES[args.by]
     with library_words(), ledger_of(

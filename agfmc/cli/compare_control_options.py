@@ -22,7 +22,7 @@ def get_parser():
               "[-Q DECODER,...] [--by SCORE] [--against CONTROL] [--csv | --json | --markdown] "
               "[--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
-              "[-M | -A] [-n] [-S N] [-a FILE] train [control ...]")
+              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] train [control ...]")
     parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
                                       "text file with -M or -A")
     parser.add_argument("control", nargs="*",

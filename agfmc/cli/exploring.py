@@ -6,11 +6,11 @@ import argparse
 
 from ..errors import DataError, UsageError
 from .messages import report
-from .options import (add_input_kind, add_normalisation, add_seed, add_workers, finite_number,
-                      input_kind, reading, whole_number)
+from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
+                      finite_number, input_kind, reading, whole_number)
 
-__all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "ledger_of",
-           "load_data", "plan_of", "settings_of"]
+__all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "for_data",
+           "ledger_of", "load_data", "plan_of", "settings_of"]
 
 # On the command line: in the dictionaries of scores.
 SCORE_NAMES = {"accuracy": "accuracy", "uncertainty": "uncertainty_coefficient",
@@ -29,7 +29,7 @@ def add_exploration(parser, trials, by=None, platt="cv"):
                        help='training options where a control file has "", as for multi_borders')
     add_trying(group, by, platt)
     add_state(parser)
-    add_input_kind(parser)
+    add_min_class(add_input_kind(parser))
     add_normalisation(parser)
 
 
@@ -103,7 +103,7 @@ def load_data(args):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
     words = {name: value for name, value in reading(args).items()
-             if name in ("missing", "header")}
+             if name in ("missing", "header", "min_class")}
     data, _, _ = load_training(args.train, kind, **words)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: there is nothing to tell apart", file=args.train)
@@ -112,6 +112,11 @@ def load_data(args):
         with about(args.train):
             normalisation.apply(data.x[:1])  # or it does not fit the data
     return data, normalisation
+
+
+def for_data(candidate, data, args):
+    """The `Candidate` for the classes that --min-class has left in the `Dataset`."""
+    return candidate if args.min_class is None else candidate.for_classes(set(data.y.tolist()))
 
 
 def settings_of(args, normalisation):

@@ -19,6 +19,8 @@ def command_line(prog, args, work, job):
         words += ["-M", f"--missing={args.missing!r}"] + ["--dense"] * work.dense
     if args.lvq:
         words += ["-A"] + ["-H"] * args.no_header
+    if args.min_class is not None:
+        words.append(f"--min-class={args.min_class}")
     if work.norm_file is not None:
         words.append(f"--norm-file={work.norm_file}")
     words += ["-u"] * args.unnormalised

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .executing import add_executor
-from .options import (Parser, add_input_kind, add_normalisation, add_seed, add_workers,
-                      time_span, whole_number)
+from .options import (Parser, add_input_kind, add_min_class, add_normalisation, add_seed,
+                      add_workers, time_span, whole_number)
 
 __all__ = ["PROG", "get_parser"]
 
@@ -18,10 +18,11 @@ def get_parser():
         "Train the binary support vector machines that a control file describes. Writes one "
         "LIBSVM model file for each, with probabilities, and the control file for "
         "classification.",
-        usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [-n] [-a FILE [-u]] [-S N] "
-              "[-j N | --executor WHERE] [--seed N] [-y FOLDER] [--retrain] [--time-limit TIME] "
-              "[--platt WAY] [--kernel-memory MB] [--cv-errors FILE [--cv-irrelevant]] "
-              "[-+ OPTIONS] [-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
+        usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
+              "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
+              "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
+              "[--cv-errors FILE [--cv-irrelevant]] [-+ OPTIONS] "
+              "[-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
@@ -83,6 +84,7 @@ def get_parser():
     group.add_argument("-K", "--keep", action="store_true",
                        help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
     group = add_input_kind(parser)
+    add_min_class(group)
     group.add_argument("--dense", action="store_true",
                        help="with -M: points become a full table in memory, also where all "
                             "classifiers are linear and they could stay sparse")

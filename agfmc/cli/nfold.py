@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError, one_line
-from .exploring import add_exploration, ledger_of, load_data, plan_of, settings_of
+from .exploring import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report
@@ -26,8 +26,8 @@ def get_parser():
         "held-out points.",
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
               "[-Q DECODER] [-b] [--json] [--plot FILE] [-q BINS] [-j N] [--platt WAY] "
-              "[--kernel-memory MB] [--state FILE | --no-state] [-M | -A] [-n] [-S N] [-a FILE] "
-              "control train [outbase]")
+              "[--kernel-memory MB] [--state FILE | --no-state] [-M | -A] [--min-class N] [-n] "
+              "[-S N] [-a FILE] control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
@@ -80,6 +80,7 @@ def execute(args):
     if candidate.wanted is not None and len(candidate.wanted) > 1:
         raise UsageError("nfold takes one decoder: compare_control takes several")
     data, normalisation = load_data(args)
+    candidate = for_data(candidate, data, args)
     settings = settings_of(args, normalisation)
     with library_words(), ledger_of(
             args, PROG, key_of("data", data.x, data.y), plan, repr(candidate), args.options,

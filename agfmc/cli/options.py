@@ -11,8 +11,8 @@ import sys
 from .._version import __version__
 from ..errors import UsageError
 
-__all__ = ["Parser", "add_input_kind", "add_normalisation", "add_seed", "add_workers",
-           "data_files", "finite_number", "input_kind", "reading", "refuse_inputs",
+__all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
+           "add_workers", "data_files", "finite_number", "input_kind", "reading", "refuse_inputs",
            "time_span", "whole_number"]
 
 
@@ -232,6 +232,13 @@ def add_input_kind(parser, what="train"):
     return group
 
 
+def add_min_class(group):
+    """--min-class, which `reading` hands on."""
+    group.add_argument("--min-class", type=whole_number(1), metavar="N",
+                       help="leave out classes with fewer than N samples, from the data and from "
+                            "a control file that names them; answers never name them")
+
+
 def input_kind(args):
     """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once, or -E, -H without theirs."""
     if args.svm and args.lvq:
@@ -263,7 +270,7 @@ def add_normalisation(parser, unnormalised=None):
 def reading(args):
     """What the options of both groups say to `flow.prepare.load_training`."""
     return {"missing": args.missing, "header": not args.no_header, "scale": args.normalise,
-            "nsv": args.svd, "norm_file": args.norm_file}
+            "nsv": args.svd, "norm_file": args.norm_file, "min_class": args.min_class}
 
 
 def add_seed(group):

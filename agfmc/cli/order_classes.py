@@ -35,6 +35,8 @@ def _refuse_idle(args):
         raise UsageError("--path needs training data: the distances of their classes")
     if args.train is None and (args.svm or args.lvq):
         raise UsageError("-M and -A say what train is: there is none")
+    if args.train is None and args.min_class is not None:
+        raise UsageError("--min-class counts the samples of train: there is none")
     if args.train is not None and args.priors is not None:
         raise UsageError("--priors and train exclude each other")
     for given, option, wanted, there in (
@@ -57,6 +59,7 @@ def _refuse_idle(args):
 def _by_accuracy(args, kind):
     from ..control.build import check_classes
     from ..flow import ordering
+    from ..flow.prepare import for_classes, large_classes
     from ..formats.controlfile import read_control
     from ..formats.pairerrors import read_pair_errors
 
@@ -65,6 +68,10 @@ def _by_accuracy(args, kind):
     counts = None
     if args.train is not None:
         counts = ordering.class_counts(args.train, kind, not args.no_header)
+        if args.min_class is not None:
+            kept = large_classes(counts, args.min_class, args.train, {})
+            counts = {label: counts[label] for label in kept}
+            tree = for_classes(tree, counts)
         check_classes(tree, counts, args.train)
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return ordering.order_for_pairs(
@@ -76,7 +83,7 @@ def _by_accuracy(args, kind):
 def _by_path(args, kind):
     from ..control.build import check_classes
     from ..flow.ordering import order_for_path, require_untrained_matrix
-    from ..flow.prepare import about, load_training
+    from ..flow.prepare import about, for_classes, load_training
     from ..formats.controlfile import read_control
 
     if args.normalise or args.svd is not None:
@@ -84,6 +91,8 @@ def _by_path(args, kind):
     tree = read_control(args.control)
     require_untrained_matrix(tree)
     data, normalisation, _ = load_training(args.train, kind, **reading(args))
+    if args.min_class is not None:
+        tree = for_classes(tree, data.y.tolist())
     check_classes(tree, Counter(data.y.tolist()), args.train)
     with about(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")

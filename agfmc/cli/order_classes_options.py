@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .options import (Parser, add_input_kind, add_normalisation, add_seed, finite_number,
-                      whole_number)
+from .options import (Parser, add_input_kind, add_min_class, add_normalisation, add_seed,
+                      finite_number, whole_number)
 
 __all__ = ["PROG", "get_parser"]
 
@@ -22,7 +22,7 @@ def get_parser():
         "adjacent codes.",
         usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
               "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE]] [-M | -A] "
-              "control [train]")
+              "[--min-class N] control [train]")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")
@@ -50,7 +50,7 @@ def get_parser():
     group.add_argument("--metric", choices=_METRICS,
                        help="distance of two classes: that of the means over the root of the "
                             "deviations' product (default), or that of Hausdorff")
-    add_input_kind(parser)
+    add_min_class(add_input_kind(parser))
     add_normalisation(parser)
     return parser.finish()
 

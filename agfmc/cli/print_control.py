@@ -7,7 +7,7 @@ import sys
 from ..errors import UsageError
 from .messages import report, say, show
 from .options import input_kind
-from .print_control_designs import designed, scheme_of
+from .print_control_designs import designed, is_number, scheme_of
 from .print_control_options import PROG, get_parser
 from .run import run_command
 
@@ -98,6 +98,9 @@ def _refuse_idle(args, scheme):
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
+    if args.min_class is not None and (name in ("convert", "contingency", _SHOWN)
+                                       or is_number(args.source)):
+        raise UsageError("--min-class is for training data, whose samples it counts")
     if args.options and name in ("convert", _SHOWN):
         raise UsageError("--options is for a new control file; one that is "
                          f"{'converted' if name == 'convert' else 'shown'} keeps its own")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from ..coding.schemes import COMPARED
 from ..errors import DataError, UsageError
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
 from .library import library_words
 from .messages import Progress, report, say, tell
 from .print_control_options import PROG
@@ -41,6 +41,7 @@ def best(args):
     args.train = args.source
     plan = plan_of(args, 10, 5, 2)
     data, normalisation = load_data(args)
+    candidates = [for_data(candidate, data, args) for candidate in candidates]
     if len(set(data.y.tolist())) < 2:
         raise DataError("holds one class: there is nothing to tell apart", file=args.source)
     settings = settings_of(args, normalisation)

@@ -8,7 +8,7 @@ from ..coding.schemes import DEFAULT, find_scheme
 from ..errors import DataError, UsageError
 from .options import data_files, reading, refuse_inputs
 
-__all__ = ["designed", "scheme_of"]
+__all__ = ["designed", "is_number", "scheme_of"]
 
 
 def scheme_of(args):
@@ -20,7 +20,7 @@ def scheme_of(args):
     if args.type is not None:
         return find_scheme(args.type)
     shown = (args.dot or args.plot is not None) and not (args.svm or args.lvq) \
-        and not _is_number(args.source) \
+        and not is_number(args.source) \
         and (args.source == "-" or os.path.exists(args.source) and not os.path.isdir(args.source))
     return None if shown else DEFAULT
 
@@ -54,26 +54,31 @@ def _placed(tree, path):
     return rename(tree, [model_file(row.text, path) for row in tree.rows])
 
 
-def _is_number(text):
+def is_number(text):
+    """Is the operand a number of classes?"""
     return text.isascii() and text.isdigit()
 
 
 def _labels(args, kind):
     """The class labels that the operand stands for, and the names that data give them."""
-    if _is_number(args.source):
+    if is_number(args.source):
         k = int(args.source) if len(args.source) < 8 else 10**7
         if k > 100_000:
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), {}
     from ..formats.dataset import read_labels
-    labels, names = read_labels(args.source, kind, header=not args.no_header)
+    counts, names = read_labels(args.source, kind, header=not args.no_header)
+    labels = list(counts)
+    if args.min_class is not None:
+        from ..flow.prepare import large_classes
+        labels = large_classes(counts, args.min_class, args.source, names)
     _require_two(labels, args.source)
     return labels, names
 
 
 def _from_operand(args, scheme, kind):
     """A design from training data or from a contingency table."""
-    if _is_number(args.source):
+    if is_number(args.source):
         wanted = {"contingency": "a contingency table",
                   "adjacent-ordered": "training data or a contingency table"}
         raise UsageError(f"-Q {scheme.number or scheme.name} designs the "
@@ -98,7 +103,8 @@ def _from_confusions(args, scheme, confusions):
     if scheme.name == "contingency":
         return design.tree_from_confusions(confusions, args.linkage)
     for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
-                          (args.svd is not None, "-S"), (args.norm_file is not None, "-a")):
+                          (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
+                          (args.min_class is not None, "--min-class")):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "
                              "classes were confused")

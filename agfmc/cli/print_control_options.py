@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..coding.schemes import COMPARED, SCHEMES
 from .exploring import add_splits, add_state, add_trying
-from .options import Parser, add_input_kind, add_normalisation, add_seed, whole_number
+from .options import (Parser, add_input_kind, add_min_class, add_normalisation, add_seed,
+                      whole_number)
 
 __all__ = ["PROG", "get_parser"]
 
@@ -20,8 +21,8 @@ def get_parser():
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
-              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--seed N] "
-              "[--names FILE] [-y FOLDER] [--best [-d PARTS | -f FRACTION] [--trials N] "
+              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
+              "[--seed N] [--names FILE] [-y FOLDER] [--best [-d PARTS | -f FRACTION] [--trials N] "
               "[--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state]] {n | data | control | table} [nrow]")
     parser.add_argument(
@@ -80,6 +81,6 @@ def get_parser():
                        help="a picture too: the tree, with the distances where this command "
                             "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
                             "matplotlib")
-    add_input_kind(parser, "data")
+    add_min_class(add_input_kind(parser, "data"))
     add_normalisation(parser)
     return parser.finish()

@@ -7,7 +7,7 @@ import sys
 import time
 
 from ..errors import DataError, JobsFailed, UsageError, one_line
-from .exploring import SCORE_NAMES, ledger_of, load_data, plan_of, settings_of
+from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report, show, tell
@@ -41,6 +41,7 @@ def execute(args):
     if candidate.wanted is not None and len(candidate.wanted) > 1:
         raise UsageError("tune_m takes one decoder: compare_control takes several")
     data, normalisation = load_data(args)
+    candidate = for_data(candidate, data, args)
     asked, args.platt = args.platt, args.platt or "loo"
     start = prepare_tuning(data, candidate, settings_of(args, normalisation), args.options,
                            must_loo=asked == "loo")

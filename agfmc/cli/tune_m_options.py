@@ -25,7 +25,7 @@ def get_parser():
               "[--time-limit TIME] [-Q DECODER] [--by SCORE] [-d PARTS | -f FRACTION] "
               "[--trials N] [--seed N] [-+ OPTIONS] [--json FILE] [--csv FILE] [--plot FILE] "
               "[-j N] [--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] [-M | -A] "
-              "[-n] [-S N] [-a FILE] control train")
+              "[--min-class N] [-n] [-S N] [-a FILE] control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "

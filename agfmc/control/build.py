@@ -8,7 +8,7 @@ from ..errors import ControlError, UsageError
 from .tree import Leaf, Node, Row, Tree, changed
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
-           "resolve_options", "to_code"]
+           "resolve_options", "to_code", "written_out"]
 
 
 def from_rows(rows, labels, names=None, text=""):
@@ -67,12 +67,13 @@ def to_code(tree):
                            "row of a coding matrix", file=tree.source, line=direct.line,
                            column=direct.column)
     rows = tuple(changed(row, text=text, left=left, right=right)
-                 for row, text, (left, right) in zip(tree.rows, _texts(tree), code_rows(tree)))
+                 for row, text, (left, right) in zip(tree.rows, written_out(tree),
+                                                     code_rows(tree)))
     leaves = tuple(Leaf(label) for label in tree.labels)
     return changed(tree, nodes=(Node(rows, leaves, False, 0),))
 
 
-def _texts(tree):
+def written_out(tree):
     """Names or options of every row, with "." replaced by the options it stands for."""
     if not all(row.quoted for row in tree.rows):
         return [row.text for row in tree.rows]
@@ -133,7 +134,7 @@ def check_classes(tree, counts, source):
 
     counts: {label: number of samples}.  A class that the tree does not name
     and one with fewer than two samples are errors: they would be trained into
-    a model that cannot be right.
+    a model that cannot be right.  Where it would help, the error names --min-class.
     """
     wanted = set(tree.labels)
     for number, node in enumerate(tree.nodes):
@@ -141,13 +142,18 @@ def check_classes(tree, counts, source):
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
                 found = "one sample" if child.label in counts else "no samples"
                 raise ControlError(f"class {child.label} has {found} in {source}: expected at "
-                                   "least 2", file=tree.source, line=child.line,
+                                   "least 2, or --min-class 2, which leaves out the classes with "
+                                   "fewer than 2 samples", file=tree.source, line=child.line,
                                    column=child.column)
     extra = sorted(set(counts) - wanted)
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
+        least = 1 + max(counts[label] for label in extra)
+        way = f"; --min-class {least} leaves out the classes with fewer than {least} samples" \
+            if all(counts[label] >= least for label in wanted) else ""
         raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
-                           f"{shown}, which the control file does not name", file=tree.source)
+                           f"{shown}, which the control file does not name{way}",
+                           file=tree.source)
 
 
 def _named(names, labels):

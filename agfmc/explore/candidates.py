@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
 from ..flow.decoders import TREE_DECODERS, Decoder, decoders_of
 from ..flow.design import design_for
+from ..flow.prepare import for_classes
 from ..formats.controlfile import read_control
 
 __all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
@@ -32,6 +33,10 @@ class Candidate:
     scheme: str | None
     wanted: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
+
+    def for_classes(self, labels):
+        """The same with no other classes than `labels`: a scheme knows none before the data."""
+        return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
     def tree_for(self, x, y, names):
         """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import UsageError
 from ..flow.evaluate import Results, evaluate
 from ..formats.files import replacing_all
 from ..formats.probtext import format_points
@@ -62,10 +61,6 @@ def cross_validate(data, candidate, plan, settings, ledger, *, progress=None):
             raise outcome.error
         outcomes.append(outcome)
         parts.append(split.test)
-    labels = {outcome.answered.labels for outcome in outcomes}
-    if len(labels) > 1:
-        raise UsageError("the splits have different classes: a class is too small for so many "
-                         "parts")
     columns = {}
     for column in COLUMNS:
         values = [outcome.scores[column] if column in SCORES else getattr(outcome, column)
@@ -77,7 +72,7 @@ def cross_validate(data, candidate, plan, settings, ledger, *, progress=None):
     held = {name: _joined([getattr(outcome.answered, name) for outcome in outcomes], order)
             for name in ("classes", "confidence", "p", "winner")}
     return CrossValidation(outcomes[0].decoder, outcomes[0].classifiers, columns, rows[order],
-                           data.y[rows[order]], labels=labels.pop(), **held)
+                           data.y[rows[order]], labels=outcomes[0].answered.labels, **held)
 
 
 def _joined(parts, order):

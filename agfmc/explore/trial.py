@@ -14,7 +14,7 @@ from .._version import __version__
 from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs, to_code
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, DataError
 from ..flow.configuration import Configuration
 from ..flow.direct import classifier_of, direct_model, plan_directs
 from ..flow.evaluate import Results, evaluate
@@ -91,11 +91,29 @@ class Stage:
 
 
 def prepared(split, data, settings):
-    """The `Stage` of a `Split` of a `Dataset`."""
+    """The `Stage` of a `Split` of a `Dataset`.
+
+    Raises `DataError` where a class has fewer than two samples in the training part.
+    """
+    _check_training_part(split, data.y)
     x, test = settings.normalised(data.x[split.train], data.x[split.test])
     y = data.y[split.train]
     return Stage(split.name, x, y, test, data.y[split.test], split.test,
                  dict(enumerate(data.names or ())), key_of("points", x, y))
+
+
+def _check_training_part(split, y):
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    there = np.bincount(codes[split.train], minlength=len(labels))
+    few = np.flatnonzero(there < 2)
+    if len(few):
+        least = 1 + int(counts[few].max())
+        more = f" (and {len(few) - 1} more classes)" if len(few) > 1 else ""
+        raise DataError(f"class {labels[few[0]]}{more}, of "
+                        f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
+                        f"{there[few[0]]} in the training part of {split.name}: expected at least "
+                        f"2; --min-class {least} leaves out the classes with fewer than {least} "
+                        "samples")
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,8 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         winner = brier.probability(read_con(f"{base}.con", n=len(truth)), k)
     if p is not None and not np.isin(truth, labels).all():
         strange = truth[~np.isin(truth, labels)][0]
-        raise DataError(f"holds class {strange}, for which there are no probabilities",
+        raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
+                        f"command without {probabilities}, and such points count as wrong",
                         file=truth_path)
     if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
             (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):

@@ -109,7 +109,8 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     few = check_jobs(jobs, counts)
     if few:
         more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
-        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little",
+        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
+                      "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
     normalised = "" if normalisation is None else f"; normalised {normalisation.digest()}"
     linear = all(job.options.kernel_for(1).kind == "linear" for job in jobs)

@@ -18,7 +18,7 @@ from ..train.jobs import check_learners, check_loo, plan_jobs
 from ..train.options import parse_options
 from .direct import plan_directs
 from .fit import rows_by_class
-from .prepare import load_training
+from .prepare import for_classes, load_training
 from .resume import Origins
 
 __all__ = ["Work", "check_outputs", "plan"]
@@ -66,7 +66,8 @@ class Work:
 
 
 def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file=None,
-         path=None, parse=parse_options, unnormalised=False, loo=False, dense=False, **reading):
+         path=None, parse=parse_options, unnormalised=False, loo=False, dense=False, min_class=None,
+         **reading):
     """Read the data and check all jobs of `tree`, a training control tree.
 
     train, kind: as for `read_training`; model: base name of the model files;
@@ -75,21 +76,15 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     model files, which the control file does not name; parse: what understands
     the training options; unnormalised: support vectors are written as they
     were before the normalisation; loo: as for `fit`; dense: LIBSVM text does not stay
-    sparse, though all machines be linear.  Raises errors with the place in the control file
-    for anything that training would trip over.
+    sparse, though all machines be linear;  min_class: smaller classes are left out of the
+    data, and of the tree those that have no samples then.  Raises errors with the place in
+    the control file for anything that training would trip over.
     """
     if "\n" in model or "\0" in model:
         raise UsageError("the model's name cannot hold a line break: it stands in a control file")
     if model.startswith("-"):
         model = os.path.join(os.curdir, model)
-    if only is not None and all(row.is_name for row in tree.rows) and \
-            all(direct.name is not None for direct in tree.directs.values()):
-        if default is None:
-            raise UsageError(f"{tree.source} holds the names of models and not their training "
-                             "options: give the options with -+")
-        jobs = _named_jobs(tree, default, seed, parse)
-    else:
-        jobs = _jobs(tree, model, default or "", seed, parse)
+    jobs = _jobs(tree, model, default, seed, parse, only is not None)
     if parse is parse_options:
         check_learners(jobs)
     if loo:
@@ -101,17 +96,18 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         raise UsageError("-u is for support vectors: linear classifiers have none")
     # before the choice of one job: it must not have another file than in a run of all
     dense = dense or bool(directs) or not all(_is_linear(job.options) for job in jobs)
-    if only is not None:
-        jobs = [job for job in jobs if job.name == only]
-        directs = {number: job for number, job in directs.items() if job.name == only}
-        if not jobs and not directs:
-            raise UsageError(f"there is no model '{only}' in this configuration")
-    data, normalisation, raw = load_training(train, kind, norm_file=norm_file,
-                                             sparse=not dense, **reading)
+    if min_class is None:  # before the data, which may be long
+        jobs, directs = _chosen(jobs, directs, only)
+    data, normalisation, raw = load_training(train, kind, norm_file=norm_file, sparse=not dense,
+                                             min_class=min_class, **reading)
     if unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
     rows_of = rows_by_class(data.y)
     counts = {label: len(rows) for label, rows in rows_of.items()}
+    if min_class is not None:
+        tree = for_classes(tree, counts)
+        jobs, directs = _chosen(_jobs(tree, model, default, seed, parse, only is not None),
+                                plan_directs(tree, model), only)
     check_classes(tree, counts, _source(train))
     names = tree.names or {label: data.names[label] for label in tree.labels
                            if data.names is not None and label < len(data.names)}
@@ -135,9 +131,27 @@ def _is_linear(options):
     return hasattr(options, "kernel_for") and options.kernel_for(1).kind == "linear"
 
 
-def _jobs(tree, model, default, seed, parse):
+def _chosen(jobs, directs, only):
+    """The jobs of both kinds with that name, or all for None."""
+    if only is None:
+        return jobs, directs
+    jobs = [job for job in jobs if job.name == only]
+    directs = {number: job for number, job in directs.items() if job.name == only}
+    if not jobs and not directs:
+        raise UsageError(f"there is no model '{only}' in this configuration")
+    return jobs, directs
+
+
+def _jobs(tree, model, default, seed, parse, may_be_trained):
+    """may_be_trained: the tree may have names in place of options."""
+    if may_be_trained and all(row.is_name for row in tree.rows) and \
+            all(direct.name is not None for direct in tree.directs.values()):
+        if default is None:
+            raise UsageError(f"{tree.source} holds the names of models and not their training "
+                             "options: give the options with -+")
+        return _named_jobs(tree, default, seed, parse)
     try:
-        return plan_jobs(tree, model, default, seed, parse)
+        return plan_jobs(tree, model, default or "", seed, parse)
     except UsageError as error:
         if error.file is None:
             raise

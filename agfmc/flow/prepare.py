@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
-from ..errors import DataError
+from ..control.restrict import restricted
+from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std
 from ..prepare.normalise import fit_normalisation
 
-__all__ = ["about", "load_training"]
+__all__ = ["about", "for_classes", "large_classes", "load_training"]
 
 
 # A table of all features is made where it takes less than this, or less than so many times
 # what is not zero.
 _TABLE, _TIMES = 1 << 26, 4
+_SHOWN = 20  # classes in a warning
 
 
 def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
-                  norm_file=None, sparse=False):
+                  norm_file=None, sparse=False, min_class=None):
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     scale, nsv: normalise by standard deviation, by singular values; it is for
@@ -30,11 +33,14 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     are applied: a later run that reads the file sees the same points, bit for
     bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
     normalisation, which moves the zeros, needs the whole table.  A large `.vec` file is
-    mapped.
+    mapped.  min_class: the samples of smaller classes are left out, as if they were not in
+    the file.
     """
     normalised = scale or nsv is not None or norm_file is not None
     sparse = sparse and kind == "svm" and missing == 0 and not normalised
     data = read_training(base, kind, missing=missing, header=header, sparse=sparse, mapped=True)
+    if min_class is not None:
+        data = _without_small(data, min_class, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))
@@ -47,6 +53,57 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
         if normalisation is not None:
             data = replace(data, x=normalisation.apply(data.x))
     return data, normalisation, raw
+
+
+def _without_small(data, least, source):
+    labels, counts = np.unique(data.y, return_counts=True)
+    kept = large_classes(dict(zip(labels.tolist(), counts.tolist())), least, source,
+                         dict(enumerate(data.names or ())))
+    if len(kept) == len(labels):
+        return data
+    rows = np.flatnonzero(np.isin(data.y, kept))
+    return replace(data, x=data.x[rows], y=data.y[rows])
+
+
+def large_classes(counts, least, source, names):
+    """The labels of {label: samples} that have `least` samples or more; one warning of the others.
+
+    names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
+    """
+    kept = [label for label, count in counts.items() if count >= least]
+    small = [label for label in counts if counts[label] < least]
+    if len(kept) < 2:
+        raise DataError(f"{len(kept) or 'no'} class{'' if len(kept) == 1 else 'es'} of "
+                        f"{len(counts)} would be left by --min-class {least}: expected at least "
+                        "2", file=source)
+    if small:
+        shown = _some([f"{label} {one_line(names.get(label) or '')}".rstrip() +
+                       f" ({counts[label]})" for label in small])
+        have, are = ("has", "is") if len(small) == 1 else ("have", "are")
+        warnings.warn(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
+                      f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
+                      f"{sum(counts.values())} samples", AgfmcWarning, stacklevel=3)
+    return kept
+
+
+def for_classes(tree, labels):
+    """A control tree without the classes that are not in `labels`; a warning says what is left.
+
+    Raises errors as `restricted` does.
+    """
+    kept = restricted(tree, labels)
+    if kept is not tree:
+        gone = _some(sorted(set(tree.labels) - set(labels)))
+        size, left = (len(t.rows) + len(t.directs) for t in (tree, kept))
+        where = "" if tree.source is None else f"{tree.source}: "
+        warnings.warn(f"{where}{left} of {size} classifiers are left without the classes that are "
+                      f"left out ({gone})", AgfmcWarning, stacklevel=3)
+    return kept
+
+
+def _some(words):
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(map(str, words[:_SHOWN])) + more
 
 
 @contextmanager

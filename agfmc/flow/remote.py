@@ -97,7 +97,8 @@ def remote_fit(pool, jobs, x, y, workers=None, progress=None, normalisation=None
     few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
         more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
-        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little",
+        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
+                      "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
 
     def hear(text):

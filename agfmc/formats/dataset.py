@@ -70,12 +70,13 @@ def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
 
 
 def read_labels(base, kind="binary", header=True, names=None, stdin=None):
-    """(labels, {label: name}): the different labels of training data, ascending.
+    """({label: samples}, {label: name}) of training data, the labels ascending.
 
     As for `label_column`.
     """
     y, names = label_column(base, kind, header, names, stdin)
-    return np.unique(y).tolist(), dict(enumerate(names or ()))
+    labels, counts = np.unique(y, return_counts=True)
+    return dict(zip(labels.tolist(), counts.tolist())), dict(enumerate(names or ()))
 
 
 def label_column(base, kind="binary", header=True, names=None, stdin=None):

@@ -2,9 +2,11 @@
 
 import pytest
 
+from agfmc.coding import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse
+from agfmc.control.restrict import restricted
 from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree
 from agfmc.errors import ControlError, UsageError
@@ -110,11 +112,62 @@ def test_trees_from_pairs():
 def test_classes_and_data_must_agree():
     tree = parse("m {\n 0\n 3}", "f")
     check_classes(tree, {3: 2, 0: 2}, "data")
-    with pytest.raises(ControlError, match="^f:3:2: class 3 has no samples in data: expected at least 2$"):
+    with pytest.raises(ControlError, match="^f:3:2: class 3 has no samples in data: expected at "
+                       "least 2, or --min-class 2,"):
         check_classes(tree, {0: 9}, "data")
     with pytest.raises(ControlError, match="^f:2:2: class 0 has one sample in data"):
         check_classes(tree, {0: 1, 3: 5}, "data")
     with pytest.raises(ControlError, match="^f: the data in data hold classes 4, 5, which"):
         check_classes(tree, dict.fromkeys([0, 3, 5, 4], 2), "data")
-    with pytest.raises(ControlError, match="hold class 9, which"):
+    with pytest.raises(ControlError, match="hold class 9, which the control file does not name$"):
         check_classes(tree, dict.fromkeys([0, 3, 9], 2), "data")
+    with pytest.raises(ControlError, match="hold class 9, which.*; --min-class 5 leaves out"):
+        check_classes(tree, {0: 5, 3: 6, 9: 4}, "data")
+
+
+def as_sets(tree):
+    return [frozenset(map(frozenset, sides)) for sides in tree.sides()]
+
+
+@pytest.mark.parametrize("scheme", [standard.one_vs_one, standard.one_vs_rest, standard.adjacent,
+                                    standard.exhaustive])
+def test_fewer_classes_leave_the_same_scheme(scheme):
+    labels = (3, 1, 4, 0, 5)
+    for left in ([3, 1, 4, 0], [1, 0, 5], [4, 5], list(labels)):
+        kept = restricted(from_rows(scheme(5), labels), {*left, 77})
+        wanted = from_rows(scheme(len(left)), left)
+        assert kept.labels == wanted.labels
+        assert len(kept.rows) == len(wanted.rows) and set(as_sets(kept)) == set(as_sets(wanted))
+
+
+@pytest.mark.parametrize("left", [{0, 1, 2, 3, 4}, {5, 3}, {0, 5}, {1, 2, 4}, {3, 4, 2, 5},
+                                  {0, 1, 2, 3, 4, 5}])
+def test_fewer_classes_of_a_nested_configuration(left):
+    tree = parse(NESTED, "f")
+    kept = restricted(tree, left)
+    assert parse(format_tree(kept)).labels == kept.labels
+    assert set(kept.labels) == left and kept.labels == tuple(x for x in tree.labels if x in left)
+    cut = [(row.text, tuple(tuple(x for x in side if x in left) for side in sides))
+           for row, sides in zip(tree.rows, tree.sides())]
+    wanted = {(text, frozenset(map(frozenset, sides))) for text, sides in cut if all(sides)}
+    assert {(row.text, sides) for row, sides in zip(kept.rows, as_sets(kept))} == wanted
+    depths = {0: 0}
+    for number, node in enumerate(kept.nodes):
+        assert node.depth == depths[number]
+        depths.update((child, node.depth + 1) for child in node.children if isinstance(child, int))
+
+
+def test_fewer_classes_write_the_options_out():
+    tree = parse('"-c 1" 0/1; "." 0/2; "." 1/2; {7 8 9}')
+    assert [row.text for row in restricted(tree, {8, 9}).rows] == ["-c 1"]
+    twice = parse('"" 0/1; "" 0/1; "" 0 2/1; "-c 1" 0 2/1; {7 8 9} ')
+    assert [row.text for row in restricted(twice, {7, 8}).rows] == ["", "", "-c 1"]
+
+
+def test_fewer_classes_of_a_deep_chain():
+    pairs = 0
+    for label in range(1, 4000):
+        pairs = (pairs, label)
+    kept = restricted(from_pairs(pairs, range(4000)), range(0, 4000, 2))
+    assert len(kept.nodes) == 1999 and kept.nodes[-1].depth == 1998
+    assert restricted(kept, range(4000)) is kept

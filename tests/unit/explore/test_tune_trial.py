@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
-from agfmc.errors import AgfmcWarning, ControlError, ModelError, UsageError
+from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.explore import problems
 from agfmc.explore.candidates import Candidate, read_candidate
 from agfmc.explore.compare import compare
@@ -277,7 +277,7 @@ def test_what_cannot_be_tuned(data):
     # greedy descent gives no probabilities of all classes
     with pytest.raises(UsageError, match="no brier all: choose another score with --by"):
         tuned(begin(data, read_candidate("tree")), PLAN, Ledger(None), by="brier_all", **SMALL)
-    with pytest.raises(ControlError, match="class 2 has one sample"):
+    with pytest.raises(DataError, match="class 2, of 2 samples, has 1 in the training part"):
         tuned(begin(Dataset(data.x[38:], data.y[38:]), of_text('"" 0 / 1; "" 1 / 2; {2 5 9}')),
               Plan(None, 2, 1, 1), Ledger(None), by="accuracy", **SMALL)
 

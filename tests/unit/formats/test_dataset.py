@@ -34,7 +34,7 @@ def test_all_kinds_hold_the_same(base, kind):
     assert np.array_equal(data.x, X) and np.array_equal(data.y, Y) and data.names is None
     assert data.x.dtype == (np.float32 if kind == "binary" else np.float64)
     assert data.y.dtype == np.int32
-    assert read_labels(file_of(base, kind), kind) == ([0, 2, 4], {})
+    assert read_labels(file_of(base, kind), kind) == ({0: 1, 2: 1, 4: 2}, {})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,7 +80,7 @@ def test_words_become_names(tmp_path, kind):
     write(path, X, Y, names=tuple("edcba"))
     data = read_training(path, kind)
     assert data.names == ("a", "c", "e") and data.y.tolist() == [0, 2, 1, 0]
-    assert read_labels(path, kind) == ([0, 1, 2], {0: "a", 1: "c", 2: "e"})
+    assert read_labels(path, kind) == ({0: 2, 1: 1, 2: 1}, {0: "a", 1: "c", 2: "e"})
 
 
 @pytest.mark.parametrize("kind", KINDS)
