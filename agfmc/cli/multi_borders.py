@@ -35,6 +35,8 @@ def execute(args):
         raise UsageError("-0 and --only exclude each other")
     if args.command is None and (args.convert is not None or args.keep):
         raise UsageError("-^ and -K go with -- COMMAND")
+    if args.command is None and args.allow_commands:
+        raise UsageError("--allow-commands goes with -- COMMAND: LIBSVM's options are all safe")
     if args.command is not None and args.unnormalised:
         raise UsageError("-u and -- exclude each other: the other program writes its own models")
     if args.command is not None and not (args.svm or args.lvq):
@@ -106,14 +108,18 @@ def _trainer(args):
 
 
 def _plan(args, kind, tree, trainer):
+    from functools import partial
+
     from ..flow.exttrain import any_options
     from ..flow.planning import plan
     from ..train.options import parse_options
 
+    parse = parse_options if trainer is None else partial(
+        any_options, own=args.options or "", allowed=args.allow_commands)
     return plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
                 only=args.only, path=args.path, unnormalised=args.unnormalised,
                 loo=args.platt == "loo", dense=args.dense,
-                parse=parse_options if trainer is None else any_options, **reading(args))
+                parse=parse, **reading(args))
 
 
 def _save(tree, path):

@@ -40,6 +40,7 @@ def command_line(prog, args, work, job):
         words.append(f"--command={args.command}")
     if args.convert is not None:
         words.append(f"--convert={args.convert}")
+    words += ["--allow-commands"] * args.allow_commands
     words += ["-K"] * args.keep + ["--quiet"] * args.quiet
     words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
     for word in words:

@@ -22,7 +22,7 @@ def get_parser():
               "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
               "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
               "[--cv-errors FILE [--cv-irrelevant]] [-+ OPTIONS] "
-              "[-- COMMAND [-^ COMMAND] [-K]] [control] train model control-out")
+              "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
@@ -83,6 +83,9 @@ def get_parser():
                             "standard input to its standard output")
     group.add_argument("-K", "--keep", action="store_true",
                        help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
+    group.add_argument("--allow-commands", action="store_true",
+                       help="pass on whatever options stand in control; without it those that "
+                            "could name a file to the trainer are refused")
     group = add_input_kind(parser)
     add_min_class(group)
     group.add_argument("--dense", action="store_true",

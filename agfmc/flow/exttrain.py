@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 import shlex
 import stat
 import tempfile
@@ -18,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import AgfmcError, CommandFailed, JobsFailed, UsageError
+from ..errors import AgfmcError, CommandFailed, JobsFailed, UsageError, one_line
 from ..external.command import Command, killing_commands
 from ..formats.files import remove, writing
 from ..formats.install import install
@@ -32,6 +33,9 @@ from .fit import rows_by_class
 __all__ = ["Trainer", "any_options", "partition_text", "train_external"]
 
 TEXTS = ("svm", "lvq")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
+                     rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?")
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,28 @@ class Trainer:
     keep: bool = False
 
 
-def any_options(text, *, file=None, line=None, column=None):
+def any_options(text, *, own="", allowed=False, file=None, line=None, column=None):
     """Options of a foreign trainer: passed on as they are, if they are words.
 
-    Raises `UsageError`, with the place given, for a quote that is left open.
+    own: the user's, which may be anything.  Others are a control file's, and may name no file
+    to the program, unless `allowed`: they are options such as -c or --cost, each with one
+    number behind it at most, and -q with none, as it takes none from svm-train.
+    Raises `UsageError`, with the place given, for others and for a quote that is left open.
     """
     try:
-        shlex.split(text)
+        words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"the options '{text}' cannot be read: {error}", file=file, line=line,
                          column=column) from None
+    takes = False
+    for word in [] if allowed or text == own else words:
+        is_option = _OPTION.fullmatch(word)
+        if not is_option and not (takes and _NUMBER.fullmatch(word)):
+            raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
+                             "could name a file to the command: expected options with a number "
+                             "each at most, such as -c 50 -q, or --allow-commands, if the "
+                             "options are to be trusted", file=file, line=line, column=column)
+        takes = is_option and word != "-q"
     return text
 
 

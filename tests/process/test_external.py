@@ -14,6 +14,9 @@ from shlex import join
 import numpy as np
 import pytest
 
+from agfmc.errors import UsageError
+from agfmc.flow.exttrain import any_options
+
 svm = pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("svm-predict")),
                          reason="LIBSVM's svm-train and svm-predict are not installed")
 LABELS = [2, 5, 9]
@@ -593,10 +596,51 @@ def test_a_command_inside_a_configuration(place):
 def test_the_words_that_a_trainer_gets(place, script):
     command = script("t.py", TRAINER + "open(model, 'w').write('x')\n")
     (place / "own").write_text('"-c 1 \'a b\'" 0 / 1; "" 0 / 2; "-x" 1 / 2; { 2 5 9 }')
-    place.ok("multi_borders", "-M", "--", f"{command} -b 1", "-+", "-c 50", "own", "trn.svm", "x",
-             "xctl")
+    place.ok("multi_borders", "-M", "--", f"{command} -b 1", "--allow-commands", "-+", "-c 50",
+             "own", "trn.svm", "x", "xctl")
     calls = [json.loads(line) for line in (place / "calls").read_text().splitlines()]
     assert [words[:-2] for words in calls] == [["-b", "1", "-c", "1", "a b"],
                                                ["-b", "1", "-c", "50"], ["-b", "1", "-x"]]
     assert [os.path.basename(words[-1]) for words in calls] == ["x-00", "x-01", "x-02"]
     assert all(os.path.basename(words[-2]) == "partition.txt" for words in calls)
+
+
+@svm
+@pytest.mark.parametrize("more", [[], ["-0"], ["--only", "x-01"]])
+def test_a_control_file_names_no_file_to_a_trainer(place, inside, more):
+    """svm-train would take `trn.svm` for its data and write its model over `victim`."""
+    (place / "victim").write_text("precious")
+    (place / "own").write_text('"" 0 / 1;\n"-q trn.svm victim" 0 / 2; "" 1 / 2; { 2 5 9 }')
+    train = ("multi_borders", "-M", *more, "--", "svm-train -b 1")
+    error(inside(*train, "own", "trn.svm", "x", "xctl"), 1, "own:2:1: the word 'trn.svm'",
+          "--allow-commands")
+    assert (place / "victim").read_text() == "precious"
+    assert not (place / "xctl").exists()
+
+
+def test_options_that_a_control_file_may_have(place, inside, script):
+    command = script("t.py", TRAINER + "open(model, 'w').write('x')\n")
+    own = "-c 50 -g 0.01 -q -w0 2 -r -1 -e1e-3 --rate=.5 --depth 3 --fast"
+    (place / "own").write_text(f'"{own}" 0 / 1; "" 0 / 2; "." 1 / 2; {{ 2 5 9 }}')
+    train = ("multi_borders", "-M", "--", command, "-+", "-o any/where here")
+    assert inside(*train, "own", "trn.svm", "x", "xctl").returncode == 0
+    calls = [json.loads(line)[:-2] for line in (place / "calls").read_text().splitlines()]
+    assert calls == [own.split(), *2 * [["-o", "any/where", "here"]]]
+
+
+@pytest.mark.parametrize("options, word", [
+    ("victim", "victim"), ("-o victim", "victim"), ("-ovictim", "-ovictim"), ("5", "5"),
+    ("--model=victim", "--model=victim"), ("-q 5", "5"), ("-c 5 6", "6"), ("-c ./5", "./5"),
+    ("-- -c", "--"), ("-c - 5", "-"), ("-c nan", "nan"), ("-c 1_0", "1_0"), ("@victim", "@victim"),
+    ("-c ''", ""), ("learner=linear -c 5", "learner=linear"), ("-c \u0665", "\u0665"),
+    ("-c '5\n'", "5\\n")])
+def test_options_that_it_may_not_have(options, word):
+    with pytest.raises(UsageError) as caught:
+        any_options(options, own="-c 1", file="own", line=3, column=4)
+    assert str(caught.value).startswith(f"own:3:4: the word '{word}' of the options")
+    assert any_options(options, allowed=True) == any_options(options, own=options) == options
+
+
+def test_allowing_commands_needs_one(place, inside):
+    error(inside("multi_borders", "-M", "--allow-commands", "plan", "trn.svm", "x", "xctl"), 2,
+          "--allow-commands goes with --")
