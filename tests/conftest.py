@@ -5,6 +5,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The examples of property tests are the same in every run, whatever the machine's speed and
+# whatever an earlier run left in .hypothesis; `explore` draws others by --hypothesis-seed.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None,
+                          print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", settings.get_profile("repeatable"), derandomize=False)
+settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parents[1]
 

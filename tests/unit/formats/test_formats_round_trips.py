@@ -393,7 +393,17 @@ def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
     same(model, load(str(folder / "k.mbm")).model)
 
 
+# rows that change their order when they are rounded to six digits
+ROUNDED = CollatedModel(
+    control="m0\n{\n  0\n  1\n}\n", names={}, kernels=(Kernel("linear"),),
+    kernel_of=np.zeros(1, np.int32), sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
+    group=np.zeros(2, np.int32), indptr=np.array([0, 2]), index=np.array([0, 1], np.int32),
+    coef=np.array([0.5, -0.5]), rho=np.zeros(1), a=np.ones(1), b=np.zeros(1),
+    orientation=np.ones(1, np.int8), normalisation=None, settings=("",))
+
+
 @given(collated(ascii_only=True))
+@example(ROUNDED)
 @settings(deadline=None, max_examples=60)
 def test_ascii_models(model):
     lines = "".join(format_ascii_model(model, parse(model.control)))
@@ -403,13 +413,15 @@ def test_ascii_models(model):
     assert "".join(format_ascii_model(turned, parse(model.control))) == lines
     assert "".join(format_ascii_model(got, parse(got.control))) == lines
     # with fewer digits, as libAGF prints single precision, numbers are those that were printed
-    short = replace(model, **{name: np.array([float(f"{v:.6g}") for v in getattr(
-        model, name).ravel()]).reshape(getattr(model, name).shape) for name in ("sv", "coef")}) \
-        if (np.abs(model.sv) < 1e300).all() and (np.abs(model.coef) < 1e300).all() else model
-    if len(np.unique(short.sv, axis=0)) == len(short.sv):
-        lines = "".join(format_ascii_model(short, parse(short.control)))
-        same(replace(short, sv=short.sv + 0.0), read_ascii_model("m", lines.encode()),
-             leave={"control"})
+    if max(np.abs(model.sv).max(), np.abs(model.coef).max(initial=0)) < 1e300:
+        sv, coef = (np.array([float(f"{v:.6g}") for v in values.ravel()]).reshape(values.shape)
+                    for values in (model.sv + 0.0, model.coef))
+        sv, place = np.unique(sv + 0.0, axis=0, return_inverse=True)  # in a new order, perhaps
+        if len(sv) == len(model.sv):
+            short = replace(model, sv=sv, coef=coef,
+                            index=place.ravel()[model.index].astype(np.int32))
+            lines = "".join(format_ascii_model(short, parse(short.control)))
+            same(short, read_ascii_model("m", lines.encode()), leave={"control"})
 
 
 # What is printed
