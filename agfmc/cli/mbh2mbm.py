@@ -71,8 +71,9 @@ def execute(args):
     else:
         save(args.out, configuration)
     if normalised(configuration.model):
-        then = "points must be normalised alike before they are classified, which this format " \
-               "cannot tell" if form else "classify_m will need it"
+        alike = "points must be normalised alike before they are classified, which "
+        then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot tell",
+                "svm": f"{alike}svm-predict cannot tell (classify_m will)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
     after = len(configuration.model.sv)

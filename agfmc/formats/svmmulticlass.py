@@ -5,12 +5,15 @@ of class i has k - 1 coefficients, one for each other class j: the j-th, or
 the (j - 1)-th where j > i.  The classifiers stand in the order (0, 1), (0,
 2), ..., (1, 2), ...; f > 0 votes for the first class of the pair, and
 P(first) = 1/(1 + exp(A f + B)).
+
+A last line of ours, which LIBSVM does not read, says what made all the classifiers.
+There, and only there, the samples are those of each class, in the ascending order of the
+labels: what each classifier tells of its own two classes follows.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from itertools import combinations
 
 import numpy as np
@@ -61,6 +64,11 @@ def read_svm_multiclass(path, raw=None):
     spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
     base = os.path.basename(path) if path != "-" else "svm"
+    class_names = {}
+    if min(labels) < 0:
+        numbered, named = named_by_value(np.array(labels), path, points=False)
+        labels, class_names = numbered.tolist(), dict(enumerate(named))
+    told = _told_of_each(settings, labels)
     rows, names, models = [], [], []
     for low, high in combinations(sorted(range(k), key=labels.__getitem__), 2):
         i, j = min(low, high), max(low, high)
@@ -72,11 +80,8 @@ def read_svm_multiclass(path, raw=None):
             names[-1], svm_type, kernel, sv[np.concatenate(used)],
             np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
             rho[number[i, j]], (0, 1) if i == low else (1, 0),
-            (len(used[0]), len(used[1])), platt[number[i, j]], settings, features))
-    class_names = {}
-    if min(labels) < 0:
-        numbered, named = named_by_value(np.array(labels), path, points=False)
-        labels, class_names = numbered.tolist(), dict(enumerate(named))
+            (len(used[0]), len(used[1])), platt[number[i, j]],
+            told(labels[low], labels[high]), features))
     return rename(from_rows(rows, labels, class_names), names), models
 
 
@@ -157,11 +162,57 @@ def _lines(model, classes, pairs, labels):
     yield "\n".join(lines) + "\n"
     for values, point in zip(coef, index):
         yield f"{' '.join(map(repr, values.tolist()))} {sparse_text(model.sv[point])} \n"
-    settings = {re.sub(r"; samples [0-9 ]+", "", text) for text in model.settings}
-    if len(settings) == 1 and settings != {""}:
-        yield f"{MARK}{settings.pop()}\n"
-    elif not model.any_width:
-        yield f"{MARK}features {model.sv.shape[1]}\n"
+    labels = list(classes)
+    settings = _told_of_all(model, [(labels[a], labels[b]) for a, b in pairs.tolist()])
+    if settings:
+        yield f"{MARK}{settings}\n"
+
+
+def _told_of_each(settings, labels):
+    """What the line of a file says of its classifiers, as a function of two labels."""
+    parts = settings.split("; ")
+    at = next((i for i, part in enumerate(parts) if part.startswith("samples ")), None)
+    counts = parts[at].split()[1:] if at is not None else []
+    if len(counts) != len(labels) or any(part.startswith("classes ") for part in parts):
+        return lambda left, right: settings
+    count = dict(zip(sorted(labels), counts))
+    return lambda left, right: "; ".join([
+        *parts[:at], f"samples {count[left]} {count[right]}", f"classes {left}/{right}",
+        *parts[at + 1:]])
+
+
+def _told_of_all(model, sides):
+    """What the settings of all classifiers have in common, in one line; sides: their labels.
+
+    The samples are told by class if the classifiers agree on them.  A normalisation is told
+    if any classifier went through it: its points are normalised, whoever else tells nothing.
+    """
+    told = [text.split("; ") for text in model.settings]
+    shared = {part for part in set(told[0]).intersection(*told[1:])
+              if not part.startswith(("samples ", "classes "))}
+    samples = _samples_of_all(told, sides)
+    parts = [part if part in shared else samples for part in told[0]
+             if part in shared or samples and part.startswith("samples ")]
+    normalised = {part for parts in told for part in parts
+                  if part.startswith("normalised ")} - shared
+    if not any(part.startswith("features ") for part in parts) and (
+            normalised or not model.any_width):
+        parts.insert(1, f"features {model.sv.shape[1]}")
+    if len(normalised) == 1:
+        parts += normalised
+    return "; ".join(filter(None, parts))
+
+
+def _samples_of_all(told, sides):
+    """`samples` of each class, ascending; None unless every classifier tells the same ones."""
+    count = {}
+    for parts, labels in zip(told, sides):
+        found = [part.split()[1:] for part in parts if part.startswith("samples ")]
+        if f"classes {labels[0]}/{labels[1]}" not in parts or len(found) != 1 or \
+                len(found[0]) != 2 or any(count.setdefault(label, number) != number
+                                          for label, number in zip(labels, found[0])):
+            return None
+    return f"samples {' '.join(count[label] for label in sorted(count))}"
 
 
 def _line(key, values):

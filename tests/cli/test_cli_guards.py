@@ -1,6 +1,7 @@
 """What would quietly give a wrong result or destroy a file is refused or told."""
 
 import importlib
+import json
 import os
 import sys
 
@@ -310,7 +311,7 @@ def test_absent_values_need_a_known_number_of_features(capsys):
 
 @pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
                                          (("-Z",), "which this format cannot tell"),
-                                         (("--libsvm",), "which this format cannot tell")])
+                                         (("--libsvm",), "which svm-predict cannot tell")])
 def test_models_that_leave_their_normalisation_behind(capsys, form, words):
     assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
     capsys.readouterr()
@@ -322,6 +323,25 @@ def test_models_that_leave_their_normalisation_behind(capsys, form, words):
     if not form:
         assert call("mbh2mbm", "-a", "m.std", "m.mbc", "x") == 0
         assert "warning" not in capsys.readouterr().err
+
+
+def test_a_libsvm_model_tells_what_its_models_told(capsys):
+    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
+    assert call("agf_preprocess", "-n", "other", "strange") == 0
+    assert call("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model") == 0
+    assert call("mbh2mbm", "-a", "m.std", "m.model", "m.mbm") == 0
+    told = {}
+    for model in ("m.mbc", "m.model", "m.mbm"):
+        capsys.readouterr()
+        assert call("mbm_info", "--json", model) == 0
+        info = json.loads(capsys.readouterr().out)
+        told[model] = info["samples"], [one["made_by"] for one in info["binary_models"]]
+    assert told["m.mbc"] == told["m.model"] == told["m.mbm"]
+    assert "; normalised " in told["m.mbc"][1][0] and told["m.mbc"][0]
+    assert call("mbh2mbm", "-a", "strange.std", "m.model", "x") == 1
+    assert "trained with another normalisation" in one_line(capsys)
+    assert call("classify_m", "m.model", "trn.vec", "x") == 0
+    assert "m.model: trained on normalised points" in capsys.readouterr().err
 
 
 def test_a_logistic_model_that_wants_normalised_points(capsys):

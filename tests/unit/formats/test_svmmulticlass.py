@@ -127,6 +127,37 @@ def test_the_number_of_features_may_be_told():
     assert collated(*read(mixed)).sv.shape == (3, 5)
 
 
+def test_what_made_the_classifiers_is_told_once_and_comes_back():
+    model, tree = model_of([(9, 4), (0, 4), (9, 0)], (9, 0, 4))
+    count = {0: 7, 4: 30, 9: 5}
+
+    def line(left, right, options="-c 1", samples=count, more="; normalised 62cc0e70d8bc0229"):
+        return f"0.1.0; options {options}; features 3; seed 1; samples {samples[left]} " \
+               f"{samples[right]}; classes {left}/{right}{more}"
+
+    def last(settings):
+        text = written(replace(model, settings=tuple(settings)), tree)
+        return text.splitlines()[-1], collated(*read(text)).settings
+
+    sides = [(9, 4), (0, 4), (9, 0)]
+    assert last(line(*side) for side in sides) == (
+        "# agfmc 0.1.0; options -c 1; features 3; seed 1; samples 7 30 5; normalised "
+        "62cc0e70d8bc0229", (line(0, 4), line(0, 9), line(4, 9)))
+    # what differs is left out: options, samples of another run, classes of another use
+    told = "# agfmc 0.1.0; features 3; seed 1; normalised 62cc0e70d8bc0229"
+    assert last([line(9, 4), line(0, 4, "-c 2"), line(9, 0)])[0] == told.replace(
+        "seed 1;", "seed 1; samples 7 30 5;")
+    for odd in (line(0, 4, samples={0: 8, 4: 30}), line(4, 0)):
+        alone, back = last([line(9, 4), odd, line(9, 0)])
+        assert alone == told.replace("0.1.0;", "0.1.0; options -c 1;")
+        assert back == (alone.removeprefix("# agfmc "),) * 3
+    # one model of another program tells nothing: its points were normalised all the same
+    assert last([line(9, 4), "", line(9, 0)])[0] == \
+        "# agfmc features 3; normalised 62cc0e70d8bc0229"
+    assert last([line(9, 4), line(0, 4, more=""), line(9, 0)])[0].endswith(
+        "samples 7 30 5; normalised 62cc0e70d8bc0229")
+
+
 def model_of(sides, labels, seed=3, platt=True, shared=True, kernel=Kernel("rbf", 0.5)):
     """One-vs-one over `labels`; pairs, their sides and signs as given; points shared by classes."""
     rng = np.random.default_rng(seed)
