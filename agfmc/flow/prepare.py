@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import is_sparse
 from ..control.restrict import restricted
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std
-from ..prepare.normalise import fit_normalisation
+from ..prepare.normalise import blocks, fit_normalisation
 
 __all__ = ["about", "for_classes", "large_classes", "load_training"]
 
@@ -21,6 +22,7 @@ __all__ = ["about", "for_classes", "large_classes", "load_training"]
 # what is not zero.
 _TABLE, _TIMES = 1 << 26, 4
 _SHOWN = 20  # classes in a warning
+_FAINT = float(np.finfo(np.float32).tiny)
 
 
 def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
@@ -52,7 +54,19 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
             normalisation = read_std(norm_file)
         if normalisation is not None:
             data = replace(data, x=normalisation.apply(data.x))
+        elif _faint(data.x):
+            warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
+                          "the kernel tells no points apart; multiply the data by a power of ten",
+                          AgfmcWarning, stacklevel=2)
     return data, normalisation, raw
+
+
+def _faint(x):
+    """Whether all values are too small for single precision to hold with its usual digits."""
+    values = x.csr.data[:, None] if is_sparse(x) else x
+    # the first block nearly always tells
+    return values.size > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \
+        and bool(values.any())
 
 
 def _without_small(data, least, source):

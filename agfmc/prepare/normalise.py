@@ -12,6 +12,7 @@ from ..models import Normalisation
 __all__ = ["blocks", "fit_normalisation", "moments"]
 
 _BLOCK = 1 << 20  # values at a time
+_TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
 def fit_normalisation(x, scale=True, nsv=None):
@@ -21,7 +22,8 @@ def fit_normalisation(x, scale=True, nsv=None):
     scaled), are projected on their first `nsv` right singular vectors, each with its
     largest component positive; they are the eigenvectors of the d x d matrix of
     products, so that memory does not grow with n.  Constant features are left out,
-    with an AgfmcWarning that counts them from 0.  Everything is computed in float64
+    with an AgfmcWarning that counts them from 0, and so are those that vary by so little
+    that single precision cannot hold 1/std.  Everything is computed in float64
     and rounded to float32, as a `.std` file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
@@ -45,25 +47,34 @@ def fit_normalisation(x, scale=True, nsv=None):
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
     kept = np.flatnonzero(varies)
-    dropped = tuple(np.flatnonzero(~varies).tolist())
-    if not len(kept):
+    dropped = np.flatnonzero(~varies)
+    spread = x.max(axis=0).astype(np.float64) - x.min(axis=0)
+    faint = dropped[spread[dropped] > 0]
+    if not len(kept) and not len(faint):
         raise DataError("every feature is constant")
-    if dropped:
-        warnings.warn(_left_out(dropped), AgfmcWarning, stacklevel=2)
+    if not len(kept):
+        raise DataError(f"no feature varies by more than {spread.max():.2g}, {_TOO_LITTLE}")
+    if len(faint) < len(dropped):
+        warnings.warn(_left_out(np.setdiff1d(dropped, faint), "is constant", "are constant"),
+                      AgfmcWarning, stacklevel=2)
+    if len(faint):
+        warnings.warn(f"{_left_out(faint, 'varies', 'vary')}: "
+                      f"by {spread[faint].max():.2g} at most, {_TOO_LITTLE}",
+                      AgfmcWarning, stacklevel=2)
     factor = factor[kept]
     columns = np.diag(factor)
     if nsv is not None:
         columns = factor[:, None] * _directions(x, mean, kept, factor, nsv)
     matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
     matrix[kept] = columns
-    return Normalisation(matrix, mean.astype(np.float32), dropped)
+    return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
 
 
-def _left_out(dropped):
+def _left_out(dropped, one, several):
     listed = ", ".join(map(str, dropped))
     if len(dropped) == 1:
-        return f"feature {listed} (from 0) is constant and was left out"
-    return f"features {listed} (from 0) are constant and were left out"
+        return f"feature {listed} (from 0) {one} and was left out"
+    return f"features {listed} (from 0) {several} and were left out"
 
 
 def blocks(x):

@@ -109,7 +109,8 @@ def solve(nodes, rows, side, options):
         parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
     complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
-        raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}")
+        way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""
+        raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}{way_out}")
     model = library.svm_train(ctypes.byref(problem), ctypes.byref(parameter))
     try:
         content = model.contents
@@ -119,9 +120,31 @@ def solve(nodes, rows, side, options):
         coef = np.ctypeslib.as_array(content.sv_coef[0], (count,)).copy() if count else \
             np.empty(0)
         if not (np.isfinite(coef).all() and np.isfinite(content.rho[0])):
-            raise DataError("training gave NaN or infinity: the kernel values of these points are "
-                            "too large; normalise the data or choose other options")
+            raise DataError(_why_not_finite(options, side, count))
         return Solution(sv, coef, content.rho[0], (content.label[0], content.label[1]),
                         (content.nSV[0], content.nSV[1]))
     finally:
         library.svm_free_and_destroy_model(ctypes.byref(model))
+
+
+def _why_not_finite(options, side, count):
+    """What to say of a solution with NaN or infinity; count: of its support vectors."""
+    if options.svm_type == "nu_svc" and options.nu * len(side) >= 2 * min(_sizes(side)):
+        return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
+    if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it
+        return "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the " \
+               "data, choose a larger -g, or C-SVC (-s 0)"
+    return "training gave NaN or infinity: the kernel values of these points are too large; " \
+           "normalise the data or choose other options"
+
+
+def _smaller_nu(side):
+    left, right = _sizes(side)
+    most = 2 * min(left, right) / (left + right)
+    return f": with {left} and {right} samples -n must be less than {most:.3g}, in " \
+           f"cross-validation still less ({most / 2:.2g}, for instance)"
+
+
+def _sizes(side):
+    right = int(np.count_nonzero(side))
+    return len(side) - right, right

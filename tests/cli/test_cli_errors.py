@@ -76,6 +76,7 @@ def _make():
     save("negative", x, labels - 5)
     write("negative.names", "a\nb\nc\n")
     save("same", np.ones((36, 4)), labels)
+    save("faint", 1e-42 * np.random.default_rng(5).normal(size=(36, 4)), labels)
     os.mkdir("dir.vec"), os.mkdir("dir")
     for name in ("empty.vec", "empty.cls", "empty"):
         write(name, "")
@@ -138,6 +139,9 @@ ERRORS = [
     ("multi_borders", "ctl trn m2 o", 1, r"ctl:1:1: .*trained already"),
     ("multi_borders", "all.mbm trn m2 o", 1, r"all\.mbm:1:\d+: expected a control file"),
     ("multi_borders", "-n plan same m2 o", 1, r"same: every feature is constant"),
+    *((command, words, 1, r"no feature varies by more than [3-6]\.\de-42, .*: multiply the data")
+      for command, words in (("multi_borders", "-n plan faint m2 o"),
+                             ("agf_preprocess", "-n faint x"))),
     ("multi_borders", "-a trn.vec plan trn m2 o", 1, r"trn: the data have 4 features"),
     ("multi_borders", "-a nothing plan trn m2 o", 1, r"nothing: cannot read"),
     ("multi_borders", "plan trn nowhere/m o", 1, r"nowhere/m-00: cannot write"),

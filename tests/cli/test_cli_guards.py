@@ -344,6 +344,21 @@ def test_a_libsvm_model_tells_what_its_models_told(capsys):
     assert "m.model: trained on normalised points" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("factor, faint", [(1e-42, True), (1e-30, False), (0, False)])
+def test_values_too_small_for_any_kernel_are_told(capsys, factor, faint):
+    write_vec("small.vec", factor * np.random.default_rng(1).normal(size=(90, 3)))
+    write_cls("small.cls", np.repeat([0, 1, 2], 30))
+    assert call("agf2ascii", "-M", "small", "small.svm") == 0
+    for words in ((), ("-M",)):
+        data = "small.svm" if words else "small"
+        capsys.readouterr()
+        assert call("multi_borders", "--retrain", *words, "plan", data, "m", "m.mbc") == 0
+        assert capsys.readouterr().err == (
+            f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
+            "options the kernel tells no points apart; multiply the data by a power of ten\n"
+            if faint else "")
+
+
 def test_a_logistic_model_that_wants_normalised_points(capsys):
     with open("plan", "w", encoding="ascii") as file:
         file.write('"" L {0 1 2}')

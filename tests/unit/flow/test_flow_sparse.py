@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.arrays import SparsePoints, is_sparse
 from agfmc.control.parse import parse
-from agfmc.errors import DataError
+from agfmc.errors import AgfmcWarning, DataError
 from agfmc.flow import fit as fit_module
 from agfmc.flow import prepare, tables
 from agfmc.flow.fit import fit
@@ -135,6 +135,9 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
     assert not stays()  # a small table
     monkeypatch.setattr(prepare, "_TABLE", 1000)
     assert stays() and not is_sparse(prepare.load_training(path, "svm")[0].x)
+    write_text(tmp_path / "t", 1e-42 * x, y)
+    with pytest.warns(AgfmcWarning, match="t: no value is larger than 1.2e-38"):
+        assert stays()
     assert not stays(missing=1.0) and not stays("binary") and not stays(nsv=2)
     monkeypatch.setattr(prepare, "_TIMES", 10**6)
     assert not stays()  # most of it is not zero

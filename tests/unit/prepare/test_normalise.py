@@ -52,8 +52,13 @@ def test_constant_features_are_dropped_and_named():
 def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
     x = points(5, 2)
     x[:, 0] = [0, 0, 0, 0, 1e-42]
-    with pytest.warns(AgfmcWarning):
+    with pytest.warns(AgfmcWarning, match=r"^feature 0 \(from 0\) varies and was left out: by "
+                                          r"1e-42 at most, .*: multiply the data"):
         assert fit_normalisation(x).dropped == (0,)
+    with pytest.warns(AgfmcWarning) as told:
+        assert fit_normalisation(np.c_[np.ones(5), 1e-200 * x[:, 1], x]).dropped == (0, 1, 2)
+    assert [str(one.message).partition(" and ")[0] for one in told] == [
+        "feature 0 (from 0) is constant", "features 1, 2 (from 0) vary"]
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -127,6 +132,8 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
     (points(1, 3), {}, DataError, "two points"),
     (np.empty((0, 3)), {}, DataError, "two points"),
     (np.ones((4, 3)), {}, DataError, "every feature is constant"),
+    (np.array([[1.0, 0], [1.0, 3e-42]]), {}, DataError, "no feature varies by more than 3e-42, .*: "
+     "multiply the data by a power of ten"),
     (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
     (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
     (points(9, 3), {"nsv": 4}, DataError, "4 singular values .* but 3 features vary"),

@@ -79,8 +79,21 @@ def test_a_side_with_one_sample():
 def test_infeasible_nu():
     x, rows, side = data(5)
     few = np.concatenate([rows[side == 0], rows[side == 1][:2]])
-    with pytest.raises(DataError, match="LIBSVM refuses the problem: specified nu is infeasible"):
-        solve(Nodes(x), few, np.array([0] * (len(few) - 2) + [1, 1]), parse_options("-s 1 -n 0.9"))
+    left = len(few) - 2
+    with pytest.raises(DataError, match="LIBSVM refuses the problem: specified nu is infeasible: "
+                       f"with {left} and 2 samples -n must be less than {4 / len(few):.3g}, in "):
+        solve(Nodes(x), few, np.array([0] * left + [1, 1]), parse_options("-s 1 -n 0.9"))
+
+
+@pytest.mark.parametrize("options, factor, words", [
+    ("-s 1 -n 1", 1, "-n 1.0.* leaves no sample free: with 9 and 9 samples -n must be less than 1,"),
+    ("-s 1 -n 0.5", 1e-42, "finds no margin: to the kernel both sides are alike; .*larger -g"),
+    ("-s 1 -n 0.5 -t 0", 1e160, "kernel values of these points are too large"),
+])
+def test_why_nu_svc_has_no_solution(options, factor, words):
+    x = np.random.default_rng(1).normal(size=(18, 2)) * factor
+    with pytest.raises(DataError, match=words):
+        solve(Nodes(x), np.arange(18), np.repeat([0, 1], 9), parse_options(options))
 
 
 @pytest.mark.parametrize("text", ["-t 1 -d 100 -g 1e6", "-t 1 -d 3 -g 1e200"])
