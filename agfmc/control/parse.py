@@ -16,6 +16,7 @@ import re
 from bisect import bisect_right
 
 from ..errors import ControlError
+from .names import clash
 from .sizes import Sizes
 from .tree import CODES, Direct, Leaf, Node, Row, Tree, looks_like_options
 
@@ -120,9 +121,16 @@ def parse(text, source=None):
     at = src.skip(at)
     if at < len(src.text):
         raise src.error(at, f"expected the end of the file, found {src.found(at)}")
-    names = {int(label): name.rstrip() for label, name in _CLASS_NAME.findall(src.text)
-             if int(label) in labels}
-    return Tree(tuple(nodes), names, source)
+    return Tree(tuple(nodes), _class_names(src, labels), source)
+
+
+def _class_names(src, labels):
+    """{label: name} of the comments that name classes."""
+    found = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
+    named = [(int(match[1]), match[2].rstrip()) for match in found]
+    if wrong := clash(named):
+        raise src.error(found[wrong[0]].start(), f"{wrong[1]}: each class has one, of its own")
+    return dict(named)
 
 
 class _Open:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..coding.schemes import find_scheme
-from ..control.tree import Tree, changed
+from ..control.names import named_as
+from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
 from ..flow.decoders import TREE_DECODERS, Decoder, decoders_of
@@ -41,8 +42,7 @@ class Candidate:
     def tree_for(self, x, y, names):
         """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""
         if self.tree is not None:
-            return self.tree if self.tree.names else changed(self.tree, names={
-                label: names[label] for label in self.tree.labels if label in names})
+            return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
         return design_for(self.scheme, x, y, labels, names, **self.design)
 

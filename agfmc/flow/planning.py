@@ -9,7 +9,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename, rename_directs
-from ..control.tree import changed
+from ..control.names import named_as
 from ..control.write import quote_name
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file
@@ -109,9 +109,7 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         jobs, directs = _chosen(_jobs(tree, model, default, seed, parse, only is not None),
                                 plan_directs(tree, model), only)
     check_classes(tree, counts, _source(train))
-    names = tree.names or {label: data.names[label] for label in tree.labels
-                           if data.names is not None and label < len(data.names)}
-    trained = changed(tree, names=names)
+    trained = named_as(tree, dict(enumerate(data.names or ())))
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
                                  {number: job.name for number, job in directs.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..control.names import clash
 from ..errors import DataError
 from .files import read_bytes, replacing
 
@@ -49,7 +50,6 @@ def check_names(names, path=None):
     """DataError unless all names are different, not empty, and of one line each."""
     if not names:
         raise DataError("has no names", file=path)
-    seen = {}
     for line, name in enumerate(names, 1):
         if not name:
             raise DataError("the name is empty", file=path, line=line)
@@ -59,7 +59,6 @@ def check_names(names, path=None):
         if line == 1 and name.startswith("\ufeff"):
             raise DataError(f"{name!r} cannot be the first name: its mark of order of bytes "
                             "would be lost", file=path, line=line)
-        if name in seen:
-            raise DataError(f"the name {name!r} is that of line {seen[name]} too",
-                            file=path, line=line)
-        seen[name] = line
+    if wrong := clash(enumerate(names)):
+        raise DataError(f"{wrong[1]}: each class has one, of its own (line i is for label i, from "
+                        "0)", file=path, line=wrong[0] + 1)

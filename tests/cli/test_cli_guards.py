@@ -4,10 +4,12 @@ import importlib
 import json
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from agfmc.formats.store import read_store, write_store
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 
@@ -156,8 +158,8 @@ def test_a_trained_control_file_gives_no_options(capsys):
 
 
 @pytest.mark.parametrize("words, text", [
-    ("-G -Q 0 4", "-G is for -Q random"), ("-Y -Q 1 4", "-Y is for -Q orthogonal"),
-    ("-n -Q 1 4", "-n is for -Q empirical"), ("-S 2 -Q 1 4", "-S is for -Q empirical"),
+    ("-G -Q adjacent-ordered trn", "-G is for -Q random"),
+    ("-n -Q contingency table", "-n is for -Q empirical"),
     ("-E 5 4", "-E goes with -M"), ("-H 4", "-H goes with -A"),
     ("--names names 4", "holds no name for class 2")])
 def test_options_that_would_change_nothing(capsys, words, text):
@@ -357,6 +359,50 @@ def test_values_too_small_for_any_kernel_are_told(capsys, factor, faint):
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
             "options the kernel tells no points apart; multiply the data by a power of ten\n"
             if faint else "")
+
+
+@pytest.mark.parametrize("lines, words", [
+    ("# class 0: b\n# class 1: a\n", "class 0 has two names, 'b' and 'a': its '# class' lines and"),
+    ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
+    ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),
+    ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
+    ("# class 1: b\n# class 0: a\n", ""),
+])
+def test_names_that_are_not_those_of_the_data(folder, capsys, lines, words):
+    (folder / "trn.names").write_text("a\nb\nc\n")
+    assert call("agf2ascii", "-M", "--words", "trn", "trn.svm") == 0
+    (folder / "named").write_text(lines + (folder / "plan").read_text())
+    for command, *options in (("multi_borders", "named", "trn", "m", "m.mbc"),
+                              ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
+                              ("compare_control", "--trials", 2, "trn", "named"),
+                              ("nfold", "-d", 2, "named", "trn", "out")):
+        capsys.readouterr()
+        assert (call(command, "--quiet", *options) == 0) == (words == "")
+        err = capsys.readouterr().err
+        assert f"{command}: named:" in err and words in err if words else not err, command
+    assert not words or not os.path.exists("m.mbc")
+
+
+@pytest.mark.parametrize("lines, words", [
+    ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
+    ("# class 0: b", "class 0 has two names, 'a' and 'b'"),
+])
+def test_two_names_for_one_class_or_one_for_two_are_in_no_model(folder, capsys, lines, words):
+    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+    assert call("mbh2mbm", "-Z", "m.mbc", "m.mbaio") == 0
+    lines = f"# class 0: a\n{lines}\n"
+    text = (folder / "m.mbaio").read_text()
+    (folder / "m.mbaio").write_text(text.replace("SVM\n", f"SVM\n{lines}", 1))
+    model, made_by = read_store("m.mbm") if call("mbh2mbm", "m.mbc", "m.mbm") == 0 else None
+    write_store("m.mbm", replace(model, control=lines + model.control,
+                                 names={0: "a", 1: "a"}), made_by)
+    (folder / "m.mbc").write_text(lines + (folder / "m.mbc").read_text())
+    for name in ("m.mbaio", "m.mbm", "m.mbc"):
+        for command, *options in (("mbm_info", name), ("classify_m", name, "trn.vec", "out"),
+                                  ("mbh2mbm", name, "x")):
+            capsys.readouterr()
+            assert call(command, *options) == 1
+            assert words in one_line(capsys)
 
 
 def test_a_logistic_model_that_wants_normalised_points(capsys):

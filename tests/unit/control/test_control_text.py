@@ -194,8 +194,9 @@ def trees(draw):
 
     grow(0)
     named = draw(st.lists(st.sampled_from(used), max_size=2))
-    names = {label: draw(NAMES.filter(lambda name: name == name.strip())) for label in named}
-    return Tree(tuple(nodes), names)
+    names = draw(st.lists(NAMES.filter(lambda name: name == name.strip()), min_size=len(named),
+                          max_size=len(named), unique=True))
+    return Tree(tuple(nodes), dict(zip(named, names)))
 
 
 @settings(max_examples=120, deadline=None)

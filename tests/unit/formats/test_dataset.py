@@ -92,7 +92,8 @@ def test_labels_below_zero(base, kind):
         data = read_training(file_of(base, kind), kind)
     assert data.y.tolist() == [2, 0, 1, 2] and data.names == ("-1", "1", "3")
     with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
-        assert read_labels(file_of(base, kind), kind) == ([0, 1, 2], {0: "-1", 1: "1", 2: "3"})
+        assert read_labels(file_of(base, kind), kind) == (
+            {0: 1, 1: 1, 2: 2}, {0: "-1", 1: "1", 2: "3"})
     with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1|'-1' is not among"):
         read_training(file_of(base, kind), kind, names=("a", "b", "c", "d"))
     data = read_training(file_of(base, kind), kind, negative=True)

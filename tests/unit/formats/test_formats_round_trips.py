@@ -219,6 +219,13 @@ def test_words_as_labels_and_names_come_back_or_are_refused(folder, names):
 
 # Control text
 
+def class_names(labels):
+    """{label: name} of the labels, but for names that are blank."""
+    return st.lists(TEXT.map(str.strip), min_size=len(labels), max_size=len(labels),
+                    unique=True).map(lambda names: {label: name for label, name in
+                                                    zip(labels, names) if name})
+
+
 @st.composite
 def control_trees(draw):
     """Trees with odd names, options and names of classes."""
@@ -245,8 +252,8 @@ def control_trees(draw):
 
     grow(0)
     tree = Tree(tuple(nodes))
-    names = {label: draw(TEXT).strip() for label in tree.labels if draw(st.booleans())}
-    return changed(tree, names={label: name for label, name in names.items() if name})
+    return changed(tree, names=draw(class_names([label for label in tree.labels
+                                                 if draw(st.booleans())])))
 
 
 @given(control_trees())
@@ -332,8 +339,7 @@ def collated(draw, ascii_only=False):
     rows = "m0 0 / 1;\nm1 0 / 2;\nm2 1 / 2;\n{\n  0\n  1\n  2147483647\n}\n"
     control, direct, names = rows, (), {}
     if not ascii_only:
-        names = {0: draw(TEXT).strip(), 2147483647: draw(TEXT).strip()}
-        names = {label: name for label, name in names.items() if name}
+        names = draw(class_names([0, 2147483647]))
         if draw(st.booleans()):
             control = 'k K "-k 2"\n{\n  l L ""\n  {\n    5\n    6\n    7\n  }\n  ' + \
                 rows.replace("\n", "\n  ").rstrip() + "\n}\n"

@@ -29,7 +29,7 @@ def test_windows_ends_and_a_last_line_without_end(folder):
 
 
 @pytest.mark.parametrize("data, line, message", [
-    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"), (b"a\nb\na\n", 3, "that of line 1"),
+    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"), (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
 ])
 def test_names_that_cannot_be(folder, data, line, message):
     (folder / "c.names").write_bytes(data)
