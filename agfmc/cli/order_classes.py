@@ -82,6 +82,7 @@ def _by_accuracy(args, kind):
 
 def _by_path(args, kind):
     from ..control.build import check_classes
+    from ..control.names import named_as
     from ..flow.ordering import order_for_path, require_untrained_matrix
     from ..flow.prepare import about, for_classes, load_training
     from ..formats.controlfile import read_control
@@ -94,6 +95,7 @@ def _by_path(args, kind):
     if args.min_class is not None:
         tree = for_classes(tree, data.y.tolist())
     check_classes(tree, Counter(data.y.tolist()), args.train)
+    named_as(tree, dict(enumerate(data.names or ())))  # refused where they disagree
     with about(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")
     if args.norm_file is not None and (args.normalise or args.svd is not None):
