@@ -81,6 +81,10 @@ def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=F
     if not labels and os.path.exists(base) and not os.path.isdir(base):
         data = Dataset(read_vec(base), None)
     else:
+        if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
+                not os.path.exists(f"{base}.vec"):
+            raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
+                            f"{base} is no name of such", file=base)
         data = read_training(base, labels=labels, ordinates=ordinates, negative=True)
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")

@@ -22,7 +22,7 @@ def read_control(path, raw=None):
 
     Raises `ControlError` with file, line and column.
     """
-    raw = read_bytes(path) if raw is None else raw
+    raw = read_bytes(path, endings=(".mbt", ".mbc")) if raw is None else raw
     source = "standard input" if path == "-" else path
     if len(raw) > _LARGEST:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Dataset
+from .files import open_input
+from .foreign import foreign_line
 from .lvq import iter_lvq, read_lvq
 from .names import read_names
 from .svmtext import iter_svm, read_svm, read_svm_labels
@@ -105,8 +107,10 @@ def _check_base(base, ending):
         return
     if base.endswith((".vec", ".cls")):
         raise DataError(f"expected the base name of the data, {base[:-4]}", file=base)
-    raise DataError(f"there is no {base}{ending}; LIBSVM text is read with -M, LVQ text with -A",
-                    file=base)
+    with open_input(base) as file:
+        foreign = foreign_line(file.read(4096).lstrip().split(b"\n", 1)[0])
+    raise DataError(f"there is no {base}{ending}; "
+                    + (foreign or "LIBSVM text is read with -M, LVQ text with -A"), file=base)
 
 
 def _names_beside(base, names):

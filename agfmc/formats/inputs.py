@@ -45,9 +45,10 @@ class _Input:
 
 
 @contextmanager
-def open_input(path, stdin=None):
+def open_input(path, stdin=None, endings=()):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
 
+    endings: of the names of such files; where one is left out, the error names the file.
     Standard input is not closed.  Raises DataError when it cannot be opened, from its
     `read` and `readinto` when it cannot be read, and where memory runs out in the block.
     """
@@ -60,7 +61,7 @@ def open_input(path, stdin=None):
                 stdin = sys.stdin.buffer
             yield _Input(stdin, path)
             return
-        with _reading(path):
+        with _reading(path, endings):
             file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
         with file:
             yield _Input(file, path)
@@ -109,9 +110,13 @@ def refuse_irregular(status, path):
 
 
 @contextmanager
-def _reading(path):
+def _reading(path, endings=()):
     try:
         yield
+    except FileNotFoundError as error:
+        near = [path + ending for ending in endings if os.path.isfile(path + ending)]
+        raise DataError(f"cannot read: {error.strerror or error}"
+                        + f"; there is {' and '.join(near)}" * bool(near), file=path) from error
     except IsADirectoryError as error:
         raise DataError("cannot read: it is a folder", file=path) from error
     except OSError as error:
@@ -120,14 +125,14 @@ def _reading(path):
         raise DataError(f"cannot read: {error}", file=path) from error
 
 
-def read_bytes(path, stdin=None):
-    """All bytes of a file, or of standard input for `-`.
+def read_bytes(path, stdin=None, endings=()):
+    """All bytes of a file, or of standard input for `-`; arguments as for `open_input`.
 
     Raises DataError when they cannot be read, and for more than fits in memory: a pipe or
     a device may never end.
     """
     limit = memory_limit()
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, endings) as file:
         size = file.regular_size()
         if size is not None and size <= limit:
             return file.read()

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import DataError
 from ..models import Dataset
 from .files import open_input, replacing
+from .foreign import foreign_line
 from .limits import within_memory
 from .svmwriter import check_words
 from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
@@ -89,7 +90,7 @@ def _parts(file, column, header, labels, d, size):
     for data, first_line in blocks(file, size):
         tokens = tokenise(data, first_line)
         if len(tokens.first) and width is None:
-            width = _width(tokens, file.name, header, labels)
+            width = _width(tokens, data, file.name, header, labels)
             if d is not None and width != d:
                 raise DataError(f"has {width} features, the model needs {d}", file=file.name)
             if header:
@@ -112,17 +113,19 @@ def _parts(file, column, header, labels, d, size):
         raise DataError("has no points", file=file.name)
 
 
-def _width(tokens, file, header, labels):
-    """The number of features, from the first line."""
+def _width(tokens, data, file, header, labels):
+    """The number of features, from the first line of `data` with anything in it."""
     line, count = int(tokens.line[0]), int(tokens.count[0])
+    foreign = foreign_line(data.lstrip().split(b"\n", 1)[0])
     if not header:
         if count - bool(labels) < 1:
-            raise DataError("the line has no values", file=file, line=line)
+            raise DataError("the line has no values" + f"; {foreign}" * bool(foreign),
+                            file=file, line=line)
         return count - bool(labels)
     word = tokens.text[tokens.start[0]:tokens.end[0]].tobytes()
     if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
-        raise DataError("the first line must be the number of features alone",
-                        file=file, line=line)
+        raise DataError("the first line must be the number of features alone; "
+                        + (foreign or "-H where there is no such line"), file=file, line=line)
     return int(word)
 
 
@@ -167,7 +170,8 @@ def _explain(data, first_line, header_line, width, column, labels):
             )
         for word in words[:width]:
             if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                raise DataError(f"the value {show(word)} is not a finite number",
-                                file=column.file, line=line)
+                foreign = foreign_line(text)
+                raise DataError(f"the value {show(word)} is not a finite number"
+                                + f"; {foreign}" * bool(foreign), file=column.file, line=line)
         if labels:
             column.check(words[-1], line)

@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..models import Dataset
 from .decimals import values
 from .files import open_input
+from .foreign import foreign_line
 from .limits import memory_limit
 from .sparsetext import SparseTable, sparse_rows
 from .textblocks import BLOCK, CONTROL, NUMBER, blank_out, blocks, tokenise
@@ -160,6 +161,8 @@ def _parsed(file, labels, d, size):
         tokens = tokenise(data, first_line)
         if not len(tokens.first):
             continue
+        if b":" not in data:
+            _refuse_table(data, int(tokens.line[0]), labels.file)
         try:
             rows = _fast(tokens, labels, d)
         except DataError:
@@ -170,6 +173,18 @@ def _parsed(file, labels, d, size):
             _explain(data, first_line, labels, d)
             raise DataError("cannot be read", file=labels.file, line=first_line)
         yield rows
+
+
+def _refuse_table(data, first_line, file):
+    """DataError where each line of a block without entries is one word in pieces, as of a table.
+
+    They would be taken for points without features, and each line for a label.
+    """
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    for mark in (b",", b";"):
+        if all(mark in line and len(line.split()) == 1 for line in lines):
+            raise DataError(f"expected LIBSVM text; {foreign_line(lines[0])}", file=file,
+                            line=first_line)
 
 
 def _fast(tokens, labels, d):
@@ -237,6 +252,9 @@ def _explain(data, first_line, labels, d):
             problem = "there is a control character in the line"
         elif b":" in words[0]:
             problem = f"the line has no label before {show(words[0])}"
+        elif len(words) > 1 and b":" not in line:
+            problem = f"{show(words[1])} is not index:value; " + (
+                foreign_line(line) or "values without indices are LVQ text (-A, lvq2agf)")
         else:
             problem = _entries_problem(words[1:], d)
         if problem:

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DataError
 from ..models import Normalisation
 from .files import open_input, read_bytes, replacing
+from .foreign import LABELS, POINTS, SCALE, VALUES, is_text
 from .limits import memory_limit, within_memory
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "iter_vec", "read_cls", "read_con",
@@ -30,12 +31,14 @@ class VecReader:
     """A `.vec` file or pipe (`-`), read in chunks; a context manager.
 
     `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays
-    of at most `rows` rows, in order.  Raises DataError for a header or a size that
-    cannot be, for a file without rows, and for NaN or infinity, with the row (from 0).
+    of at most `rows` rows, in order.  wanted: what is expected, where it is text.
+    Raises DataError for a header or a size that cannot be, for a file without rows,
+    and for NaN or infinity, with the row (from 0).
     """
 
-    def __init__(self, path, rows=4096, stdin=None):
-        self._context = open_input(path, stdin)
+    def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
+        self._context = open_input(path, stdin, (".vec",))
+        self._wanted = wanted
         self._file = self._context.__enter__()
         self.name = self._file.name
         self.rows = max(1, int(rows))
@@ -47,27 +50,30 @@ class VecReader:
 
     def _header(self):
         header = self._file.read(4)
+
+        def fail(message):
+            if header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
+                message = f"looks like text, expected {self._wanted}"
+            return DataError(message, file=self.name)
+
         if len(header) < 4:
-            raise DataError("is too short for a .vec file: it has no header", file=self.name)
+            raise fail("is too short for a .vec file: it has no header")
         d = int.from_bytes(header, "little", signed=True)
         if d <= 0:
-            raise DataError(f"is not a .vec file: its header says {d} features", file=self.name)
+            raise fail(f"is not a .vec file: its header says {d} features")
         self.rows = max(1, min(self.rows, _CHUNK // (4 * d)))
         size = self._file.regular_size()
         if size is None:
             if d > _MOST:
-                raise DataError(f"is not a .vec file: its header says {d} features, and from a "
-                                f"pipe {_MOST} are the most", file=self.name)
+                raise fail(f"is not a .vec file: its header says {d} features, and from a pipe "
+                           f"{_MOST} are the most")
             return d, None
         n, rest = divmod(size - 4, 4 * d)
         if rest:
-            raise DataError(
-                f"is damaged or not a .vec file: {size} bytes are not a header "
-                f"and whole rows of {d} features",
-                file=self.name,
-            )
+            raise fail(f"is damaged or not a .vec file: {size} bytes are not a header "
+                       f"and whole rows of {d} features")
         if n == 0:
-            raise DataError("has no rows", file=self.name)
+            raise fail("has no rows")
         return d, n
 
     def __enter__(self):
@@ -115,14 +121,14 @@ def iter_vec(path, rows=4096, stdin=None):
         yield from reader
 
 
-def read_vec(path, mmap=False, stdin=None):
-    """All points of a `.vec` file as (n, d) float32.
+def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
+    """All points of a `.vec` file as (n, d) float32; wanted: as for VecReader.
 
     With `mmap` a file is mapped, read-only, instead of read.  Raises DataError as
     VecReader does, and for more than fits in memory.
     """
     limit = memory_limit()
-    with VecReader(path, stdin=stdin) as reader:
+    with VecReader(path, stdin=stdin, wanted=wanted) as reader:
         if reader.n is None:
             return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
@@ -173,11 +179,11 @@ def write_vec(path, x, before=None):
 def read_cls(path, n=None, negative=False, stdin=None):
     """The labels of a `.cls` file as (n,) int32.
 
-    Raises DataError for an empty file, one that is not whole labels, one whose
+    Raises DataError for an empty file, one that is not whole labels or is text, one whose
     length is not `n` (the rows of the points beside it) and, unless `negative`,
     for a label below 0.
     """
-    y = _read_column(path, LABEL, "labels", n, stdin).astype(np.int32, copy=False)
+    y = _read_column(path, LABEL, n, stdin).astype(np.int32, copy=False)
     if not negative:
         refuse_negative(y, path)
     return y
@@ -195,7 +201,7 @@ def refuse_negative(y, path):
 
 def read_con(path, n=None, stdin=None):
     """The confidence ratings of a `.con` file as (n,) float32; checks as in `read_cls`."""
-    values = _read_column(path, FLOAT, "values", n, stdin).astype(np.float32, copy=False)
+    values = _read_column(path, FLOAT, n, stdin).astype(np.float32, copy=False)
     _refuse_nonfinite(values[:, None], path)
     return values
 
@@ -205,8 +211,13 @@ def read_dat(path, n=None, stdin=None):
     return read_con(path, n, stdin)
 
 
-def _read_column(path, dtype, what, n, stdin):
-    data = bytearray(read_bytes(path, stdin))  # writable, as every other reader's arrays are
+def _read_column(path, dtype, n, stdin):
+    what, wanted, endings = ("labels", LABELS, (".cls",)) if dtype is LABEL else \
+        ("values", VALUES, (".con", ".dat"))
+    # writable, as every other reader's arrays are
+    data = bytearray(read_bytes(path, stdin, endings))
+    if is_text(data, floats=dtype is FLOAT):
+        raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
     if len(data) % dtype.itemsize:
         raise DataError(
             f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} bytes",
@@ -258,7 +269,7 @@ def _write_column(path, data):
 
 def read_std(path):
     """The Normalisation in a `.std` file; features with a row of zeros count as dropped."""
-    table = read_vec(path)
+    table = read_vec(path, wanted=SCALE)
     if table.shape[1] < 2:
         raise DataError("is not a .std file: it leaves no features", file=path)
     matrix = np.ascontiguousarray(table[:, :-1])

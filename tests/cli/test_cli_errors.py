@@ -107,6 +107,8 @@ def _make():
     write("directk", '"-k 0" K {2 5 9}\n')
     write("many", '"-k 37" K {2 5 9}\n')
     write("command", 'plan G "false" {2 5 9}\n')
+    write("labels.txt", "2\n5\n9\n5\n")
+    write("table.csv", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
     np.arange(5, dtype="<f4").tofile("v.dat")
     np.full(5, 2, dtype="<f4").tofile("flat.dat")
 
@@ -288,6 +290,23 @@ ERRORS = [
     ("eval_uc", "--labels 9,5,2 trn.cls trn", 2, r"ascend"),
     ("eval_uc", "--labels a trn.cls trn", 2, r"whole numbers with commas"),
     ("eval_uc", "- trn -", 2, r"cannot both be standard input"),
+    ("eval_uc", "labels.txt trn", 1, r"labels\.txt: looks like text, expected binary labels"),
+    ("eval_uc", "trn trn", 1, r"trn: cannot read: .*; there is trn\.cls$"),
+    ("cls_comp_stats", "labels.txt trn", 1, r"labels\.txt: looks like text"),
+    ("validate_probabilities", "labels.txt plan", 1, r"labels\.txt: looks like text"),
+    ("float_to_class", "labels.txt x 1 2", 1, r"labels\.txt: looks like text"),
+    ("classify_m", "all.mbm trn out", 1, r"trn: cannot read: .*; there is trn\.vec$"),
+    ("classify_m", "all trn.vec out", 1, r"all: cannot read: .*; there is all\.mbm$"),
+    ("classify_m", "all.mbm wide.svm out", 1, r"wide\.svm: looks like text, .* with -M"),
+    ("classify_m", "-a ctl nctl trn.vec out", 1, r"ctl: looks like text, .* a normalisation"),
+    ("classify_m", "-M all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
+    ("classify_m", "-A all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
+    ("multi_borders", "plan table.csv m2 o", 1, r"table\.csv: .* a table with commas"),
+    ("multi_borders", "plan wide.svm m2 o", 1, r"wide\.svm: .* like LIBSVM text \(-M"),
+    ("svm2agf", "table.csv x", 1, r"table\.csv:1: .* a table with commas"),
+    ("lvq2agf", "table.csv x", 1, r"table\.csv:1: .* a table with commas"),
+    ("lvq2agf", "wide.svm x", 1, r"wide\.svm:1: .* looks like LIBSVM text"),
+    ("agf2ascii", "-M table.csv x", 1, r"there is no table\.csv\.vec: expected the base name"),
     ("eval_uc", "trn.vec trn", 1, r"has 36 labels, but there are 145 points"),
     ("svm2agf", "bad.svm x", 1, r"bad\.svm:2: "),
     ("svm2agf", "empty x", 1, r"empty: has no points"),

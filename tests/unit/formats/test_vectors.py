@@ -95,6 +95,9 @@ def test_the_chunks_may_be_changed(folder):
     (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
     (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
     (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
+    (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
+    (b"1,2\n", "looks like text"),
+    (b"2\n", "looks like text"),
     (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
     (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite"),
 ])
@@ -110,6 +113,7 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
 @pytest.mark.parametrize("data, message", [
     (b"", "no header"),
     (vec(2, []), "has no rows"),
+    (b"1 1:2\n", "looks like text"),
     (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
     (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
     (vec(2**26, [1, 2]), "ends in the middle of row 0"),
@@ -180,6 +184,43 @@ def test_columns_that_cannot_be(folder):
     path.write_bytes(struct.pack("<2f", 1, np.nan))
     with pytest.raises(DataError, match=r"row 1 \(from 0\) is NaN"):
         read_con(path)
+
+
+@pytest.mark.parametrize("text", [
+    "0\n1\n", "0\r\n1\r\n", "1\n2\n0\n", "a,b\n0,Zürich\n", "0 1 0", "-1 +1 " * 11, "0 1 " * 16,
+])
+def test_text_is_not_taken_for_labels(folder, text):
+    path = folder / "labels.txt"
+    path.write_bytes(text.encode())
+    with pytest.raises(DataError, match="looks like text, .*svmout2agf .*labels.txt base"):
+        read_cls(path)
+
+
+@pytest.mark.parametrize("text", ["0.5\n1.5\n", "0.25\n1\n2.5\n", " ".join(map(str, range(70)))])
+def test_text_is_not_taken_for_numbers(folder, text):
+    path = folder / "numbers.txt"
+    path.write_bytes(text.encode())
+    with pytest.raises(DataError, match="looks like text, .*float32.*svm2agf -L"):
+        read_dat(path)
+
+
+def test_a_normalisation_is_not_text(folder):
+    (folder / "m.mbc").write_text("m-00 0 / 1;\n{ 0 1 }\n")
+    with pytest.raises(DataError, match="looks like text, expected a normalisation"):
+        read_std(folder / "m.mbc")
+
+
+@given(arrays(np.int32, st.integers(1, 200), elements=st.integers(-100, 150_000_000)))
+@settings(deadline=None, max_examples=100)
+def test_labels_are_never_taken_for_text(folder, y):
+    write_cls(folder / "y.cls", y)
+    assert np.array_equal(read_cls(folder / "y.cls", negative=True), y)
+
+
+def test_numbers_of_four_letters_are_numbers(folder):
+    for text in (b"1234", b"KLM?" * 100, b"\nab?mn\n?"):  # the same rating for all points, say
+        (folder / "v.con").write_bytes(text)
+        assert read_con(folder / "v.con").tobytes() == text
 
 
 @pytest.mark.parametrize("y, message", [
