@@ -9,7 +9,7 @@ import sys
 from ..errors import UsageError
 from .messages import report
 from .options import (Parser, add_input_kind, add_normalisation, add_seed, data_files, input_kind,
-                      refuse_inputs, whole_number)
+                      refuse_ending, refuse_inputs, whole_number)
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -130,6 +130,8 @@ def _refuse_inputs(recipe, source, output, test):
 
     kind = recipe.form.kind
     ends = (".vec", ".dat" if recipe.ordinates else ".cls", ".names")[:3 if recipe.labels else 1]
+    for base in (output, test) if kind == "binary" else ():
+        refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
     written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
     if recipe.scale or recipe.nsv is not None:
@@ -146,7 +148,8 @@ def _refuse_inputs(recipe, source, output, test):
 def _partition(words):
     if "/" not in words:
         raise UsageError(f"expected a partition of classes such as `0 1 / 2`, found "
-                         f"'{' '.join(words)[:40]}' (features are selected with -F)")
+                         f"'{' '.join(words)[:40]}' (features are selected with -F, and a test "
+                         "part is made with -f)")
     sides, side_of = [[]], {}
     for word in words:
         if word == "/":

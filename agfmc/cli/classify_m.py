@@ -11,7 +11,7 @@ from ..errors import AgfmcWarning, DataError, UsageError
 from .classify_m_options import PROG, get_parser
 from .executing import check_executor, executor
 from .messages import report
-from .options import data_files, input_kind, refuse_inputs
+from .options import data_files, input_kind, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -116,6 +116,12 @@ def _check_names(args, kind):
     check_executor(args)
     if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
+    if args.predictor is None:
+        if args.output.endswith(".vec") and os.path.isfile(args.output) \
+                and args.test != "-" and not os.path.exists(args.test):
+            raise UsageError(f"there is no {args.test}, and {args.output} is there: expected the "
+                             "points to classify, and behind them the base name of the outputs")
+        refuse_ending(args.output, (".cls", ".con"))
     for source in (f"{args.output}.vec", args.output):
         if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
             raise UsageError(f"output would take the place of {args.output}.cls, the labels of "

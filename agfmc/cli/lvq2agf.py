@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import Parser, data_files, refuse_inputs
+from .options import Parser, data_files, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -61,6 +61,7 @@ def execute(args):
                          "can standard output hold them)")
     ends = (".vec",) if args.no_labels or args.omit_labels else \
         (".vec", ".dat" if args.ordinates else ".cls", ".names")
+    refuse_ending(base or "-", ends[:2])
     # the names given are written again as they are
     again = args.names == f"{base}.names"
     refuse_inputs(data_files(base, ends=ends), [infile, None if again else args.names])

@@ -9,7 +9,7 @@ from .exploring import add_exploration, for_data, ledger_of, load_data, plan_of,
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report
-from .options import Parser, data_files, refuse_inputs, whole_number
+from .options import Parser, data_files, refuse_ending, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -69,7 +69,9 @@ def execute(args):
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     if args.outbase is not None:
-        outputs = [args.outbase + end for end in (".cls", ".con", ".truth", ".txt")]
+        ends = (".cls", ".con", ".truth", ".txt")
+        refuse_ending(args.outbase, ends)
+        outputs = [args.outbase + end for end in ends]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train,
                                 *data_files(args.train)])
         for path in outputs:

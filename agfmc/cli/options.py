@@ -12,8 +12,8 @@ from .._version import __version__
 from ..errors import UsageError
 
 __all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
-           "add_workers", "data_files", "finite_number", "input_kind", "reading", "refuse_inputs",
-           "time_span", "whole_number"]
+           "add_workers", "data_files", "finite_number", "input_kind", "reading",
+           "refuse_ending", "refuse_inputs", "time_span", "whole_number"]
 
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
@@ -187,6 +187,16 @@ def finite_number(text):
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
     """The files that data of that name may be in; `base` is None or `-` where they are in none."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
+
+
+def refuse_ending(base, written=(".vec", ".cls")):
+    """`UsageError` where a base name of outputs has the ending of a file; written: their endings."""
+    for ending in (*written, ".vec", ".cls", ".con", ".dat"):
+        stem = base.removesuffix(ending)
+        if stem != base and os.path.basename(stem):
+            files = ", ".join(stem + end for end in written)
+            raise UsageError(f"expected a base name for the output files, found '{base}': give "
+                             f"'{stem}' for {files}")
 
 
 def refuse_inputs(outputs, inputs):

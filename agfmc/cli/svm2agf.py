@@ -6,7 +6,7 @@ import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, data_files, finite_number, refuse_inputs
+from .options import Parser, data_files, finite_number, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -50,6 +50,7 @@ def execute(args):
     if args.ordinates and (args.relabel or args.names is not None):
         raise UsageError("-L is for numbers: neither -U nor --names goes with it")
     ends = (".vec", ".dat" if args.ordinates else ".cls", ".names")
+    refuse_ending(args.base, ends[:2])
     # the names given are written again as they are, unless -U makes others
     again = args.names == f"{args.base}.names" and not args.relabel
     refuse_inputs(data_files(args.base, ends=ends), [args.infile, None if again else args.names])

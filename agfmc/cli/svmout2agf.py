@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import Parser
+from .options import Parser, refuse_ending
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -38,6 +38,7 @@ def execute(args):
     source = vars(args)["in"]
     if not os.path.basename(args.base):
         raise UsageError(f"expected a base name for the output files, found '{args.base}'")
+    refuse_ending(args.base, (".cls", ".con"))
     for name in (f"{args.base}.cls", f"{args.base}.con"):
         for given in (source, args.names):
             if given not in ("-", None) and os.path.realpath(name) == os.path.realpath(given):

@@ -114,15 +114,28 @@ def _reading(path, endings=()):
     try:
         yield
     except FileNotFoundError as error:
-        near = [path + ending for ending in endings if os.path.isfile(path + ending)]
-        raise DataError(f"cannot read: {error.strerror or error}"
-                        + f"; there is {' and '.join(near)}" * bool(near), file=path) from error
+        raise DataError(f"cannot read: {error.strerror or error}{_near(path, endings)}",
+                        file=path) from error
     except IsADirectoryError as error:
         raise DataError("cannot read: it is a folder", file=path) from error
     except OSError as error:
         raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
     except ValueError as error:  # a NUL in the name
         raise DataError(f"cannot read: {error}", file=path) from error
+
+
+def _near(path, endings):
+    """Words about a file that may be meant by the name of one that is not there, or ""."""
+    for ending in endings:
+        if os.path.isfile(path + ending):
+            return f"; there is {path}{ending}"
+        base = path.removesuffix(ending)
+        if base != path and os.path.isfile(base):
+            stem, end = os.path.splitext(base)
+            return f"; there is {base}, and what is expected is " + (
+                f"the base name {stem}" if end in (".cls", ".con", ".vec", ".dat")
+                else "the base name of binary files")
+    return ""
 
 
 def read_bytes(path, stdin=None, endings=()):
