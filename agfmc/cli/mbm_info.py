@@ -19,8 +19,10 @@ def get_parser():
         PROG,
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, and the settings that made it.",
-        usage="%(prog)s [--control | --json] model")
+        usage="%(prog)s [--control | --json] [-y FOLDER] model")
     parser.add_argument("model", help="model file, or a control file whose models are read")
+    parser.add_argument_group("input").add_argument(
+        "-y", "--path", metavar="FOLDER", help="folder of the models that a control file names")
     group = parser.add_argument_group("output")
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -35,7 +37,7 @@ def execute(args):
 
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
-    configuration = load(args.model, commands=lambda text: None)
+    configuration = load(args.model, models_in=args.path, commands=lambda text: None)
     if args.control:
         show(configuration.model.control)
     elif args.json:

@@ -190,7 +190,7 @@ def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
 
 
 def refuse_ending(base, written=(".vec", ".cls")):
-    """`UsageError` where a base name of outputs has the ending of a file; written: their endings."""
+    """`UsageError` where a base name has the ending of a file; written: those of the outputs."""
     for ending in (*written, ".vec", ".cls", ".con", ".dat"):
         stem = base.removesuffix(ending)
         if stem != base and os.path.basename(stem):

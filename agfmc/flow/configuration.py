@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from dataclasses import replace
@@ -12,9 +13,10 @@ from .._version import __version__
 from ..control.parse import parse
 from ..control.tree import changed
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning, ControlError, ModelError, UsageError
+from ..errors import (AgfmcError, AgfmcWarning, ControlError, DataError, ModelError,
+                      UsageError)
 from ..formats.consistency import check_control
-from ..formats.controlfile import model_file, read_control, require_regular
+from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
 from ..formats.files import read_bytes, replacing
 from ..formats.inputs import regular_files
 from ..formats.limits import refuse_beyond, within_memory
@@ -162,6 +164,12 @@ def read_directs(tree, models_in=None, commands=None):
             asked[number] = classifier_of(models[-1])
         except UsageError as error:  # in the options
             raise ModelError(error.message, **place) from error
+        except DataError as error:
+            missing = error.file
+            if missing is None or os.path.exists(missing):
+                raise
+            where = elsewhere(direct.name + missing[len(name):], missing, tree.source)
+            raise ModelError(f"model '{missing}': {error.message}{where}", **place) from error
         except MemoryError as error:
             raise ModelError("there is not enough memory for its points", file=name) from error
     return models, asked
@@ -228,7 +236,8 @@ def _read(row, source, models_in):
             return read_svm_model(path)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
-            raise ModelError(f"model '{path}': {error.message}", file=source,
+            where = "" if os.path.exists(path) else elsewhere(row.text, path, source)
+            raise ModelError(f"model '{path}': {error.message}{where}", file=source,
                              line=row.line, column=row.column) from error
         raise
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import AgfmcError, CommandFailed, DataError
 from ..external.command import Command, killing_commands
+from ..formats.controlfile import elsewhere
 from ..formats.files import writing
 from ..formats.lvq import lvq_lines
 from ..formats.svmmodel import sparse_text
@@ -104,7 +105,8 @@ class ExternalValues:
         self._normalisation = normalisation
         for name, row in zip(self._names, self._rows):
             if not os.path.exists(name):
-                raise DataError(f"model '{name}': there is no such file", file=tree.source,
+                raise DataError(f"model '{name}': there is no such file"
+                                + elsewhere(row.text, name, tree.source), file=tree.source,
                                 line=row.line, column=row.column)
 
     @property

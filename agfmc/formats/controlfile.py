@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import suppress
 from itertools import chain
 
@@ -12,7 +13,8 @@ from ..errors import ControlError
 from .files import read_bytes, replacing
 from .inputs import refuse_irregular
 
-__all__ = ["model_file", "model_files", "read_control", "require_regular", "write_control"]
+__all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
+           "write_control"]
 
 _LARGEST = 256 * 2**20
 
@@ -54,6 +56,22 @@ def model_file(name, folder=None):
     """
     path = os.path.join(folder or "", name)
     return os.path.join(os.curdir, path) if path.startswith("-") else path
+
+
+def elsewhere(name, tried, source):
+    """Words about where a model is that the control file `source` names, and `tried` is not.
+
+    Names are relative to the current folder, or to that of -y; models are often beside their
+    control file, or were named from the folder above it.
+    """
+    beside = os.path.dirname(source or "") or os.curdir
+    for folder in (beside, os.path.join(beside, os.pardir), os.curdir):
+        found = model_file(name, os.path.normpath(folder))
+        if os.path.isfile(found) and not os.path.isabs(name):
+            here = os.path.normpath(folder) == os.curdir
+            return "; it is in the current folder: leave -y out" if here else \
+                f"; it is there with -y {shlex.quote(os.path.normpath(folder))}"
+    return "; -y gives the folder of the models" if tried == name else ""
 
 
 def model_files(tree, folder, outputs):

@@ -107,6 +107,11 @@ def _make():
     write("directk", '"-k 0" K {2 5 9}\n')
     write("many", '"-k 37" K {2 5 9}\n')
     write("command", 'plan G "false" {2 5 9}\n')
+    os.mkdir("kept")
+    assert call("multi_borders", "-y", "kept", "plan", "trn", "k", "kept/ctl") == 0
+    assert call("multi_borders", "-y", "kept", "direct", "trn", "d", "kept/direct") == 0
+    with open("kept/ctl") as file:
+        write("kept/above", file.read().replace("k-0", "kept/k-0"))
     write("labels.txt", "2\n5\n9\n5\n")
     write("table.csv", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
     np.arange(5, dtype="<f4").tofile("v.dat")
@@ -311,6 +316,18 @@ ERRORS = [
     ("agf_preprocess", "trn x y", 2, r"found 'y' .*-f"),
     ("eval_uc", "trn.cls trn.cls", 1, r"trn\.cls\.cls: .* expected is the base name trn$"),
     ("cls_comp_stats", "trn.cls plan", 1, r"plan\.cls: .*; there is plan, and what is expected"),
+    ("classify_m", "kept/ctl trn.vec out", 1,
+     r"ctl:1:1: model 'k-00': cannot read: No such .*; it is there with -y kept$"),
+    ("classify_m", "-y kept ctl trn.vec out", 1, r"'kept/m-00': .*; it is in the .*: leave -y out"),
+    ("classify_m", "-y dir kept/ctl trn.vec out", 1, r"'dir/k-00': .*; it is there with -y kept$"),
+    ("classify_m", "-y kept kept/above trn.vec out", 1, r"'kept/kept/k-00': .*: leave -y out"),
+    ("classify_m", "kept/direct trn.vec out", 1,
+     r"direct:1:1: model 'd\.vec': cannot read: No such .*; it is there with -y kept$"),
+    ("classify_m", "-O cat kept/ctl trn.vec out", 1, r"no such file; it is there with -y kept$"),
+    ("classify_m", "gone trn.vec out", 1, r"'missing': .*; -y gives the folder of the models"),
+    ("mbh2mbm", "kept/ctl x.mbm", 1, r"; it is there with -y kept$"),
+    ("mbm_info", "kept/ctl", 1, r"; it is there with -y kept$"),
+    ("mbm_info", "-y kept all.mbm", 2, r"-y is for the models of a control file"),
     ("classify_m", "all.mbm trn out", 1, r"trn: cannot read: .*; there is trn\.vec$"),
     ("classify_m", "all trn.vec out", 1, r"all: cannot read: .*; there is all\.mbm$"),
     ("classify_m", "all.mbm wide.svm out", 1, r"wide\.svm: looks like text, .* with -M"),
