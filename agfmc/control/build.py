@@ -129,30 +129,35 @@ def resolve_options(tree, default=""):
     return result
 
 
-def check_classes(tree, counts, source):
+def check_classes(tree, counts, source, remedy=None):
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
-    counts: {label: number of samples}.  A class that the tree does not name
+    counts: {label: number of samples};  remedy: the command that writes a control file for
+    the labels of the data, where they are all of them.  A class that the tree does not name
     and one with fewer than two samples are errors: they would be trained into
     a model that cannot be right.  Where it would help, the error names --min-class.
     """
     wanted = set(tree.labels)
+    extra = sorted(set(counts) - wanted)
+    hint = f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the " \
+           "data" if remedy or extra else ""
     for number, node in enumerate(tree.nodes):
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
                 found = "one sample" if child.label in counts else "no samples"
+                other = hint if extra and child.label not in counts else \
+                    ", or --min-class 2, which leaves out the classes with fewer than 2 samples" + (
+                        "" if child.label in counts else hint)
                 raise ControlError(f"class {child.label} has {found} in {source}: expected at "
-                                   "least 2, or --min-class 2, which leaves out the classes with "
-                                   "fewer than 2 samples", file=tree.source, line=child.line,
+                                   f"least 2{other}", file=tree.source, line=child.line,
                                    column=child.column)
-    extra = sorted(set(counts) - wanted)
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)
         way = f"; --min-class {least} leaves out the classes with fewer than {least} samples" \
             if all(counts[label] >= least for label in wanted) else ""
         raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
-                           f"{shown}, which the control file does not name{way}",
+                           f"{shown}, which the control file does not name{way}{hint}",
                            file=tree.source)
 
 

@@ -264,6 +264,14 @@ def _indices(src, at):
     return at, found
 
 
+def _counted_otherwise(used, children):
+    """What may have been meant by positions beyond the branches: a count from 1, or labels."""
+    labels = {child.label for child in children if isinstance(child, Leaf)}
+    if used == set(range(1, len(children) + 1)) or used == labels:
+        return ": positions in these braces count from 0, and are not class labels"
+    return ""
+
+
 def _close(src, at, open_nodes, nodes):
     """A closing brace: the node is complete and can be checked."""
     node = open_nodes.pop()
@@ -282,7 +290,8 @@ def _close(src, at, open_nodes, nodes):
         wanted = max(used) + 1
         if wanted != count:
             raise src.error(at, f"expected {wanted} branches in these braces, as the largest "
-                                f"position in the partitions is {wanted - 1}, found {count}")
+                                f"position in the partitions is {wanted - 1}, found {count}"
+                                + _counted_otherwise(used, node.children))
         missing = next((i for i in range(wanted) if i not in used), None)
         if missing is not None:
             raise src.error(node.at, f"position {missing} is missing: it stands in no partition "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import shlex
 import warnings
 from dataclasses import dataclass, replace
 
@@ -108,7 +109,8 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         tree = for_classes(tree, counts)
         jobs, directs = _chosen(_jobs(tree, model, default, seed, parse, only is not None),
                                 plan_directs(tree, model), only)
-    check_classes(tree, counts, _source(train))
+    check_classes(tree, counts, _source(train),
+                  _remedy(train, kind, reading.get("header", True)))
     trained = named_as(tree, dict(enumerate(data.names or ())))
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
@@ -164,6 +166,13 @@ def _named_jobs(tree, default, seed, parse):
                              dict.fromkeys(tree.directs))
     jobs = plan_jobs(unnamed, "", default, seed, parse)
     return [replace(job, name=row.text) for job, row in zip(jobs, tree.rows)]
+
+
+def _remedy(train, kind, header):
+    """The command that writes a control file for the labels of the data."""
+    how = {"svm": "-M ", "lvq": "-A " if header else "-A -H "}.get(kind, "")
+    return f"print_control {how}{'-- ' * train.startswith('-')}{shlex.quote(train)}" \
+        if train != "-" else f"print_control {how}DATA"
 
 
 def _source(train):

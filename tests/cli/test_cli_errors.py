@@ -65,6 +65,7 @@ def _make():
     assert call("mbh2mbm", "--quiet", "-a", "n.std", "nctl", "n.mbm") == 0
     save("wide", np.hstack([x, x[:, :1]]), labels)
     write("wide.svm", "2 5:1\n")
+    write("two.svm", "2 1:1\n2 1:2\n3 1:1\n3 1:3\n")
     for name, value in (("nan", np.nan), ("inf", np.inf)):
         bad = x.copy()
         bad[3, 2] = value
@@ -91,6 +92,8 @@ def _make():
     write("option", '"" 0 / 1;\n  "-c 1 -y 3" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
     write("value", '"-c x" 0 1 / 2; "" 0 / 1; { 2 5 9}\n')
     write("grammar", '"" 0 / 1;\n"" 0 / 2\n{ 2 5 9}\n')
+    write("one", '"" 1 / 2; "" 1 / 3; "" 2 / 3;\n{2 5 9}\n')
+    write("label", '"" 2 / 5; {2 5}\n"" 0 / 1;\n')
     write("two", '"" 0 / 1;\n{ 2 5}\n')
     write("four", '"" 0 1 / 2 3;\n"" 0 2 / 1 3;\n{ 2 5 9 11}\n')
     with open("ctl") as file:
@@ -137,8 +140,12 @@ ERRORS = [
     ("multi_borders", "plan negative m2 o", 1, r"row 0 \(from 0\) has label -3"),
     ("multi_borders", "two single m2 o", 1,
      r"two:2:5: class 5 has one sample in single: expected at least 2"),
-    ("multi_borders", "two trn m2 o", 1, r"two: .*trn hold class 9"),
-    ("multi_borders", "plan no9 m2 o", 1, r"plan:4:7: class 9 has no samples in no9"),
+    ("multi_borders", "two trn m2 o", 1, r"two: .*trn hold class 9, .*; `print_control trn` writes"),
+    ("multi_borders", "plan no9 m2 o", 1, r"plan:4:7: class 9 has no samples in no9: .*; `print_control no9` writes a control file"),
+    ("multi_borders", "-M plan two.svm m2 o", 1, r"class 5 .*; `print_control -M two\.svm` writes"),
+    ("multi_borders", "one trn m2 o", 1,
+     r"one:2:7: .* positions in these braces count from 0, and are not class labels"),
+    ("multi_borders", "label trn m2 o", 1, r"label:1:15: .* position .* is 5, found 2: .* labels"),
     ("multi_borders", "four trn m2 o", 1, r"four:3:9: class 11 has no samples"),
     ("multi_borders", "option trn m2 o", 1, r"option:2:3: unknown training option '-y'"),
     ("multi_borders", "value trn m2 o", 1, r"value:1:1: option -c: expected a number, found 'x'"),
