@@ -10,6 +10,7 @@ from contextlib import suppress
 from ..errors import AgfmcWarning, DataError, UsageError
 from .classify_m_options import PROG, get_parser
 from .executing import check_executor, executor
+from .hints import refuse_scheme
 from .messages import report
 from .options import data_files, input_kind, refuse_ending, refuse_inputs
 from .run import run_command
@@ -114,6 +115,8 @@ def _show(text):
 def _check_names(args, kind):
     """Refuse, before anything is read, operands and options that cannot go together."""
     check_executor(args)
+    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
+                              "trained")
     if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
         raise UsageError(f"expected a base name for the output files, found '{args.output}'")
     if args.predictor is None:

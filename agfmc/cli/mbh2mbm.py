@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from .hints import refuse_scheme
 from .messages import report
 from .options import Parser, refuse_inputs
 from .run import run_command
@@ -57,6 +58,8 @@ def execute(args):
     if args.out in ("", "-"):
         raise UsageError("expected the name of a file for the model, found "
                          f"'{args.out}' (/dev/stdout is one)")
+    refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
+                                "trained")
     refuse_inputs([args.out], [args.control, args.norm_file, args.names])
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     configuration, before = gather(args.control, normalisation, args.path,

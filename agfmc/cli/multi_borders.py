@@ -8,6 +8,7 @@ import time
 
 from ..errors import UsageError
 from .executing import check_executor
+from .hints import refuse_scheme
 from .messages import show
 from .multi_borders_options import PROG, get_parser
 from .multi_borders_training import train_all
@@ -56,7 +57,12 @@ def execute(args):
     if args.command is not None and deadline is not None:
         raise UsageError("--time-limit and -- exclude each other: what another program has "
                          "finished is not known again by a later run")
-    _refuse_scheme(args.control, args.train)
+    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
+    if args.control is None and kind == "binary" and os.path.isfile(args.train) \
+            and not os.path.exists(f"{args.train}.vec"):
+        raise UsageError("expected the operands control, train, model and control-out, or without "
+                         f"the first, which is then standard input: {args.train} is no base name "
+                         "of data")
     trainer = _trainer(args)
     work = _plan(args, kind, read_control(args.control or "-"), trainer)
     if args.cv_errors is not None and trainer is not None:
@@ -81,19 +87,6 @@ def execute(args):
     train_all(args, work, trainer, tally, deadline)
     if args.only is None:
         _save(work.tree, args.control_out)
-
-
-def _refuse_scheme(control, train):
-    """`UsageError` for the name of a scheme where a control file is wanted."""
-    from ..coding.schemes import find_scheme
-
-    if control not in (None, "-") and not os.path.exists(control):
-        try:
-            find_scheme(control)
-        except UsageError:
-            return
-        raise UsageError(f"there is no control file '{control}'; for the scheme of that name: "
-                         f"print_control -Q {control} {train} | multi_borders ... - {train} ...")
 
 
 def _trainer(args):

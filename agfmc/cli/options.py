@@ -7,9 +7,11 @@ import math
 import os
 import re
 import sys
+from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
+from .hints import meant_by, refuse_unquoted, refuse_unquoted_command
 
 __all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
            "add_workers", "data_files", "finite_number", "input_kind", "reading",
@@ -64,20 +66,27 @@ class Parser(argparse.ArgumentParser):
                 takes.update((name, longs[0]) for name in action.option_strings)
         flags = {name for action in self._actions for name in action.option_strings}
         result = []
-        words = iter(args)
-        for word in words:
+        words = deque(args)
+        while words:
+            word = words.popleft()
             word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
             if word in takes:
-                value = next(words, None)
+                value = words.popleft() if words else None
                 if value is None:
                     self.error(f"option {word}: expected a value after it")
+                if takes[word] == "--options":
+                    refuse_unquoted(word, value, words)
+                elif takes[word] == self.dashes:
+                    refuse_unquoted_command(value, words, flags)
                 if value == "--":  # argparse would drop it
                     value = _OPERAND + value
                 result.append(f"{takes[word]}={value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
                 result.append(f"{takes[word[:2]]}={word[2:]}")
+            elif word == "-h" and word not in flags:
+                self.error("there is no option -h; did you mean --help?")
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
             else:
@@ -89,6 +98,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.replace(_OPERAND, "")
+        if message.startswith("unrecognized arguments: "):
+            options = self._option_string_actions
+            hints = (meant_by(word, options, "-+" if "-+" in options else None)
+                     for word in message.split()[2:])
+            message += "".join(f"; {hint}" for hint in list(filter(None, hints))[:1])
         raise UsageError(f"{message} (try {self.prog} --help)")
 
     def _print_message(self, message, file=None):

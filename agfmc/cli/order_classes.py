@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..errors import UsageError
+from .hints import refuse_scheme
 from .messages import report, show
 from .options import data_files, input_kind, reading, refuse_inputs
 from .order_classes_options import PROG, get_parser
@@ -19,6 +20,8 @@ def execute(args):
     _refuse_idle(args)
     if [args.control, args.train, args.errors].count("-") > 1:
         raise UsageError("only one of control, train and --errors can be standard input")
+
+    refuse_scheme(args.control, "DATA writes it")
 
     from ..control.write import format_tree
 

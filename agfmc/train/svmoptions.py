@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..models import Kernel
-from .words import scan
+from .words import BORDERS, scan
 
 __all__ = ["SvmOptions", "parse"]
 
@@ -97,7 +97,7 @@ def parse(text, **place):
     fitted and training is always quiet.  Raises `UsageError`, with the place
     given, for an unknown option and for a value out of its range.
     """
-    values, weights = scan(text, _KNOWN, **place)
+    values, weights = scan(text, _KNOWN, strange=_STRANGE, **place)
     if "svm_type" in values:
         values["svm_type"] = _TYPES[values["svm_type"]]
     if "kernel" in values:
@@ -123,3 +123,7 @@ _KNOWN = {
     "-h": ("shrinking", 0, 1, True, False),
     "-b": (None, 0, 1, True, False),
 }
+
+_STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
+                                  "here: LIBSVM trains, with svm-train's options")
+_STRANGE["-v"] = "cross-validation is what nfold does (and libAGF's class borders are not here)"

@@ -90,6 +90,7 @@ def _make():
         raw[len(raw) // 2] ^= 1
         out.write(raw)
     write("option", '"" 0 / 1;\n  "-c 1 -y 3" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
+    write("borders", '"-s 100 -t .1" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9}\n')
     write("value", '"-c x" 0 1 / 2; "" 0 / 1; { 2 5 9}\n')
     write("grammar", '"" 0 / 1;\n"" 0 / 2\n{ 2 5 9}\n')
     write("one", '"" 1 / 2; "" 1 / 3; "" 2 / 3;\n{2 5 9}\n')
@@ -162,7 +163,23 @@ ERRORS = [
     ("multi_borders", "plan trn m2 nowhere/o", 1, r"nowhere/o: cannot write"),
     ("multi_borders", "plan trn m2 m2-01", 2,
      r"a binary model would be 'm2-01', and that is control-out already"),
-    ("multi_borders", "plan trn m2", 1, r"standard input:1:1: expected a model"),
+    ("multi_borders", "trn m2 o", 1, r"standard input:1:1: expected a model"),
+    ("multi_borders", "plan trn m2", 2, r"operands control, train, .* plan is no base name"),
+    ("multi_borders", "-+ -c 10 -g .1 plan trn m2 o", 2, r'in quotes: -\+ "-c 10 -g \.1"$'),
+    ("multi_borders", "--options -w0 2 plan trn m2 o", 2, r'in quotes: --options "-w0 2"$'),
+    ("nfold", "-+ -c 10 1v1 trn", 2, r'in quotes: -\+ "-c 10"$'),
+    ("multi_borders", "-+ -c plan trn m2 o", 2, r'-c: expected a value .*: "-c 1", in one pair'),
+    ("multi_borders", "-M -- svm-train -b 1 plan two.svm m2 o", 2,
+     r'command after -- .* in quotes: -- "svm-train -b 1"$'),
+    ("multi_borders", "borders trn m2 o", 1, r"borders:1:1: option -s: 100 .*; libAGF's class bo"),
+    ("multi_borders", "-+ -W plan trn m2 o", 2, r"option '-W': .*; libAGF's class borders"),
+    ("multi_borders", "-s 100 plan trn m2 o", 2, r"-s is an option of libAGF's class borders, .*-\+"),
+    ("multi_borders", "-c 100 plan trn m2 o", 2, r'-c is a training option: .*-\+ "-c 10"'),
+    ("multi_borders", "-h", 2, r"there is no option -h; did you mean --help\?"),
+    ("classify_m", "--hedaer all.mbm trn.vec out", 2, r"--hedaer; did you mean --header\?"),
+    ("classify_m", "one-vs-one trn.vec out", 2, r"print_control -Q one-vs-one DATA \| multi_b"),
+    ("order_classes", "1v1", 2, r"print_control -Q 1v1 DATA writes it"),
+    ("mbh2mbm", "1v1 x.mbm", 2, r"print_control -Q 1v1 DATA \| multi_borders"),
     ("multi_borders", "trn m2", 2, r"required: control-out"),
     ("multi_borders", "plan trn m2 o more", 2, r"unrecognized arguments: more"),
     ("multi_borders", "-Z plan trn m2 o", 2, r"unrecognized arguments: -Z"),

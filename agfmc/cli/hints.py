@@ -1,0 +1,87 @@
+"""What may have been meant by a command line that cannot be: words for messages."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ..errors import UsageError
+
+__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command"]
+
+_LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
+_NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
+
+
+def refuse_unquoted(option, value, following):
+    """`UsageError` where training options without quotes follow `option`, as in `-+ -c 10`.
+
+    value: the word behind the option;  following: those behind that.  A word that is the
+    name of a file, or of data, is none of them.
+    """
+    words = [value, *following]
+    count = 0
+    while count + 1 < len(words) and _LETTER.match(words[count]) and \
+            _NUMBER.match(words[count + 1]) and \
+            not any(os.path.exists(words[count + 1] + end) for end in ("", ".vec")):
+        count += 2
+    if count:
+        raise UsageError(f"option {option}: the training options after it are one word, in "
+                         f'quotes: {option} "{" ".join(words[:count])}"')
+
+
+def refuse_unquoted_command(command, following, options):
+    """`UsageError` where options of a command follow it without quotes, as in `-- svm-train -b 1`.
+
+    following: the words behind it;  options: those of the command that would run it.
+    """
+    words = [command]
+    for word in following:
+        if not (_NUMBER.match(word) if _LETTER.match(words[-1]) else
+                _LETTER.match(word) and word not in options):
+            break
+        words.append(word)
+    if len(words) > 1:
+        raise UsageError("the command after -- and its options are one word, in quotes: "
+                         f'-- "{" ".join(words)}"')
+
+
+def meant_by(word, options, training=None):
+    """Words about a word that is no option of a command, or "".
+
+    options: those that the command has;  training: the name of its option for training
+    options, if it has one.
+    """
+    if not word.startswith("-") or word in ("-", "--"):
+        return ""
+    letter = word[:2]
+    if training is not None and re.match("-[a-zA-Z]", word):
+        from ..train.words import BORDERS, LIBSVM
+
+        if letter in BORDERS:
+            return (f"{letter} is an option of libAGF's class borders, which are not here: LIBSVM "
+                    f'trains, with options of its own in {training}, as {training} "-c 10"')
+        if letter in LIBSVM:
+            return f'{letter} is a training option: give it in {training}, as {training} "-c 10"'
+    import difflib
+
+    near = difflib.get_close_matches("--" + word.lstrip("-").partition("=")[0],
+                                     [name for name in options if name.startswith("--")], 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def refuse_scheme(control, then):
+    """`UsageError` for the name of a scheme where a control file is wanted.
+
+    then: the command that goes on from what `print_control -Q SCHEME` writes, for the message.
+    """
+    from ..coding.schemes import find_scheme
+
+    if control in (None, "-") or os.path.exists(control):
+        return
+    try:
+        find_scheme(control)
+    except UsageError:
+        return
+    raise UsageError(f"there is no control file '{control}'; for the scheme of that name: "
+                     f"print_control -Q {control} {then}")
