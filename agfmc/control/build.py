@@ -144,12 +144,13 @@ def check_classes(tree, counts, source, remedy=None):
     for number, node in enumerate(tree.nodes):
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
-                found = "one sample" if child.label in counts else "no samples"
-                other = hint if extra and child.label not in counts else \
-                    ", or --min-class 2, which leaves out the classes with fewer than 2 samples" + (
-                        "" if child.label in counts else hint)
+                found, way = ("one sample", "") if child.label in counts else \
+                    ("no samples", hint)
+                if found == "one sample" or not extra:
+                    way = ", or --min-class 2, which leaves out the classes with fewer than " \
+                          f"2 samples{way}"
                 raise ControlError(f"class {child.label} has {found} in {source}: expected at "
-                                   f"least 2{other}", file=tree.source, line=child.line,
+                                   f"least 2{way}", file=tree.source, line=child.line,
                                    column=child.column)
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")

@@ -224,7 +224,7 @@ def _warn_of_votes(names):
     if names:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         warnings.warn(f"{names[0]}{more} holds no probabilities (probA, probB): only votes "
-                      "can be used", AgfmcWarning, stacklevel=3)
+                      "can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
 def _read(row, source, models_in):

@@ -13,13 +13,15 @@ import shlex
 import stat
 import tempfile
 import threading
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from ..errors import AgfmcError, CommandFailed, JobsFailed, UsageError, one_line
+from ..errors import (AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, UsageError,
+                      one_line)
 from ..external.command import Command, killing_commands
 from ..formats.files import remove, writing
 from ..formats.install import install
@@ -200,6 +202,11 @@ def _check(made, name, trainer, features):
             model = read_svm_model(path)
         except AgfmcError as error:
             raise fail(f"a wrong model: {error.message}") from error
+        if model.platt is None:
+            text = trainer.command.text
+            warnings.warn(f"the models of the command '{text}' hold no probabilities, so that only "
+                          "votes can be used: svm-train fits them with -b 1, as in "
+                          f'-- "{text} -b 1"', AgfmcWarning, stacklevel=2)
         if model.sv.shape[1] > features:
             raise fail(f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
                        f"{features}")

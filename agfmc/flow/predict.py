@@ -122,9 +122,10 @@ class Classifier:
                 return find_method("vote")
             if self.mode == "flat" and (method.gives == "winner" or method.takes == "g"):
                 return method
-            raise ModelError("the binary models hold no probabilities (probA, probB): votes "
-                             "(-Q vote, max-win, ddag ...), losses and -0 of a coding matrix can "
-                             "do without, or -c, which makes them from the decision values")
+            raise ModelError("the binary models hold no probabilities (probA, probB): train them "
+                             "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
+                             "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
+                             "can do without, or -c, which makes them from the decision values")
         if method.name == "binary" or self.raw:
             return find_method("least-squares")
         if method.gives == "votes" and self.mode != "flat" and \

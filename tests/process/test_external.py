@@ -179,7 +179,11 @@ def test_votes_of_svm_predict_are_svm_vote(place):
 
 @svm
 def test_classes_without_probabilities(place):
-    place.ok("multi_borders", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl")
+    done = place.run("multi_borders", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl")
+    assert done.returncode == 0 and done.stderr.count(b"\n") == 1
+    assert done.stderr.endswith(b'fits them with -b 1, as in -- "svm-train -b 1"\n')
+    refused = place.run("classify_m", "-M", "vctl", "tst.svm", "out")
+    assert refused.returncode == 1 and b'or with -- "svm-train -b 1")' in refused.stderr
     place.ok("classify_m", "-M", "-O", "svm-predict", "vctl", "tst.svm", "answer")
     ours = place.run("classify_m", "-M", "-Q", "3", "vctl", "tst.svm", "out")
     assert ours.returncode == 0 and b"only votes can be used" in ours.stderr
