@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 from .hints import refuse_scheme
@@ -61,6 +62,7 @@ def execute(args):
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     refuse_inputs([args.out], [args.control, args.norm_file, args.names])
+    _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     configuration, before = gather(args.control, normalisation, args.path,
                                    commands=lambda text: None)
@@ -85,6 +87,21 @@ def execute(args):
         share = f" ({100 * after / before:.1f} %)" if before else ""
         found = f"{before} support vectors, {after} after merging{share}"
     report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}")
+
+
+def _refuse_control(out):
+    """`UsageError` where the model would take the place of a control file: operands exchanged."""
+    from ..errors import AgfmcError, UsageError
+    from ..formats.controlfile import read_control
+
+    if not os.path.isfile(out):
+        return
+    try:
+        read_control(out)
+    except AgfmcError:
+        return
+    raise UsageError(f"the model would take the place of the control file {out}: expected control "
+                     "and then out, the file to be written")
 
 
 def main(argv=None):

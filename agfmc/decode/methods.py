@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple  # dataclasses takes 10 ms to load
 
+from ..coding.schemes import SCHEMES
 from ..errors import UsageError
 
 __all__ = ["DEFAULT", "METHODS", "Method", "find_method"]
@@ -119,4 +120,9 @@ def find_method(text):
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"
         for method in METHODS)
-    raise UsageError(f"no decoder '{text}'; there are: {known}")
+    scheme = f" ({text} is a scheme of print_control)" if _is_scheme(wanted) else ""
+    raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}")
+
+
+def _is_scheme(word):
+    return any(word in (scheme.name, *scheme.aliases) for scheme in SCHEMES)

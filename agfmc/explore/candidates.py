@@ -72,7 +72,8 @@ def read_candidate(text, wanted=None, **design):
     try:
         scheme = find_scheme(name)
     except UsageError as error:
-        raise UsageError(f"there is no file '{name}', and {error.message}") from None
+        data = f" but the data {name}.vec" if os.path.exists(f"{name}.vec") else ""
+        raise UsageError(f"there is no file '{name}'{data}, and {error.message}") from None
     if scheme.name in ("convert", "contingency"):
         raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
                          "control file of it")

@@ -67,7 +67,7 @@ def gather(path, normalisation=None, models_in=None, *, unnormalised=False, comm
     commands: a function that makes a `Predictor` of the text of a command, for
     direct classifiers of code G; an error without it.
     """
-    raw = read_bytes(path, endings=(".mbm", ".mbc"))  # once: it may be a pipe
+    raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
     if not _whole(raw):
         return merge(read_control(path, raw), normalisation, models_in,
                      unnormalised=unnormalised, commands=commands)

@@ -12,6 +12,7 @@ from ..control.write import format_tree
 from ..errors import ControlError
 from .files import read_bytes, replacing
 from .inputs import refuse_irregular
+from .store import MAGIC
 
 __all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
            "write_control"]
@@ -24,8 +25,11 @@ def read_control(path, raw=None):
 
     Raises `ControlError` with file, line and column.
     """
-    raw = read_bytes(path, endings=(".mbt", ".mbc")) if raw is None else raw
+    raw = read_bytes(path, endings=(".mbt", ".mbc", ".vec")) if raw is None else raw
     source = "standard input" if path == "-" else path
+    if raw.startswith((MAGIC, b"svm_type ")):
+        raise ControlError("expected a control file, found a model (mbm_info --control prints the "
+                           "control file of one)", file=source, line=1, column=1)
     if len(raw) > _LARGEST:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:

@@ -19,6 +19,8 @@ VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make b
          "with numbers in the place of labels"
 _SURE = 16  # numbers that are text, though no newline ends it
 _ENTRY = re.compile(rb"\d+:\S")
+_PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
+_LINE = 1 << 12  # bytes of a line that tell what it is
 
 
 def is_text(data, floats=False):
@@ -44,9 +46,12 @@ def is_text(data, floats=False):
 
 def foreign_line(line):
     """What the bytes of a line of text look like, and what can be read; "" for nothing special."""
-    words = line.split(b"#")[0].split()
+    line = line[:_LINE].split(b"#")[0]
+    words = line.split()
     if any(_ENTRY.match(word) for word in words[1:]):
         return "it looks like LIBSVM text (-M, svm2agf)"
+    if _PARTITION.match(line):
+        return "it looks like a control file, not like data"
     for mark, name in ((b",", "commas"), (b";", "semicolons")):
         pieces = line.count(mark)  # and not the commas of decimal fractions
         if pieces and (len(words) == 1 or pieces > len(words) or

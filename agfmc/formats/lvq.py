@@ -116,16 +116,20 @@ def _parts(file, column, header, labels, d, size):
 def _width(tokens, data, file, header, labels):
     """The number of features, from the first line of `data` with anything in it."""
     line, count = int(tokens.line[0]), int(tokens.count[0])
-    foreign = foreign_line(data.lstrip().split(b"\n", 1)[0])
+
+    def foreign():
+        return foreign_line(data.lstrip().split(b"\n", 1)[0])
+
     if not header:
         if count - bool(labels) < 1:
-            raise DataError("the line has no values" + f"; {foreign}" * bool(foreign),
+            words = foreign()
+            raise DataError("the line has no values" + f"; {words}" * bool(words),
                             file=file, line=line)
         return count - bool(labels)
     word = tokens.text[tokens.start[0]:tokens.end[0]].tobytes()
     if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
         raise DataError("the first line must be the number of features alone; "
-                        + (foreign or "-H where there is no such line"), file=file, line=line)
+                        + (foreign() or "-H where there is no such line"), file=file, line=line)
     return int(word)
 
 

@@ -48,7 +48,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "control.build.from_pairs", "control.build.from_rows", "control.dot.visible",
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "formats.controlfile.model_file", "formats.controlfile.model_files",
-    "formats.controlfile.require_regular",
+    "formats.controlfile.require_regular", "formats.foreign.is_text",
     "formats.sparsetext.sparse_rows", "formats.textblocks.blank_out", "formats.textblocks.blocks",
     "formats.textblocks.numbers", "formats.textblocks.tokenise", "formats.decimals.values",
     "formats.install.install", "formats.limits.within_memory",
