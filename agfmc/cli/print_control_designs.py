@@ -6,6 +6,7 @@ import os
 
 from ..coding.schemes import DEFAULT, find_scheme
 from ..errors import DataError, UsageError
+from .hints import refuse_scheme
 from .options import data_files, reading, refuse_inputs
 
 __all__ = ["designed", "is_number", "scheme_of"]
@@ -34,6 +35,7 @@ def designed(args, scheme, kind):
     if scheme.name == "convert":
         from ..control.build import to_code
         from ..formats.controlfile import read_control
+        refuse_scheme(args.source, "DATA writes one")
         return to_code(_placed(read_control(args.source), args.path)), None
     if scheme.name in ("empirical", "contingency", "adjacent-ordered"):
         return _from_operand(args, scheme, kind)

@@ -25,7 +25,7 @@ def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK
     `ordinates` they are any finite numbers, and y is float64.
     Raises DataError with the line of whatever cannot be.
     """
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, (".lvq", ".txt", ".vec")) as file:
         column = TextLabels(file.name, names, ordinates=ordinates)
         parts = _parts(file, column, header, labels, None, block)
         parts = list(within_memory(parts, path, lambda part: part[0].nbytes))
@@ -44,7 +44,7 @@ def iter_lvq(path, rows=4096, d=None, header=True, labels=True, names=None, trut
     without `truth`, or without `labels` in the file, y is None.
     """
     rows = max(1, int(rows))
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, (".lvq", ".txt", ".vec")) as file:
         column = TextLabels(file.name, names, ignore=not truth, whole=True)
         for x, y in _parts(file, column, header, labels, d, block):
             if column.words and truth and names is None:

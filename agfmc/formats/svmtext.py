@@ -38,7 +38,7 @@ def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=
     instead.  Raises DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, (".svm", ".vec")) as file:
         labels = TextLabels(file.name, names, ordinates=ordinates)
         table, codes = SparseTable() if sparse else _Table(missing), []
         for rows in _parsed(file, labels, None, block):
@@ -85,7 +85,7 @@ class _Table:
 
 def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, (".svm", ".vec")) as file:
         labels = TextLabels(file.name, names)
         codes = [rows.y for rows in _parsed(file, labels, None, block)]
     if not codes:
@@ -104,7 +104,7 @@ def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin
     """
     rows = max(1, int(rows))
     seen = False
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, (".svm", ".vec")) as file:
         labels = TextLabels(file.name, names, ignore=not truth, whole=True)
         for part in _parsed(file, labels, d, block):
             if labels.words and truth and names is None:
