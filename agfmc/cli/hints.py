@@ -7,7 +7,7 @@ import re
 
 from ..errors import UsageError
 
-__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command"]
+__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reworded"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
@@ -65,9 +65,30 @@ def meant_by(word, options, training=None):
             return f'{letter} is a training option: give it in {training}, as {training} "-c 10"'
     import difflib
 
-    near = difflib.get_close_matches("--" + word.lstrip("-").partition("=")[0],
-                                     [name for name in options if name.startswith("--")], 1)
+    word = word.lstrip("-").partition("=")[0]
+    near = difflib.get_close_matches(
+        f"--{word}", [name for name in options if name.startswith("--")], 1) if word[1:] else ""
     return f"did you mean {near[0]}?" if near else ""
+
+
+def reworded(message, options):
+    """A message of argparse about words that are no option, with what may have been meant.
+
+    options: those that the command has.  Other messages stay what they are.
+    """
+    start = "unrecognized arguments: "
+    if message.startswith(start):
+        words = message.removeprefix(start).split()
+        # the words behind an option that is not known may be its value
+        words = [word for word in words if word[:1] == "-" and len(word) > 1] or words
+        training = "-+" if "-+" in options else None
+        hints = filter(None, (meant_by(word, options, training) for word in words))
+        return start + " ".join(words) + "".join(f"; {hint}" for hint in list(hints)[:1])
+    run_on = re.match(r"argument (-[^/\s]+).*: ignored explicit argument '(.*)'\Z", message)
+    if run_on:
+        hint = meant_by("".join(run_on.groups()), options)
+        return f"there is no option {''.join(run_on.groups())}" + f"; {hint}" * bool(hint)
+    return message
 
 
 def refuse_scheme(control, then):
@@ -83,5 +104,5 @@ def refuse_scheme(control, then):
         find_scheme(control)
     except UsageError:
         return
-    raise UsageError(f"there is no control file '{control}'; for the scheme of that name: "
+    raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                      f"print_control -Q {control} {then}")

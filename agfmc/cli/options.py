@@ -11,7 +11,7 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
-from .hints import meant_by, refuse_unquoted, refuse_unquoted_command
+from .hints import refuse_unquoted, refuse_unquoted_command, reworded
 
 __all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
            "add_workers", "data_files", "finite_number", "input_kind", "reading",
@@ -98,11 +98,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.replace(_OPERAND, "")
-        if message.startswith("unrecognized arguments: "):
-            options = self._option_string_actions
-            hints = (meant_by(word, options, "-+" if "-+" in options else None)
-                     for word in message.split()[2:])
-            message += "".join(f"; {hint}" for hint in list(filter(None, hints))[:1])
+        message = reworded(message, self._option_string_actions)
         raise UsageError(f"{message} (try {self.prog} --help)")
 
     def _print_message(self, message, file=None):

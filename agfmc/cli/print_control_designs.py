@@ -20,6 +20,8 @@ def scheme_of(args):
     """
     if args.type is not None:
         return find_scheme(args.type)
+    if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
+        refuse_scheme(args.source, "N, for N classes, or DATA")
     shown = (args.dot or args.plot is not None) and not (args.svm or args.lvq) \
         and not is_number(args.source) \
         and (args.source == "-" or os.path.exists(args.source) and not os.path.isdir(args.source))

@@ -30,6 +30,7 @@ _BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
 _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")
 _ESCAPE = re.compile(r'\\(["\\])')
+_ENTRY = re.compile(r"[ \t]+[0-9]+:\S")  # of LIBSVM text, behind its label
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
@@ -90,7 +91,8 @@ def parse(text, source=None):
         raise src.error(nul, "expected a control file, found binary data")
     at = src.skip(0)
     if at == len(src.text):
-        raise src.error(at, "expected a model, found an empty control file")
+        raise src.error(at, "expected a control file, found an empty one, which a command that "
+                            "failed may have left")
     nodes = []
     labels = {}
     open_nodes = []
@@ -110,7 +112,10 @@ def parse(text, source=None):
                 nodes.append(None)
                 open_nodes.append(opened)
             elif not open_nodes:
-                raise src.error(src.skip(0), "expected a model, found a lone class label")
+                raise src.error(src.skip(0), "expected a model name or options in double "
+                                "quotes, found a number"
+                                + (", as in LIBSVM text (-M): is the order of the operands another?"
+                                   if _ENTRY.match(src.text, at) else ""))
             else:
                 open_nodes[-1].children.append(leaf)
         at = src.skip(at)

@@ -175,6 +175,11 @@ def evaluate(results, bins=10):
         "brier_all": None, "brier_winning": None, "log_loss": None,
         "calibration": None, "expected_calibration_error": None,
     }
+    if len(results.truth) >= 10 and uncertainty.forward > 0.5 and scores["accuracy"] < 0.2:
+        warnings.warn(f"the results tell the classes apart (uncertainty coefficient "
+                      f"{uncertainty.forward:.2f}), and hardly any is right (accuracy "
+                      f"{scores['accuracy']:.2f}): their classes seem to be numbered "
+                      "otherwise than the truth", AgfmcWarning, stacklevel=2)
     if results.p is not None:
         y = np.searchsorted(labels, results.truth)
         scores["brier_all"] = brier.brier_all(results.p, y, weights)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
 from ..models import Dataset
@@ -178,4 +179,18 @@ def _divided(recipe, data, output, test):
         train, held = split.split_random(len(data.x), recipe.fraction, recipe.seed)
     else:
         train, held = split.split_fraction(len(data.x), recipe.fraction)
+    if data.y is not None and not recipe.stratified:
+        _warn_of_classes_in_one_part(data.y[train], data.y[held])
     return {output: _rows(data, train), test: _rows(data, held)}
+
+
+def _warn_of_classes_in_one_part(train, held):
+    found = []
+    for name, part, other in (("training", train, held), ("test", held, train)):
+        alone = np.setdiff1d(part, other)
+        if len(alone):
+            more = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
+            found.append(f"class {alone[0]}{more} is in the {name} part alone")
+    if found:
+        warnings.warn(f"{', '.join(found)}: --stratified takes the fraction of every class, -z "
+                      "shuffles first", AgfmcWarning, stacklevel=4)

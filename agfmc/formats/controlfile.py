@@ -30,6 +30,9 @@ def read_control(path, raw=None):
     if raw.startswith((MAGIC, b"svm_type ")):
         raise ControlError("expected a control file, found a model (mbm_info --control prints the "
                            "control file of one)", file=source, line=1, column=1)
+    if path.endswith(".vec") and b"\0" in raw[:64]:
+        raise ControlError("expected a control file or a model, found points (.vec): is the order "
+                           "of the operands another?", file=source, line=1, column=1)
     if len(raw) > _LARGEST:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:

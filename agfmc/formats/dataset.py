@@ -103,7 +103,10 @@ def _check_base(base, ending):
     """Raise what helps where `base` is no base name of binary files."""
     if base == "-":
         raise UsageError("binary training data are several files and cannot come from a pipe")
-    if os.path.exists(base + ending) or not os.path.isfile(base):
+    if os.path.exists(base + ending):
+        return
+    if not os.path.isfile(base):
+        _refuse_missing(base, ending)
         return
     if base.endswith((".vec", ".cls")):
         raise DataError(f"expected the base name of the data, {base[:-4]}", file=base)
@@ -111,6 +114,14 @@ def _check_base(base, ending):
         foreign = foreign_line(file.read(4096).lstrip().split(b"\n", 1)[0])
     raise DataError(f"there is no {base}{ending}; "
                     + (foreign or "LIBSVM text is read with -M, LVQ text with -A"), file=base)
+
+
+def _refuse_missing(base, ending):
+    """DataError where there is text of the name of data that are not there."""
+    for end in (".svm", ".lvq", ".csv", ".tsv", ".txt"):
+        if os.path.isfile(base + end):
+            raise DataError(f"there is no {base}{ending}; there is {base}{end}: text is named with "
+                            "its ending, LIBSVM text with -M, LVQ text with -A", file=base)
 
 
 def _names_beside(base, names):

@@ -128,7 +128,8 @@ def _width(tokens, data, file, header, labels):
         return count - bool(labels)
     word = tokens.text[tokens.start[0]:tokens.end[0]].tobytes()
     if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
-        raise DataError("the first line must be the number of features alone; "
+        raise DataError(f"the first line must be the number of features alone, found {show(word)}"
+                        f"{' and more' * (count > 1)}; "
                         + (foreign() or "-H where there is no such line"), file=file, line=line)
     return int(word)
 
@@ -174,8 +175,15 @@ def _explain(data, first_line, header_line, width, column, labels):
             )
         for word in words[:width]:
             if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                foreign = foreign_line(text)
+                other = foreign_line(text) or _headings(words, line)
                 raise DataError(f"the value {show(word)} is not a finite number"
-                                + f"; {foreign}" * bool(foreign), file=column.file, line=line)
+                                + f"; {other}" * bool(other), file=column.file, line=line)
         if labels:
             column.check(words[-1], line)
+
+
+def _headings(words, line):
+    """Words about a first line without any number, or ""."""
+    if line > 1 or any(NUMBER.fullmatch(word) for word in words):
+        return ""
+    return "a line of headings must be left out, as by `tail -n +2`"

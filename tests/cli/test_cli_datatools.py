@@ -407,3 +407,13 @@ def test_what_float_to_class_refuses(capsys, values, words, text):
 def test_every_value_missing(capsys, values):
     assert call("float_to_class", "-M", "-T", "0", "v") == 1
     assert "v: every value is above 0" in capsys.readouterr().err
+
+
+def test_a_class_that_the_fraction_leaves_to_one_part_is_told(capsys):
+    assert call("agf_preprocess", "--quiet", "-B", "trn", "sorted") == 0
+    assert capsys.readouterr().err == ""
+    assert call("agf_preprocess", "-f", "0.2", "sorted", "a", "b") == 0
+    told = capsys.readouterr().err
+    assert "part alone, class 7 is in the test part alone: --stratified takes the fraction" in told
+    assert call("agf_preprocess", "--stratified", "-f", "0.2", "sorted", "a", "b") == 0
+    assert "alone" not in capsys.readouterr().err

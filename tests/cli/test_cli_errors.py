@@ -91,6 +91,9 @@ def _make():
         out.write(raw)
     write("option", '"" 0 / 1;\n  "-c 1 -y 3" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
     write("borders", '"-s 100 -t .1" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9}\n')
+    write("precomputed", '"-t 4" 0 / 1;\n"" 0 1 / 2;\n{2 5 9}\n')
+    write("only.svm", "2 1:1\n3 1:2\n")
+    write("headings", "a b class\n1 2 0\n3 4 1\n")
     write("value", '"-c x" 0 1 / 2; "" 0 / 1; { 2 5 9}\n')
     write("grammar", '"" 0 / 1;\n"" 0 / 2\n{ 2 5 9}\n')
     write("one", '"" 1 / 2; "" 1 / 3; "" 2 / 3;\n{2 5 9}\n')
@@ -129,7 +132,7 @@ ERRORS = [
     ("multi_borders", "plan dir m2 o", 1, r"dir\.vec: cannot read: it is a folder"),
     ("multi_borders", "dir trn m2 o", 1, r"dir: cannot read: it is a folder"),
     ("multi_borders", "plan empty m2 o", 1, r"empty\.vec: .*too short"),
-    ("multi_borders", "empty trn m2 o", 1, r"empty:1:1: expected a model"),
+    ("multi_borders", "empty trn m2 o", 1, r"empty:1:1: expected a control file, found an empty one"),
     ("multi_borders", "plan norows m2 o", 1, r"norows\.vec: has no rows"),
     ("multi_borders", "plan cut m2 o", 1, r"cut\.vec: .*whole rows of 4 features"),
     ("multi_borders", "plan short m2 o", 1, r"short\.cls: has 35 labels, but there are 36"),
@@ -170,7 +173,7 @@ ERRORS = [
     ("multi_borders", "plan trn m2 nowhere/o", 1, r"nowhere/o: cannot write"),
     ("multi_borders", "plan trn m2 m2-01", 2,
      r"a binary model would be 'm2-01', and that is control-out already"),
-    ("multi_borders", "trn m2 o", 1, r"standard input:1:1: expected a model"),
+    ("multi_borders", "trn m2 o", 1, r"standard input:1:1: expected a control file, found an empty one"),
     ("multi_borders", "plan trn m2", 2, r"operands control, train, .* plan is no base name"),
     ("multi_borders", "-+ -c 10 -g .1 plan trn m2 o", 2, r'in quotes: -\+ "-c 10 -g \.1"$'),
     ("multi_borders", "--options -w0 2 plan trn m2 o", 2, r'in quotes: --options "-w0 2"$'),
@@ -178,10 +181,19 @@ ERRORS = [
     ("multi_borders", "-+ -c plan trn m2 o", 2, r'-c: expected a value .*: "-c 1", in one pair'),
     ("multi_borders", "-M -- svm-train -b 1 plan two.svm m2 o", 2,
      r'command after -- .* in quotes: -- "svm-train -b 1"$'),
-    ("multi_borders", "borders trn m2 o", 1, r"borders:1:1: option -s: 100 .*; libAGF's class bo"),
+    ("multi_borders", "borders trn m2 o", 1, r"borders:1:1: option -s: 100 .*, and libAGF's class"),
     ("multi_borders", "-+ -W plan trn m2 o", 2, r"option '-W': .*; libAGF's class borders"),
     ("multi_borders", "-s 100 plan trn m2 o", 2, r"-s is an option of libAGF's class borders, .*-\+"),
     ("multi_borders", "-c 100 plan trn m2 o", 2, r'-c is a training option: .*-\+ "-c 10"'),
+    ("multi_borders", "precomputed trn m2 o", 1, r"2 radial and 3 sigmoid; precomputed kernels"),
+    ("lvq2agf", "-H headings x", 1, r"headings:1: the value 'a' .*; a line of headings must be"),
+    ("multi_borders", "-normalize plan trn m2 o", 2, r"-normalize; did you mean --normalise\?"),
+    ("multi_borders", "-Z -O x plan trn m2 o", 2, r"unrecognized arguments: -Z -O \("),
+    ("classify_m", "trn.vec all.mbm out", 1, r"found points \(\.vec\): is the order of the op"),
+    ("classify_m", "two.svm all.mbm out", 1, r"found a number, as in LIBSVM text \(-M\): is the"),
+    ("print_control", "one-vs-one 4", 2, r"print_control -Q one-vs-one N, for N classes, or DATA"),
+    ("compare_control", "only", 1, r"there is no only\.vec; there is only\.svm: text is named with"),
+    ("lvq2agf", "two.svm x", 1, r"alone, found '.*' and more; it looks like LIBSVM"),
     ("multi_borders", "-h", 2, r"there is no option -h; did you mean --help\?"),
     ("classify_m", "--hedaer all.mbm trn.vec out", 2, r"--hedaer; did you mean --header\?"),
     ("classify_m", "one-vs-one trn.vec out", 2, r"print_control -Q one-vs-one DATA \| multi_b"),
@@ -401,7 +413,7 @@ ERRORS = [
     ("agf_preprocess", "trn x 2 5", 2, r"expected a partition"),
     ("agf_preprocess", "--stratified trn x", 2, r"goes with -f"),
     ("agf_preprocess", "-n same x", 1, r"same: every feature is constant"),
-    ("agf_preprocess", "-f 0.5 -n trn nowhere/x y", 1, r"nowhere/x\.vec: cannot write"),
+    ("agf_preprocess", "-f 0.5 --stratified -n trn nowhere/x y", 1, r"nowhere/x\.vec: cannot write"),
     ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
     ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
     ("float_to_class", "v.dat x 2 1", 2, r"ascend"),

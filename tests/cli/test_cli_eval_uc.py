@@ -168,3 +168,13 @@ def test_plot(files, capsys, tmp_path):
 def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, capsys, tmp_path):
     assert main(["--plot", "x.gif", "gone.cls", "gone"]) == 2
     assert "x.gif" in capsys.readouterr().err
+
+
+def test_classes_that_are_numbered_otherwise_are_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    truth = np.arange(40, dtype="<i4") % 4
+    truth.tofile("out.cls")
+    for shift, told in ((1, True), (0, False)):
+        (truth + shift).tofile("truth.cls")
+        assert main(["-b", "truth.cls", "out"]) == 0
+        assert ("numbered otherwise than the truth" in capsys.readouterr().err) == told

@@ -159,7 +159,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
     (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
-    (["-Q", "9", "-"], 1, "standard input:1:1: expected a model, found an empty control file"),
+    (["-Q", "9", "-"], 1, "standard input:1:1: expected a control file, found an empty one"),
     (["three\nlines\n"], 1, "three\\nlines\\n.cls"),
 ])
 def test_refused(run, words, status, text):

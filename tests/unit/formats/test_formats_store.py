@@ -255,7 +255,7 @@ def test_lying_numbers_with_a_good_checksum(tmp_path, case):
 @pytest.mark.parametrize("control, words", [
     ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
     ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
-    ("", "empty control file"), ("\ud800", "damaged"), ("a\0b", "binary data"),
+    ("", "found an empty one"), ("\ud800", "damaged"), ("a\0b", "binary data"),
     ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
 ])
 def test_control_text_that_does_not_fit(tmp_path, control, words):
