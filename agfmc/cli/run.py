@@ -21,10 +21,12 @@ def run_command(parser, execute, argv=None):
     Errors become one line on standard error, `program: file:line:column:
     what was expected`; `--debug` shows the traceback instead.
     """
-    before, seen = {}, []
+    undo, seen = [], []
     try:
-        catch_signals(before, seen)
+        catch_signals(undo, seen)
         status = _run(parser, execute, argv, seen)
+        if seen:  # it was not heard in time
+            raise Terminated(seen[0][0])
         seen.append(None)  # a signal from here on changes nothing
     except KeyboardInterrupt as stop:
         if isinstance(stop.__context__, NotPutBack):  # a signal came at the same time
@@ -32,7 +34,7 @@ def run_command(parser, execute, argv=None):
         _leave(128 + (stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT))
         raise  # where the end was prevented, in a test
     finally:
-        restore_signals(before)
+        restore_signals(undo)
     return status
 
 

@@ -1,7 +1,9 @@
 """Signals in the middle of the work: the documented status, silence, no temporary files."""
 
+import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -9,6 +11,50 @@ import pytest
 
 PATIENCE = 60
 HARD = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
+DROPPING = ("import callback", "import lock", "weak reference", "__del__", "except")
+# PLACE SIGNAL COMMAND WORDS: the signal comes where Python or a library drops what is raised
+DROPPED = """
+import importlib, os, signal, sys, weakref
+
+place, number, command = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+
+def send(*_):
+    sys.setprofile(None)
+    os.kill(os.getpid(), number)
+    for _ in range(100):
+        pass
+
+class Victim:
+    pass
+
+def watch(frame, event, what):
+    name = frame.f_code.co_name
+    if place.startswith("import"):
+        if name == "cb" and "importlib" in frame.f_code.co_filename and (
+                event == "call" if place == "import callback"
+                else event == "c_return" and what.__name__ == "acquire_lock"):
+            send()
+    elif event == "return" and name == "temporary_name":
+        if place == "__del__":
+            Victim.__del__ = send
+        victim = Victim()
+        if place == "weak reference":
+            kept = weakref.ref(victim, send)
+        if place == "except":
+            try:
+                send()
+            except BaseException:
+                pass
+        del victim
+
+def begin(frame, event, what):
+    if frame.f_code.co_name == ("_run" if place.startswith("import") else "temporary_name"):
+        sys.setprofile(watch)
+
+main = importlib.import_module("agfmc.cli." + command).main
+sys.setprofile(begin)
+sys.exit(main(sys.argv[4:]))
+"""
 
 
 @pytest.fixture
@@ -87,3 +133,43 @@ def test_nohup(hard):
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
+
+
+def dropped(place, at, number, command, *words):
+    """A command that gets the signal where what is raised is dropped; -> (status, stderr)."""
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED, at, str(int(number)), command, *words],
+        cwd=place.folder, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, timeout=PATIENCE, preexec_fn=defaults)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("at", DROPPING)
+def test_a_signal_that_is_dropped_comes_again(hard, at):
+    before = hard.files()
+    assert dropped(hard, at, signal.SIGINT, "multi_borders", "-n", "-j", "2", "-+", HARD, "slow",
+                   "hard", "h", "hctl") == (130, b"")
+    after = hard.files()
+    for name in ("h.std", "h-00"):  # finished work is kept
+        after.pop(name, None)
+    assert after == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [
+    "multi_borders -n -j {} plan trn x xctl", "classify_m -j {} ctl tst.vec out",
+    "classify_m -j {} all.mbm tst.vec out", "nfold -j {} -d 3 plan trn nf"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("at", DROPPING)
+def test_every_signal_that_is_dropped_ends_the_command(place, at, number, threads, words):
+    whole = place.at(place.folder.parent / "whole")
+    shutil.copytree(place.folder, whole.folder)
+    words = words.format(threads).split()
+    whole.ok(*words)
+    status, err = dropped(place, at, number, *words)
+    assert status == 128 + number
+    assert b"Traceback" not in err and b"ignored" not in err
+    new = whole.files()
+    for name, content in place.files().items():
+        assert content == new[name]
