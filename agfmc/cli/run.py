@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -25,6 +26,9 @@ def run_command(parser, execute, argv=None):
     try:
         catch_signals(undo, seen)
         status = _run(parser, execute, argv, seen)
+        temporaries = sys.modules.get("agfmc.formats.temporaries")
+        if temporaries is not None:
+            temporaries.remove_left()
         if seen:  # it was not heard in time
             raise Terminated(seen[0][0])
         seen.append(None)  # a signal from here on changes nothing
@@ -67,7 +71,8 @@ def _run(parser, execute, argv, seen):
     except OSError as error:
         _trace(args, seen)
         where = error.filename if error.filename is not None else \
-            "the current folder" if isinstance(error, FileNotFoundError) else "standard output"
+            "the current folder" if isinstance(error, FileNotFoundError) else \
+            "this process" if error.errno == errno.EMFILE else "standard output"
         return _flushed(parser.prog, 1, f"{where}: {error.strerror or error}")
     except Exception as error:  # a fault of this program, still told in one line
         _trace(args, seen)

@@ -11,12 +11,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from ..errors import DataError
 
-__all__ = ["cleared", "keep_temporary", "private_folder", "remove_temporary", "temporary_file",
-           "temporary_name", "undisturbed"]
+__all__ = ["cleared", "keep_temporary", "private_folder", "remove_left", "remove_temporary",
+           "temporary_file", "temporary_name", "undisturbed"]
 
 _PATIENCE = 2.0  # seconds to wait for another run's renames
 _ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _known = {}  # name: is it a folder?
+_left = set()  # of these, what could not be removed when its time had come
 _renaming = threading.RLock()
 
 
@@ -34,7 +35,17 @@ def remove_temporary(path):
             shutil.rmtree(path, ignore_errors=True)
         else:  # never a folder: one that was renamed to this is somebody's
             os.unlink(path)
-    _known.pop(path, None)
+    if _known.get(path) and os.path.lexists(path):  # to list it takes descriptors that are free
+        _left.add(path)
+    else:
+        _left.discard(path)
+        _known.pop(path, None)
+
+
+def remove_left():
+    """Remove, at the end of a command, what `remove_temporary` could not: more is closed now."""
+    for path in list(_left):
+        remove_temporary(path)
 
 
 def keep_temporary(path):
@@ -95,8 +106,17 @@ def _system_folder():
     try:
         return tempfile.gettempdir()
     except OSError:
+        _one_more_file()
         raise DataError("there is no folder for temporary files that can be written: TMPDIR "
                         "may name one") from None
+
+
+def _one_more_file():
+    """Raise `DataError` where no file can be opened, wherever it is."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        raise DataError(f"cannot make a temporary file: {error.strerror}") from error
 
 
 @contextmanager

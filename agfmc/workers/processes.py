@@ -6,6 +6,7 @@ died: that task alone is begun again, by a new worker.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import queue
@@ -13,17 +14,20 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections import deque
+from contextlib import suppress
 
 from ..errors import CommandFailed
 from .afar import TRIES, call, lost, raised, warn
-from .executors import collect
+from .executors import collect, start_threads
 from .plain import Channel, ready
 
 __all__ = ["ProcessPool", "serve"]
 
-_START = "import sys; sys.path[:] = {}; from agfmc.workers.processes import serve; serve(*{})"
+_START = ("import sys; sys.excepthook = lambda *_: None; sys.path[:] = {}; "  # its end tells enough
+          "from agfmc.workers.processes import serve; serve(*{})")
+_TOO_MANY = "this user may have no more processes and threads (ulimit -u): ask for fewer workers"
+_PATIENCE = 1.0  # seconds for a process that has closed its socket to end
 
 
 class ProcessPool:
@@ -101,7 +105,8 @@ class _Worker:
 
 
 def _not_started(error):
-    return CommandFailed(f"a worker process cannot be started: {error.strerror or error}")
+    reason = _TOO_MANY if error.errno == errno.EAGAIN else error.strerror or error
+    return CommandFailed(f"a worker process cannot be started: {reason}")
 
 
 class _Crew:
@@ -149,6 +154,8 @@ class _Crew:
         except (EOFError, OSError):
             return self._died(worker)
         if not worker.ready:
+            if answer is not None:  # why it cannot work
+                raise answer
             worker.ready = True
             return None
         (number, item), worker.task = worker.task, None
@@ -161,6 +168,8 @@ class _Crew:
         if self._ended:
             return None
         self._workers.remove(worker)
+        with suppress(subprocess.TimeoutExpired):
+            worker.process.wait(_PATIENCE)
         process, end = worker.process.pid, worker.end()
         if not worker.ready:
             raise CommandFailed(f"a worker process ended {end} before it was ready to work")
@@ -191,7 +200,9 @@ def serve(number, module, name):
     function = getattr(importlib.import_module(module), name)
     pipe = Channel(socket.socket(fileno=number))
     messages = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, messages), daemon=True).start()
+    if not start_threads(1, _listen, pipe, messages, daemon=True):
+        pipe.send(CommandFailed(f"a worker process cannot begin to work: {_TOO_MANY}"))
+        return
     shared = messages.get()
     pipe.send(None)
     while True:

@@ -244,6 +244,22 @@ def test_few_open_files(place, words, files):
                                        "x-01", "x-02"} == before.keys()
 
 
+@pytest.mark.parametrize("words", [
+    "multi_borders -M -j 4 -- cp plan trn.svm x xctl",
+    "classify_m -M -j 4 -O cp ectl trn.svm out"], ids=lambda words: words.split()[0])
+@pytest.mark.parametrize("files", [7, *(pytest.param(files, marks=LONG) for files in (
+    5, 6, 8, 9, 10, 11, 13, 14))])
+def test_no_temporary_folder_is_left_where_few_files_can_be_opened(place, words, files):
+    """To list what is in a folder takes descriptors too."""
+    place.ok("multi_borders", "-M", "--", "cp", "plan", "trn.svm", "e", "ectl")
+    (place / "tmp").mkdir()
+    place.env["TMPDIR"] = str(place / "tmp")
+    done = place.run(*words.split(), preexec_fn=limited(resource.RLIMIT_NOFILE, files))
+    assert done.returncode in (1, 3), done.stderr
+    assert b"oo many open files" in done.stderr or files > 8, done.stderr
+    assert not [*place.folder.glob(".agfmc*"), *(place / "tmp").iterdir()]
+
+
 @pytest.mark.long
 def test_many_models_and_few_open_files(place):
     """A hundred models, outputs that appear together, and 64 open files."""

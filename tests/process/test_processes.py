@@ -105,6 +105,35 @@ def test_no_worker_is_left_behind(slow, number):
         time.sleep(0.02)
 
 
+NO_THREADS = """import sys, threading
+def start(thread):
+    raise RuntimeError("can't start new thread")
+if "-c" in sys.orig_argv:
+    threading.Thread.start = start
+"""
+NO_LIBRARIES = """import sys
+if "-c" in sys.orig_argv:
+    sys.modules["numpy"] = None
+"""
+
+
+@pytest.mark.parametrize("words", ["multi_borders --executor processes:2 plan trn x xctl",
+                                   "classify_m --executor processes:2 all.mbm tst.vec out"])
+@pytest.mark.parametrize("program, told", [
+    (NO_THREADS, b": a worker process cannot begin to work: this user may have no more processes "
+                 b"and threads (ulimit -u): ask for fewer workers\n"),
+    (NO_LIBRARIES, b": a worker process ended with status 1 before it was ready to work\n"),
+], ids=["threads", "libraries"])
+def test_workers_that_cannot_work(place, words, program, told):
+    (place / "site").mkdir()
+    (place / "site" / "sitecustomize.py").write_text(program)
+    place.env["PYTHONPATH"] += f"{os.pathsep}{place / 'site'}"
+    before = place.files()
+    done = place.run(*words.split())
+    assert (done.returncode, done.stderr) == (1, words.split()[0].encode() + told)
+    assert place.files() == before
+
+
 @pytest.mark.parametrize("words, told", [
     (("--executor=proceses",), b"expected dask:HOST:PORT, dask:FILE or processes:N"),
     (("--executor=processes:0",), b"expected dask:HOST:PORT, dask:FILE or processes:N"),
