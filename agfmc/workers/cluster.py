@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -19,7 +20,8 @@ from .executors import collect
 
 __all__ = ["DaskPool", "connected"]
 
-_PATIENCE = 10  # seconds for a scheduler to answer, and for a first worker to be there
+_ANSWER = 5  # seconds for a scheduler to say that it is one
+_PATIENCE = 10  # seconds for a scheduler to take us on, and for a first worker to be there
 _SPREADS = 5  # of the data, before a cluster that loses all its workers is given up
 
 
@@ -28,9 +30,9 @@ def connected(where):
     """A `DaskPool`; where: HOST:PORT, an address such as tls://HOST:PORT, or a scheduler file.
 
     The name of a file that ends as an address does, in a colon and digits, needs a slash.
-    Raises `UsageError` without dask.distributed, and `CommandFailed` where
-    nobody answers within ten seconds, where there are no workers, or where
-    they have other versions of what the results depend on.
+    Raises `UsageError` without dask.distributed, and `CommandFailed` where no
+    scheduler answers within five seconds, where there are no workers, or
+    where they have other versions of what the results depend on.
     """
     try:
         from distributed import Client
@@ -39,9 +41,10 @@ def connected(where):
             from error
     address = _address(where)
     with _quiet():
+        _check_scheduler(address, where)
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise CommandFailed(f"there is no scheduler of dask at {where}: "
                                 f"{_first_line(error)}") from error
         try:
@@ -63,6 +66,34 @@ def _address(where):
     except (ValueError, TypeError, KeyError) as error:
         raise DataError("expected a scheduler file of dask: it names no address", file=where) \
             from error
+
+
+def _check_scheduler(address, where):
+    """Raise `CommandFailed` where no scheduler answers: a client would wait for one for long."""
+    try:
+        found = asyncio.run(asyncio.wait_for(_identity(address), _ANSWER + 1))["type"]
+        reason = None if found == "Scheduler" else f"a {found} answers"
+    except (OSError, RuntimeError, asyncio.TimeoutError) as error:
+        while isinstance(error.__cause__, Exception):
+            error = error.__cause__
+        late = isinstance(error, (TimeoutError, asyncio.TimeoutError))
+        reason = f"no answer in {_ANSWER} seconds" if late else \
+            getattr(error, "strerror", None) or _first_line(error)
+    except (TypeError, ValueError) as error:
+        reason = f"it cannot be spoken with: {_first_line(error)}"
+    except Exception:  # of reading bytes that are not meant for us
+        reason = "something else answers (a scheduler's own port is 8786)"
+    if reason is not None:
+        raise CommandFailed(f"there is no scheduler of dask at {where}: {reason}")
+
+
+async def _identity(address):
+    from distributed import Security
+    from distributed.core import rpc
+
+    async with rpc(address, timeout=_ANSWER, deserialize=False,
+                   connection_args=Security().get_connection_args("client")) as scheduler:
+        return await scheduler.identity()
 
 
 class DaskPool:

@@ -1,10 +1,13 @@
 """A dask.distributed cluster of two workers on this machine: the same bytes, whoever dies."""
 
+import contextlib
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -148,6 +151,34 @@ def test_nobody_there(place):
     done = place.run("classify_m", "--executor=dask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and time.monotonic() - began < 30
     assert done.stderr.startswith(b"classify_m: there is no scheduler of dask at 127.0.0.1:1: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("words", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 4096,
+                                   b"\xff" * 4096, (1 << 37).to_bytes(8, "little")],
+                         ids=["closes", "is silent", "HTTP", "zeros", "ones", "a long message"])
+def test_another_service(place, words):
+    """None: it closes the connection; b"": it waits."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        kept = []
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    if words is None:
+                        connection.close()
+                    else:
+                        connection.sendall(words)
+                        kept.append(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        where = f"127.0.0.1:{server.getsockname()[1]}"
+        done = place.run("classify_m", f"--executor=dask:{where}", "all.mbm", "tst.vec", "out")
+        for connection in kept:
+            connection.close()
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode())
     assert done.stderr.count(b"\n") == 1
 
 
