@@ -175,6 +175,8 @@ class Ledger:
         if self._connection is None or not self._waiting:
             return
         try:
+            if self._connection.in_transaction:  # a signal came in the middle of it
+                self._connection.rollback()
             self._execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 "INSERT OR REPLACE INTO done VALUES (?, ?, ?)",

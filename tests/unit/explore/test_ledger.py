@@ -43,6 +43,20 @@ def test_a_file_of_its_own_goes_only_after_a_good_end(tmp_path):
     assert not os.path.exists(path)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_signal_in_the_middle_of_writing(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with Ledger(str(tmp_path / "state"), keep=True) as ledger:
+        ledger.put("k", b"value")
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("agfmc.explore.ledger._sum", interrupted)
+            ledger.flush()
+        assert ledger.keeps_anything()
+        assert ledger.get("k") == b"value"
+
+
 def test_nothing_is_kept_without_a_file():
     with Ledger(None) as ledger:
         ledger.put("k", b"value")
