@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import os
 import queue
-import re
 import uuid
 import warnings
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import CommandFailed, DataError, UsageError
+from ..errors import CommandFailed, UsageError
 from .afar import TRIES, call, check_versions, lost, one_thread, raised, versions, warn
 from .executors import collect
+from .scheduler import address_of, check_scheduler, first_line
 
 __all__ = ["DaskPool", "connected"]
 
-_ANSWER = 5  # seconds for a scheduler to say that it is one
 _PATIENCE = 10  # seconds for a scheduler to take us on, and for a first worker to be there
 _SPREADS = 5  # of the data, before a cluster that loses all its workers is given up
 
@@ -39,61 +35,18 @@ def connected(where):
     except ImportError as error:
         raise UsageError("--executor dask needs dask.distributed: pip install 'agfmc[dask]'") \
             from error
-    address = _address(where)
+    address = address_of(where)
     with _quiet():
-        _check_scheduler(address, where)
+        check_scheduler(address, where)
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, RuntimeError) as error:
             raise CommandFailed(f"there is no scheduler of dask at {where}: "
-                                f"{_first_line(error)}") from error
+                                f"{first_line(error)}") from error
         try:
             yield DaskPool(client, where)
         finally:
             client.close(timeout=_PATIENCE)
-
-
-def _address(where):
-    """The address of a scheduler, which may stand in the file that it wrote."""
-    # a file of that name in the current folder may be a stranger's, and lead elsewhere
-    if re.fullmatch(r"([a-z]+://)?[^/]*:[0-9]+", where):
-        return where
-    if not os.path.isfile(where):
-        raise UsageError(f"expected HOST:PORT or a scheduler file of dask, found '{where}'")
-    try:
-        with open(where, encoding="utf-8") as file:
-            return str(json.load(file)["address"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError("expected a scheduler file of dask: it names no address", file=where) \
-            from error
-
-
-def _check_scheduler(address, where):
-    """Raise `CommandFailed` where no scheduler answers: a client would wait for one for long."""
-    try:
-        found = asyncio.run(asyncio.wait_for(_identity(address), _ANSWER + 1))["type"]
-        reason = None if found == "Scheduler" else f"a {found} answers"
-    except (OSError, RuntimeError, asyncio.TimeoutError) as error:
-        while isinstance(error.__cause__, Exception):
-            error = error.__cause__
-        late = isinstance(error, (TimeoutError, asyncio.TimeoutError))
-        reason = f"no answer in {_ANSWER} seconds" if late else \
-            getattr(error, "strerror", None) or _first_line(error)
-    except (TypeError, ValueError) as error:
-        reason = f"it cannot be spoken with: {_first_line(error)}"
-    except Exception:  # of reading bytes that are not meant for us
-        reason = "something else answers (a scheduler's own port is 8786)"
-    if reason is not None:
-        raise CommandFailed(f"there is no scheduler of dask at {where}: {reason}")
-
-
-async def _identity(address):
-    from distributed import Security
-    from distributed.core import rpc
-
-    async with rpc(address, timeout=_ANSWER, deserialize=False,
-                   connection_args=Security().get_connection_args("client")) as scheduler:
-        return await scheduler.identity()
 
 
 class DaskPool:
@@ -112,7 +65,7 @@ class DaskPool:
         for worker, found in client.run(versions, on_error="return").items():
             if isinstance(found, Exception):
                 raise CommandFailed(f"the worker {worker} cannot do this work: "
-                                    f"{_first_line(found)}")
+                                    f"{first_line(found)}")
             check_versions(worker, found, self._versions)
         several = [worker for worker, one in client.run(one_thread).items() if not one]
         if several:
@@ -206,7 +159,7 @@ class _Watch:
             (self._data,) = self._client.scatter([self._shared], broadcast=True, hash=False)
         except (OSError, TimeoutError) as error:
             raise CommandFailed(f"the data cannot be sent to the workers of {self._pool._where}: "
-                                f"{_first_line(error)}") from error
+                                f"{first_line(error)}") from error
 
     def send(self, pair):
         """Hand (number, item) to the cluster."""
@@ -328,7 +281,3 @@ def _quiet():
     finally:
         for logger, level in zip(loggers, levels):
             logger.setLevel(level)
-
-
-def _first_line(error):
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -15,7 +15,7 @@ FILES = sorted((ROOT / "agfmc").rglob("*.py")) + sorted((ROOT / "bin").iterdir()
 MODULES = {
     **dict.fromkeys(("pickle", "_pickle", "pickletools", "copyreg", "marshal", "shelve", "dbm",
                      "dill", "cloudpickle", "joblib", "yaml", "multiprocessing", "runpy", "code",
-                     "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport", "asyncio",
+                     "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport",
                      "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
     "subprocess": ("agfmc/external/command.py", "agfmc/workers/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
@@ -25,7 +25,8 @@ MODULES = {
     "ctypes": ("agfmc/train/clibrary.py", "agfmc/train/linear.py", "agfmc/train/svm.py"),
     "socket": ("agfmc/workers/processes.py",),
     "sqlite3": ("agfmc/explore/ledger.py",),
-    "distributed": ("agfmc/workers/cluster.py",),
+    "distributed": ("agfmc/workers/cluster.py", "agfmc/workers/scheduler.py"),
+    "asyncio": ("agfmc/workers/scheduler.py",),
 }
 # Builtins, and attributes by their last two names.
 CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.system", "os.popen",
