@@ -14,11 +14,15 @@ from types import MappingProxyType
 
 from ..errors import ControlError
 
-__all__ = ["CODES", "Direct", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
+__all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
            "looks_like_options", "model_names", "node_names"]
 
 # Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
 MAX_CELLS = 2**29
+
+# Of the name of a model, beyond its base: forty levels of a tree. A file name has room for 255
+# bytes, the base and an ending among them.
+LONGEST_NAME = 120
 
 # The classifiers that tell any number of branches apart by themselves.
 CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
@@ -192,13 +196,32 @@ def looks_like_options(text):
 
 
 def node_names(tree, base):
-    """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`."""
+    """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`.
+
+    Where this would make the name of a classifier longer than `base` by more than
+    `LONGEST_NAME` characters, the nodes of the whole tree are numbered in the order of the
+    text: node n below the root is `base.n%04d`.
+    """
+    if _longest(tree) > LONGEST_NAME:
+        return [base, *(f"{base}.n{number:04d}" for number in range(1, len(tree.nodes)))]
     names = [base] * len(tree.nodes)
     for number, node in enumerate(tree.nodes):
         for branch, child in enumerate(node.children):
             if not isinstance(child, Leaf):
                 names[child] = f"{names[number]}.{branch:02d}"
     return names
+
+
+def _longest(tree):
+    """Characters that the longest name by branches has beyond the base."""
+    longest, lengths = 0, [0] * len(tree.nodes)
+    for number, node in enumerate(tree.nodes):
+        row = 0 if node.bare or not node.rows else len(f"-{len(node.rows) - 1:02d}")
+        longest = max(longest, lengths[number] + row)
+        for branch, child in enumerate(node.children):
+            if not isinstance(child, Leaf):
+                lengths[child] = lengths[number] + len(f".{branch:02d}")
+    return longest
 
 
 def model_names(tree, base):

@@ -208,8 +208,8 @@ def check_outputs(work, control_out, inputs, folders=False, errors=None):
         if not os.path.isdir(folder):
             raise DataError("cannot write: there is no such folder", file=path)
         if _too_long(path):
-            raise DataError("cannot write: the name is too long for a file: each level of the "
-                            "control file adds to it", file=path)
+            raise DataError("cannot write: the name is too long for a file: expected a shorter "
+                            "base name of the models", file=path)
         a_folder, a_model = os.path.isdir(path), (path, what) not in named
         if not a_model or a_folder and not folders or not a_folder and folder not in checked:
             check_output(path)

@@ -118,6 +118,37 @@ def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
 
 
+def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, capsys):
+    """Classes at growing distances are joined one by one; names by branches had no room."""
+    monkeypatch.chdir(tmp_path)
+    k = 300
+    places = [c + c * c / 200 for c in range(k)]
+    (tmp_path / "t.svm").write_text("".join(
+        f"{c} 1:{x + d:.6f}\n" for c, x in enumerate(places) for d in (0, .25)))
+    assert call("print_control", ["-Q", "3", "-M", "t.svm"]) == 0
+    (tmp_path / "plan").write_text(capsys.readouterr().out)
+    options = ["-M", "--quiet", "-+", "learner=logistic"]
+    operands = ["plan", "t.svm", "m", "ctl"]
+    assert call("multi_borders", [*options, *operands]) == 0
+    control = (tmp_path / "ctl").read_text()
+    tree = parse(control)
+    assert 1 + max(node.depth for node in tree.nodes) == k - 1
+    assert [row.text for row in tree.rows] == ["m", *(f"m.n{i:04d}" for i in range(1, k - 1))]
+    (tmp_path / "m.n0298").rename(tmp_path / "earlier")
+    capsys.readouterr()
+    assert call("multi_borders", [*options, "-0", *operands]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == k - 1 and "--only=m.n0298 " in lines[298]
+    assert call("multi_borders", [*options, "--only", "m.n0298", *operands]) == 0
+    assert (tmp_path / "m.n0298").read_bytes() == (tmp_path / "earlier").read_bytes()
+    assert (tmp_path / "ctl").read_text() == control
+    assert call("mbh2mbm", ["--quiet", "ctl", "all.mbm"]) == 0
+    for model in ("ctl", "all.mbm"):
+        assert call("classify_m", ["--quiet", "-M", model, "t.svm", model]) == 0
+    assert (tmp_path / "ctl.cls").read_bytes() == (tmp_path / "all.mbm.cls").read_bytes()
+    assert capsys.readouterr().err == ""
+
+
 def test_commands_on_a_deep_file(tmp_path, monkeypatch, capsys):
     commands(sys.getrecursionlimit() + 50, [left], tmp_path, monkeypatch, capsys)
 

@@ -36,6 +36,23 @@ def test_names_beyond_99():
     assert model_names(wide, "m")[-1] == "m.101"
 
 
+def test_names_of_a_tree_too_deep_for_them():
+    """By branches as long as no name has more than 120 characters beyond the base."""
+    def chain(levels, matrix=""):
+        return parse('"" {' * (levels - 1) + f'"" {matrix} {{ 0 {levels} }}' +
+                     "".join(f" {label} }}" for label in range(1, levels)))
+
+    assert model_names(chain(41), "m") == ["m" + ".00" * i for i in range(41)]
+    assert model_names(chain(42), "m") == ["m"] + [f"m.n{i:04d}" for i in range(1, 42)]
+    assert model_names(chain(40, "0/1;"), "m")[-1] == "m" + ".00" * 39 + "-00"
+    assert model_names(chain(41, "0/1;"), "m")[-2:] == ["m.n0039", "m.n0040-00"]
+    # all nodes of the tree, and whatever the base
+    wide = parse(f'x 0/1; x 0/2; {{ "" {{ 900 901 }} {"y { " * 42} 0 '
+                 + "".join(f"{i} }} " for i in range(1, 43)) + "800 }")
+    assert model_names(wide, "a/long/base")[:4] == [
+        "a/long/base-00", "a/long/base-01", "a/long/base.n0001", "a/long/base.n0002"]
+
+
 def test_converted_shuttle_tree():
     code = to_code(parse(CHAIN))
     assert code.labels == (2, 1, 5, 6, 3, 4, 0)
