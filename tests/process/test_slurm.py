@@ -1,4 +1,5 @@
-"""Slurm itself, on this machine: a configuration trained as a job array by the sample script."""
+"""A configuration trained as a job array by the sample script: by Slurm itself, on this machine,
+and by hand, without it."""
 
 import os
 import pwd
@@ -29,7 +30,9 @@ def missing():
     return ""
 
 
-pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(missing()), reason=missing())]
+def for_real(test):
+    """A test that needs Slurm."""
+    return pytest.mark.slurm(pytest.mark.skipif(bool(missing()), reason=missing())(test))
 
 
 class Slurm:
@@ -175,6 +178,7 @@ def logs(place):
     return "".join(path.read_text() for path in place.folder.glob("slurm-*.out"))
 
 
+@for_real
 def test_job_array(two, slurm):
     """One against one of three classes is as many commands as tasks; -n, and blanks in names."""
     plain, there = two
@@ -187,6 +191,7 @@ def test_job_array(two, slurm):
     assert models(plain.folder) == models(there.folder) and len(models(plain.folder)) == 6
 
 
+@for_real
 def test_several_commands_a_task_and_a_failure(two, slurm):
     """Three classes as six classifiers on two tasks; one fails, and all is done once more."""
     plain, there = two
@@ -206,3 +211,79 @@ def test_several_commands_a_task_and_a_failure(two, slurm):
     slurm.finish()
     assert models(plain.folder) == models(there.folder) and len(models(plain.folder)) == 8
     assert {name: (there / name).stat().st_mtime_ns for name in before} == before
+
+
+SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
+
+
+@pytest.fixture(params=SHELLS)
+def script(request, place, root):
+    """Call the script by hand in a folder; -> CompletedProcess."""
+    def call(*words, **env):
+        return subprocess.run(
+            [request.param, root / "sample_data" / "job_array.sbatch", *words],
+            cwd=place.folder, env={**place.env, **env}, capture_output=True, timeout=PATIENCE)
+
+    return call
+
+
+@pytest.mark.parametrize("words, env, message", [
+    ("", {}, "expected CONTROL TRAIN MODEL CONTROL-OUT, found 0 words: "
+             "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT"),
+    ("plan trn m", {}, "expected CONTROL TRAIN MODEL CONTROL-OUT, found 3 words: "
+                       "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT"),
+    *(("plan trn m ctl", {"TASKS": tasks}, f"TASKS is '{tasks}': expected a whole number from 1, "
+       "such as TASKS=20 sh job_array.sbatch ...")
+      for tasks in ("0", "-1", "2.5", "many", "08", "1" * 10)),
+    ("--task list", {}, "expected --task LIST N, found 1 words behind --task"),
+    ("--task list 0", {}, "--task: '0' tasks: expected a whole number from 1"),
+    ("--task list 2", {}, "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
+     "from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT --task list 2"),
+    ("--task list 2", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x': expected the "
+     "number of a task of a job array, from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT "
+     "--task list 2"),
+    ("--task gone 2", {"SLURM_ARRAY_TASK_ID": "0"}, "there is no list of commands 'gone' that can be "
+     "read: submit CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
+    ("--task list 2", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 1: 'list' "
+     "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
+    ("--task list 3", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 2: 'list' "
+     "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
+    ("--merge list", {}, "expected --merge LIST CONTROL-OUT OUT, found 1 words behind --merge"),
+    ("--merge gone ctl m.mbm", {}, "there is no list of commands 'gone' that can be read: submit "
+     "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
+    ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
+     "again"),
+])
+def test_words_that_lead_nowhere(script, place, root, words, env, message):
+    (place / "list").write_text("echo 1 >>done\necho 2 >>done\n")
+    (place / "none").write_text("")
+    done = script(*words.split(), **env)
+    message = message.replace("SCRIPT", str(root / "sample_data" / "job_array.sbatch"))
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        2, b"", f"job_array.sbatch: {message}\n")
+    assert not (place / "done").exists()
+
+
+def test_by_hand(script, place):
+    """The tasks and the merging of the script, which a program in place of sbatch writes down."""
+    programs = place / "programs"
+    programs.mkdir()
+    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
+                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    path = {"PATH": f"{programs}{os.pathsep}{place.env['PATH']}"}
+    done = script("-n", "plan", "trn", "m", "ctl", "TASKS", **path)
+    assert done.returncode == 2 and b"unrecognized arguments" in done.stderr
+    assert not list(place.folder.glob("*.jobs*"))
+    done = script("-n", "plan", "trn", "m", "ctl", TASKS="2", **path)
+    assert done.stdout == b"array 7 (2 tasks), then 7: m.mbm\n", done.stderr.decode()
+    array, merge = (place / "submitted").read_text().splitlines()
+    assert array.startswith("--parsable --array=0-1 ") and array.endswith(" --task m.jobs 2")
+    assert "--dependency=afterok:7 " in merge and merge.endswith(" --merge m.jobs ctl m.mbm")
+    for words, task in (("--task m.jobs 2", "0"), ("--task m.jobs 2", "1"),
+                        ("--merge m.jobs ctl m.mbm", "")):
+        done = script(*words.split(), SLURM_ARRAY_TASK_ID=task)
+        assert done.returncode == 0, done.stderr.decode()
+    names = sorted(path.name for path in place.folder.glob("m-0*"))
+    assert names == ["m-00", "m-01", "m-02"] and (place / "m.mbm").exists()
