@@ -81,12 +81,12 @@ def execute(args):
     if args.dry_run:
         lines = [command_line(PROG, args, work, job) for job in [*work.jobs, *work.directs]]
         save_normalisation(work)
-        _save(work.tree, args.control_out)
+        _save(args, work.tree)
         sys.stdout.write("".join(lines))
         return
     train_all(args, work, trainer, tally, deadline)
     if args.only is None:
-        _save(work.tree, args.control_out)
+        _save(args, work.tree)
 
 
 def _trainer(args):
@@ -115,14 +115,17 @@ def _plan(args, kind, tree, trainer):
                 parse=parse, **reading(args))
 
 
-def _save(tree, path):
+def _save(args, tree):
+    from ..control.tree import changed
     from ..control.write import format_tree
     from ..formats.controlfile import write_control
 
-    if path == "-":
+    if args.no_names:
+        tree = changed(tree, names={})
+    if args.control_out == "-":
         show(format_tree(tree))
     else:
-        write_control(path, tree)
+        write_control(args.control_out, tree)
 
 
 def main(argv=None):

@@ -21,7 +21,7 @@ def get_parser():
         usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
               "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
               "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
-              "[--cv-errors FILE [--cv-irrelevant]] [-+ OPTIONS] "
+              "[--cv-errors FILE [--cv-irrelevant]] [--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
@@ -73,6 +73,9 @@ def get_parser():
                             "all other classes, which takes longer")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the model files, which control-out does not name")
+    group.add_argument("--no-names", action="store_true",
+                       help="leave the class names out of control-out: libAGF cannot read a "
+                            "control file that holds them")
     group = parser.add_argument_group("training by another program")
     group.add_argument("--command", metavar="COMMAND",
                        help="`-- COMMAND` does the same: the program that trains each binary "

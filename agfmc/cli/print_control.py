@@ -21,6 +21,8 @@ _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 
 def execute(args):
     """Design the control tree, draw it, print it."""
+    if args.no_names and args.names is not None:
+        raise UsageError("--names and --no-names exclude each other")
     if not args.best:
         scheme = scheme_of(args)
         _refuse_idle(args, scheme)
@@ -42,7 +44,10 @@ def _output(args, tree, heights):
     if args.options:
         from ..control.build import rename
         tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
-    if args.names is not None:
+    if args.no_names:
+        from ..control.tree import changed
+        tree = changed(tree, names={})
+    elif args.names is not None:
         from ..control.tree import changed
         from ..formats.names import read_names_of
         tree = changed(tree, names=read_names_of(args.names, tree.classes))

@@ -22,8 +22,8 @@ def get_parser():
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
-              "[--seed N] [--names FILE] [-y FOLDER] [--best [-d PARTS | -f FRACTION] [--trials N] "
-              "[--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
+              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
+              "[--trials N] [--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state]] {n | data | control | table} [nrow]")
     parser.add_argument(
         "source", metavar="{n | data | control | table}",
@@ -65,6 +65,9 @@ def get_parser():
                        help="with -Q 9: folder that is put before the names of the models")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, carried along as comments")
+    group.add_argument("--no-names", action="store_true",
+                       help="leave out the class names that data or a control file give: libAGF "
+                            "cannot read a control file that holds them")
     group = parser.add_argument_group("best")
     group.add_argument("--best", action="store_true",
                        help="the configuration that cross-validation on data prefers, with a table "

@@ -7,7 +7,7 @@ import re
 from ..errors import UsageError
 from .tree import Leaf, looks_like_options
 
-__all__ = ["format_tree", "quote_name", "quote_options"]
+__all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options"]
 
 _PLAIN = re.compile(r"[^\s{};\"#\ufeff\0][^\s{};\"\0]*\Z")
 _DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
@@ -33,6 +33,14 @@ def quote_name(name):
     if looks_like_options(name):
         name = "./" + name
     return quote_options(name)
+
+
+def libagf_begins(name):
+    """Whether libAGF, too, takes what stands in a control file for `name` for a model's name.
+
+    It does where that begins with a letter of ASCII or a slash, and so for no name in quotes.
+    """
+    return re.match("[A-Za-z/]", quote_name(name)) is not None
 
 
 def format_tree(tree):

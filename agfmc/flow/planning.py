@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename, rename_directs
 from ..control.names import named_as
-from ..control.write import quote_name
+from ..control.write import libagf_begins, quote_name
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file
 from ..formats.files import check_output
@@ -115,8 +115,12 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
                                  {number: job.name for number, job in directs.items()})
-        for job in [*jobs, *directs.values()]:
-            quote_name(job.name)
+        named = [job.name for job in [*jobs, *directs.values()]]
+        foreign = [name for name in named if not libagf_begins(name)]
+        if foreign:
+            warnings.warn(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
+                          "if it is to, choose a base name that begins with a letter or a /",
+                          AgfmcWarning, stacklevel=2)
     fitted = bool(reading.get("scale")) or reading.get("nsv") is not None
     used = norm_file or f"{model}.std" if normalisation is not None else None
     if used is None and only is None and os.path.exists(f"{model}.std"):

@@ -21,13 +21,15 @@ classifiers without probabilities.
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 
+from ..control.build import rename
 from ..control.parse import closing_quote, parse
-from ..control.tree import changed
-from ..control.write import format_tree, quote_name
-from ..errors import ControlError, ModelError
+from ..control.tree import changed, model_names
+from ..control.write import format_tree
+from ..errors import AgfmcWarning, ControlError, ModelError
 from ..models import CollatedModel, Kernel
 from .consistency import check_model
 from .files import read_bytes
@@ -42,6 +44,7 @@ _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)
 # a control file whose only model has the name SVM goes on with a brace or a position
 _START = re.compile(rb"[ \t]*SVM[ \t\r]*\n(?!\s*(?:\{|[0-9]+\s))")
 _LARGEST = 2**31
+_NAME = re.compile("[A-Za-z/][A-Za-z0-9/._-]*")  # what libAGF is known to read
 
 
 def is_ascii_model(raw):
@@ -236,9 +239,10 @@ def _wrong(words):
 def format_ascii_model(model, tree):
     """Yield the lines of a `CollatedModel` with its `Tree` as an ASCII model.
 
-    Numbers have as many digits as it takes to read the same number back.  Raises
-    `ModelError` for what the format cannot hold: a normalisation, several kernels,
-    classifiers without probabilities, names with blanks, no features.
+    Numbers have as many digits as it takes to read the same number back.  Where libAGF would
+    not read a name, all classifiers get other names, with a warning: in this format they
+    are nothing but labels.  Raises `ModelError` for what the format cannot hold: a
+    normalisation, several kernels, classifiers without probabilities, no features.
     """
     if tree.directs:
         raise ModelError("libAGF's ASCII model can hold support vector machines only, not a "
@@ -255,10 +259,14 @@ def format_ascii_model(model, tree):
                          f"{missing[0]} does not hold")
     if model.sv.shape[1] == 0:
         raise ModelError("libAGF's ASCII model needs at least one feature")
-    for row in tree.rows:
-        if quote_name(row.text) != row.text:
-            raise ModelError(f"libAGF's ASCII model cannot hold the name '{row.text[:40]}': "
-                             "expected one without blanks and signs of the control language")
+    names = [row.text for row in tree.rows]
+    foreign = [name for name in names if not _NAME.fullmatch(name)]
+    if foreign:
+        names = model_names(tree, "m")
+        told = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        warnings.warn(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
+                      f"the classifiers are called {told}", AgfmcWarning, stacklevel=4)
+        tree = rename(tree, names)
     return _lines(model, tree)
 
 

@@ -12,7 +12,7 @@ import pytest
 from agfmc.formats.names import write_names
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
-COMMANDS = ("multi_borders", "mbh2mbm", "classify_m", "mbm_info")
+COMMANDS = ("multi_borders", "mbh2mbm", "classify_m", "mbm_info", "print_control")
 
 
 def call(command, *words):
@@ -227,3 +227,65 @@ def test_a_control_file_with_a_model_called_svm(here, capsys):
         file.write("SVM\n{\n 2\n 5 }\n")
     assert call("mbh2mbm", "svm.mbc", "svm.mbm") == 0
     assert "1 binary models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("base, written, names", [
+    ("1m", "1m-00", ["m-00", "m-01", "m-02"]), ("./m7", "./m7-00", ["m-00", "m-01", "m-02"]),
+    ("_u", "_u-00", ["m-00", "m-01", "m-02"]), ("Ünï", "Ünï-00", ["m-00", "m-01", "m-02"]),
+    ("my m", '"my m-00"', ["m-00", "m-01", "m-02"]),
+    ("b", "b-00", ["b-00", "b-01", "b-02"]), (None, None, None)])
+def test_names_for_libagf(here, capsys, tmp_path, base, written, names):
+    """A letter or a slash begins a name there: else multi_borders tells, mbh2mbm -Z changes it."""
+    if base is None:
+        base, written = f"{tmp_path}/1m", f"{tmp_path}/1m-00"
+        names = [f"{base}-0{i}" for i in range(3)]
+    with open("names.mbt", "w", encoding="ascii") as file:
+        file.write('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{2 5 9}\n')
+    words = ["-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
+    assert call("multi_borders", *words) == 0
+    told = capsys.readouterr().err
+    plain = written[0] in "b/"
+    assert told == ("" if plain else "multi_borders: warning: libAGF cannot read a control file "
+                    f"with the model name '{written.strip(chr(34))}': if it is to, choose a base "
+                    "name that begins with a letter or a /\n")
+    with open("names.mbc", encoding="utf-8") as file:
+        assert file.read().startswith(f"{written} 0 / 1;")
+    assert call("multi_borders", "--only", written.strip('"'), *words) == 0
+    assert "libAGF" not in capsys.readouterr().err
+    assert call("mbh2mbm", "-Z", "names.mbc", "names.mbaio") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[:-1] == ([] if plain else [
+        f"mbh2mbm: warning: libAGF may not read the model name '{written.strip(chr(34))}': in its "
+        "ASCII model the classifiers are called m-00 to m-02"])
+    with open("names.mbaio", encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == names
+    assert [line for line in lines if line in names] == names
+    same_answers(capsys, "names.mbc", "names.mbaio")
+
+
+def test_control_files_without_class_names(here, capsys):
+    write_names("names", [f"class{i}" for i in range(10)])
+    written = {}
+    for words in (("print_control", "--names", "names", "-Q", "5", "10"),
+                  ("print_control", "-Q", "5", "10"),
+                  ("print_control", "-Q", "9", "--no-names", "named"),
+                  ("print_control", "-Q", "9", "named")):
+        assert call(*words) == 0
+        written[words] = capsys.readouterr().out
+        if "--names" in words:
+            with open("named", "w", encoding="ascii") as file:
+                file.write(written[words])
+    named, plain, left_out, kept = written.values()
+    assert named == kept == "".join(f"# class {i}: class{i}\n" for i in range(10)) + plain
+    assert left_out == plain
+    assert call("print_control", "--names", "names", "--no-names", "3") == 2
+    assert "--names and --no-names exclude each other" in capsys.readouterr().err
+    with open("named.mbt", "w", encoding="ascii") as file:
+        file.write('# class 5: five\n"" { 5 "" { 2 9 } }')
+    for option in ([], ["-0"]):
+        words = [*option, "-+", "learner=logistic", "named.mbt", "trn", "v"]
+        assert call("multi_borders", *words, "named.mbc") == 0
+        assert call("multi_borders", "--no-names", *words, "plain.mbc") == 0
+        with open("named.mbc", encoding="ascii") as one, open("plain.mbc", encoding="ascii") as two:
+            assert one.read() == "# class 5: five\n" + two.read()

@@ -10,7 +10,7 @@ from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
-from agfmc.errors import ModelError
+from agfmc.errors import AgfmcWarning, ModelError
 from agfmc.formats.asciimodel import format_ascii_model, is_ascii_model, read_ascii_model
 from agfmc.formats.vectors import read_vec
 from agfmc.kernel.machine import Machine
@@ -314,9 +314,25 @@ def test_what_the_format_cannot_hold():
     assert "dir/m-01 does not hold" in refusal(replace(model, a=np.array([1, np.nan, 1])))
     assert "not a classifier of code K" in refusal(model, parse('m K "-k 3" {0 1}'))
     assert "feature" in refusal(replace(model, sv=np.zeros((40, 0))))
-    for name in ("my m", "#1", "m{", '"', "12"):
-        tree = rename(parse(model.control), ["a", name, "b"])
-        assert "cannot hold the name" in refusal(model, tree)
+
+
+@pytest.mark.parametrize("name", ["my m", "#1", "m{", '"', "12", "1m", "./m7", "../m", "_u", "-m",
+                                  "Ünï", "mï", ""])
+def test_names_that_libagf_may_not_read(name):
+    """They are changed in both places, and the numbers stay."""
+    model = random_model()
+    tree = rename(parse(model.control), ["a", name, "b"])
+    with pytest.warns(AgfmcWarning, match="classifiers are called m-00 to m-02") as told:
+        text = "".join(format_ascii_model(model, tree))
+    assert len(told) == 1 and f"the model name '{name}'" in str(told[0].message)
+    assert text == written(model).replace("dir/m-01", "m-01")
+
+
+@pytest.mark.parametrize("name", ["m", "Z9", "/a/b.c", "dir/m_1-01.00", "m.n0007-00"])
+def test_names_that_libagf_reads(name, recwarn):
+    model = random_model()
+    text = "".join(format_ascii_model(model, rename(parse(model.control), ["a", name, "b"])))
+    assert text.count(f"\n{name} 0 / 2;\n") == text.count(f"\n{name}\n") == 1 and not recwarn
 
 
 def test_class_names_are_left_out():
