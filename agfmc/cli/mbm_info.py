@@ -39,7 +39,7 @@ def execute(args):
         raise UsageError("--control and --json exclude each other")
     configuration = load(args.model, models_in=args.path, commands=lambda text: None)
     if args.control:
-        show(configuration.model.control)
+        show([configuration.model.control])
     elif args.json:
         import json
         json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)

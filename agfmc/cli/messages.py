@@ -33,11 +33,13 @@ def tell(text):
     return True
 
 
-def show(text):
-    """Control text to standard output; escaped on a terminal, which would obey what is in it."""
-    if sys.stdout.isatty():
-        text = "\n".join(map(one_line, text.split("\n")))
-    sys.stdout.write(text)
+def show(lines):
+    """Control text, in pieces, to standard output; escaped on a terminal, which would obey it."""
+    escaped = sys.stdout.isatty()
+    for text in lines:
+        if escaped:
+            text = "\n".join(map(one_line, text.split("\n")))
+        sys.stdout.write(text)
 
 
 def discard(stream):

@@ -117,13 +117,13 @@ def _plan(args, kind, tree, trainer):
 
 def _save(args, tree):
     from ..control.tree import changed
-    from ..control.write import format_tree
+    from ..control.write import tree_lines
     from ..formats.controlfile import write_control
 
     if args.no_names:
         tree = changed(tree, names={})
     if args.control_out == "-":
-        show(format_tree(tree))
+        show(tree_lines(tree))
     else:
         write_control(args.control_out, tree)
 

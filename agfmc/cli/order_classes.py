@@ -23,10 +23,10 @@ def execute(args):
 
     refuse_scheme(args.control, "DATA writes it")
 
-    from ..control.write import format_tree
+    from ..control.write import tree_lines
 
     ordered = _by_path(args, kind) if args.path else _by_accuracy(args, kind)
-    show(format_tree(ordered.tree))
+    show(tree_lines(ordered.tree))
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
                        f"{ordered.after:.6g} now")

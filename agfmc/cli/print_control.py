@@ -39,11 +39,11 @@ def execute(args):
 
 
 def _output(args, tree, heights):
-    from ..control.write import format_tree
+    from ..control.write import require_readable, tree_lines
 
     if args.options:
-        from ..control.build import rename
-        tree = rename(tree, [args.options] * len(tree.rows), quoted=True)
+        from ..control.build import with_options
+        tree = with_options(tree, args.options)
     if args.no_names:
         from ..control.tree import changed
         tree = changed(tree, names={})
@@ -51,6 +51,7 @@ def _output(args, tree, heights):
         from ..control.tree import changed
         from ..formats.names import read_names_of
         tree = changed(tree, names=read_names_of(args.names, tree.classes))
+    require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)
     if args.plot is not None:
@@ -60,7 +61,7 @@ def _output(args, tree, heights):
         from ..control.dot import format_dot
         sys.stdout.write(format_dot(tree))
     else:
-        show(format_tree(tree))
+        show(tree_lines(tree))
     sys.stdout.flush()
 
 

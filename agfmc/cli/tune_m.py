@@ -81,7 +81,7 @@ def _check_outputs(args):
 
 
 def _write(args, result, tree):
-    from ..control.write import format_tree
+    from ..control.write import tree_lines
     from ..explore.tune_report import csv_points
     from ..formats.files import replacing_all
 
@@ -94,7 +94,7 @@ def _write(args, result, tree):
         for file, (_, text) in zip(files, texts):
             file.write(text)
     if tree is not None:
-        show(format_tree(tree))
+        show(tree_lines(tree))
         sys.stdout.flush()
 
 

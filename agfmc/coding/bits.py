@@ -7,7 +7,10 @@ products and comparisons of rows of a thousand entries cheap without numpy.
 
 from __future__ import annotations
 
-__all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "signed", "spread"]
+from ..control.made import Made
+
+__all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "rows", "signed",
+           "spread"]
 
 
 def mask(indices):
@@ -26,6 +29,15 @@ def positions(bits):
 def row(support, negative):
     """The pair (left, right) of class positions of a signed row."""
     return positions(negative), positions(support ^ negative)
+
+
+def rows(signed_rows):
+    """The pairs of many signed rows, each made where it is asked for."""
+    return Made(_row, signed_rows)
+
+
+def _row(signed_row):
+    return row(*signed_row)
 
 
 def signed(left, right):

@@ -92,11 +92,13 @@ def code_rank(rows, k):
     rank over the integers; below it only if 2^61 - 1 divides every minor of
     that size), above by singular values in numpy.
     """
-    table = [*_entries(rows, k), [1] * k]
     if k > LARGEST_EXACT:
         import numpy as np
 
-        return int(np.linalg.matrix_rank(np.array(table, dtype=np.float64)))
+        table = np.ones((len(rows) + 1, k))
+        table[:-1] = rows_to_matrix(rows, k)
+        return int(np.linalg.matrix_rank(table))
+    table = [*_entries(rows, k), [1] * k]
     rank = 0
     while table and table[0]:
         pivot = next((entries for entries in table if entries[0]), None)

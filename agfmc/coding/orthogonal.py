@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from ..errors import UsageError
-from .bits import row
+from .bits import rows
 from .hadamard import hadamard, hadamard_order
 
 __all__ = ["orthogonal"]
@@ -35,9 +35,9 @@ def orthogonal(k, reduced=False):
         )
     m = hadamard_order(k)
     everything = (1 << k) - 1
-    rows = [r & everything for r in hadamard(m)]
-    signs = 0 if reduced else _signs(rows, everything)
-    return [row(everything, r ^ signs) for r in rows[1 if reduced else 0:]]
+    matrix = [r & everything for r in hadamard(m)]
+    signs = 0 if reduced else _signs(matrix, everything)
+    return rows([(everything, r ^ signs) for r in matrix[1 if reduced else 0:]])
 
 
 def _signs(rows, everything):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from ..errors import UsageError
-from .bits import joins_all, mask, row
+from .bits import joins_all, mask, rows as rows_of
 from .matrix import code_rank
 
 __all__ = ["available_rows", "checked_rows", "determines", "drawn_rows", "random_code", "sided"]
@@ -73,8 +73,8 @@ def drawn_rows(generator, k, rows, strict, available):
 
 def sided(generator, signed_rows):
     """Rows (left, right) of signed rows, each turned round or not."""
-    return [row(support, negative ^ support if generator.getrandbits(1) else negative)
-            for support, negative in signed_rows]
+    return rows_of([(support, negative ^ support if generator.getrandbits(1) else negative)
+                    for support, negative in signed_rows])
 
 
 def determines(signed_rows, code, k):

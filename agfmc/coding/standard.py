@@ -2,10 +2,15 @@
 
 A row is a pair (left, right) of two tuples of class positions 0..k-1: the
 classes of entry -1 and those of entry +1; classes in neither have entry 0.
+The rows are made one by one, where they are asked for.
 """
 
 from __future__ import annotations
 
+from functools import partial
+from math import isqrt
+
+from ..control.made import Made
 from ..errors import UsageError
 
 __all__ = ["adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
@@ -21,7 +26,11 @@ def one_vs_rest(k):
     _at_least_two(k)
     if k == 2:
         return [((0,), (1,))]
-    return [(tuple(range(i)) + tuple(range(i + 1, k)), (i,)) for i in range(k)]
+    return Made(partial(_against_rest, k), range(k))
+
+
+def _against_rest(k, i):
+    return (*range(i), *range(i + 1, k)), (i,)
 
 
 def one_vs_one(k):
@@ -30,7 +39,15 @@ def one_vs_one(k):
     Raises UsageError for k < 2.
     """
     _at_least_two(k)
-    return [((i,), (j,)) for i in range(k) for j in range(i + 1, k)]
+    return Made(partial(_pair, k), range(k * (k - 1) // 2))
+
+
+def _pair(k, number):
+    """The pair with that number; counted from the last, pairs (i, .) begin at triangular numbers.
+    """
+    number = k * (k - 1) // 2 - 1 - number
+    t = (isqrt(8 * number + 1) - 1) // 2
+    return (k - 2 - t,), (k - 1 - number + t * (t + 1) // 2,)
 
 
 def adjacent(k):
@@ -39,7 +56,11 @@ def adjacent(k):
     Raises UsageError for k < 2.
     """
     _at_least_two(k)
-    return [(tuple(range(i + 1)), tuple(range(i + 1, k))) for i in range(k - 1)]
+    return Made(partial(_split, k), range(1, k))
+
+
+def _split(k, i):
+    return tuple(range(i)), tuple(range(i, k))
 
 
 def exhaustive(k):
@@ -57,14 +78,13 @@ def exhaustive(k):
             f"{f' = {2 ** (k - 1) - 1}' if k <= 64 else ''} rows; "
             f"at most {MOST_EXHAUSTIVE} classes are possible"
         )
-    rows = []
-    for count in range(1, 2 ** (k - 1)):
-        bits = [count >> (k - 1 - j) & 1 for j in range(k)]
-        rows.append((
-            tuple(j for j in range(k) if not bits[j]),
-            tuple(j for j in range(k) if bits[j]),
-        ))
-    return rows
+    return Made(partial(_counted, k), range(1, 2 ** (k - 1)))
+
+
+def _counted(k, number):
+    bits = f"{number:0{k}b}"
+    return (tuple([j for j in range(k) if bits[j] == "0"]),
+            tuple([j for j in range(k) if bits[j] == "1"]))
 
 
 def _at_least_two(k):

@@ -186,7 +186,7 @@ def _code(k, m, w):
         if _is_usable(rows, everything):
             signs = _signs(rows, k)
             if signs is not None:
-                return [bits.row(s, n ^ signs & s) for s, n in rows]
+                return bits.rows([(s, n ^ signs & s) for s, n in rows])
     return None
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 
 from ..errors import ControlError, UsageError
+from .made import Made
 from .tree import Leaf, Node, Row, Tree, changed
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
-           "resolve_options", "to_code", "written_out"]
+           "resolve_options", "to_code", "with_options", "written_out"]
 
 
 def from_rows(rows, labels, names=None, text=""):
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
-    node = Node(tuple(Row(text, True, tuple(left), tuple(right)) for left, right in rows),
+    node = Node(Made(partial(_row, text), rows),
                 tuple(Leaf(label) for label in labels), False, 0)
     return Tree((node,), _named(names, labels))
+
+
+def _row(text, sides):
+    left, right = sides
+    return Row(text, True, tuple(left), tuple(right))
 
 
 def from_pairs(pairs, labels, names=None, text=""):
@@ -46,14 +53,18 @@ def code_rows(tree):
     children and leaves all other classes out (Mills, "Solving for
     multi-class", section 3, equation 12).
     """
-    rows = []
-    columns = tuple(range(len(tree.labels)))
-    for node, spans in zip(tree.nodes, tree.spans()):
-        for row in node.rows:
-            rows.append(tuple(tuple(chain.from_iterable(columns[slice(*spans[child])]
-                                                        for child in side))
-                              for side in (row.left, row.right)))
-    return rows
+    return [_spread(row, spans) for row, spans in _spans(tree)]
+
+
+def _spans(tree):
+    """(row, spans of the branches of its node) of every binary classifier, in pre-order."""
+    return [(row, spans) for node, spans in zip(tree.nodes, tree.spans()) for row in node.rows]
+
+
+def _spread(row, spans):
+    """The sides of a row as positions of leaves."""
+    return tuple(tuple(chain.from_iterable(range(*spans[child]) for child in side))
+                 for side in (row.left, row.right))
 
 
 def to_code(tree):
@@ -66,11 +77,16 @@ def to_code(tree):
         raise ControlError(f"a classifier of code {direct.code} is not binary, and cannot be a "
                            "row of a coding matrix", file=tree.source, line=direct.line,
                            column=direct.column)
-    rows = tuple(changed(row, text=text, left=left, right=right)
-                 for row, text, (left, right) in zip(tree.rows, written_out(tree),
-                                                     code_rows(tree)))
+    rows = Made(_leaf_row, [(row, text, spans)
+                            for text, (row, spans) in zip(written_out(tree), _spans(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
     return changed(tree, nodes=(Node(rows, leaves, False, 0),))
+
+
+def _leaf_row(item):
+    row, text, spans = item
+    left, right = _spread(row, spans)
+    return changed(row, text=text, left=left, right=right)
 
 
 def written_out(tree):
@@ -90,6 +106,16 @@ def rename(tree, texts, quoted=False):
         rows = tuple(changed(row, text=next(texts), quoted=quoted) for row in node.rows)
         nodes.append(changed(node, rows=rows))
     return changed(tree, nodes=tuple(nodes))
+
+
+def with_options(tree, text):
+    """`tree` with the same training options for all binary classifiers."""
+    return changed(tree, nodes=tuple(
+        changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes))
+
+
+def _with_options(text, row):
+    return changed(row, text=text, quoted=True)
 
 
 def rename_directs(tree, names):

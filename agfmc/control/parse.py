@@ -17,12 +17,11 @@ from bisect import bisect_right
 
 from ..errors import ControlError
 from .names import clash
-from .sizes import Sizes
+from .sizes import MAX_DEPTH, Sizes
 from .tree import CODES, Direct, Leaf, Node, Row, Tree, looks_like_options
 
 __all__ = ["MAX_DEPTH", "closing_quote", "parse"]
 
-MAX_DEPTH = 10_000
 MAX_LABEL = 2**31 - 1
 
 # A thousand pieces at a time: the memory of a match grows with their number.

@@ -1,11 +1,13 @@
-"""How large it becomes what a control text stands for: a short one can stand for anything."""
+"""How large a control file may be, and what it stands for: a short one can stand for anything."""
 
 from __future__ import annotations
 
 from .tree import MAX_CELLS, Leaf
 
-__all__ = ["MAX_SIDES", "Sizes"]
+__all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes"]
 
+MAX_DEPTH = 10_000
+MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26
 
 

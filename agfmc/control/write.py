@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ..errors import UsageError
+from ..errors import ControlError, UsageError
+from .sizes import MAX_DEPTH, MAX_TEXT, Sizes
 from .tree import Leaf, looks_like_options
 
-__all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options"]
+__all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",
+           "tree_lines"]
 
 _PLAIN = re.compile(r"[^\s{};\"#\ufeff\0][^\s{};\"\0]*\Z")
 _DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
@@ -48,35 +50,42 @@ def format_tree(tree):
 
     Class names go into comments `# class LABEL: NAME` at the top.
     """
-    lines = [f"# class {label}: {name}" for label, name in sorted(tree.names.items())]
+    return "".join(tree_lines(tree))
+
+
+def tree_lines(tree):
+    """Yield the lines of `format_tree`: a row of a large code is made when it is its turn."""
+    for label, name in sorted(tree.names.items()):
+        yield f"# class {label}: {name}\n"
     stack = [(0, 0)]
     while stack:
         number, branch = stack.pop()
         node = tree.nodes[number]
         indent = "  " * min(node.depth, _DEEPEST)
         if branch == 0:
-            lines += _head(node, indent)
+            yield from _head(node, indent)
             if node.rows and not node.bare and \
                     all(isinstance(child, Leaf) for child in node.children):
                 if node.rows[0].is_name:
-                    lines += [f"{indent}{{", *(f"{indent}  {child.label}"
-                                               for child in node.children), f"{indent}}}"]
+                    yield indent + "{\n"
+                    for child in node.children:
+                        yield f"{indent}  {child.label}\n"
+                    yield indent + "}\n"
                 else:
-                    lines.append(indent + "{ " + " ".join(
-                        str(child.label) for child in node.children) + "}")
+                    yield indent + "{ " + " ".join(
+                        str(child.label) for child in node.children) + "}\n"
                 continue
         while branch < len(node.children):
             child = node.children[branch]
             branch += 1
             if isinstance(child, Leaf):
-                lines.append(f"{indent}  {child.label}")
+                yield f"{indent}  {child.label}\n"
             else:
                 stack.append((number, branch))
                 stack.append((child, 0))
                 break
         else:
-            lines.append(f"{indent}}}")
-    return "\n".join(lines) + "\n"
+            yield indent + "}\n"
 
 
 def _head(node, indent):
@@ -85,18 +94,40 @@ def _head(node, indent):
         direct = node.direct
         options = quote_options(direct.options)
         if direct.name is None:
-            return [f"{indent}{options} {direct.code} {{"]
-        return [f"{indent}{quote_name(direct.name)} {direct.code} {options}", indent + "{"]
-    if node.bare:
+            yield f"{indent}{options} {direct.code} {{\n"
+        else:
+            yield f"{indent}{quote_name(direct.name)} {direct.code} {options}\n"
+            yield indent + "{\n"
+    elif node.bare:
         row = node.rows[0]
-        if row.is_name:
-            return [indent + _text(row), indent + "{"]
-        return [f"{indent}{_text(row)} {{"]
-    lines = [f"{indent}{_text(row)} {' '.join(map(str, row.left))} / "
-             f"{' '.join(map(str, row.right))};" for row in node.rows]
-    if not all(isinstance(child, Leaf) for child in node.children):
-        lines.append(indent + "{")
-    return lines
+        yield f"{indent}{_text(row)}\n{indent}{{\n" if row.is_name else f"{indent}{_text(row)} {{\n"
+    else:
+        positions = [str(i) for i in range(len(node.children))]
+        for row in node.rows:
+            left, right = (" ".join([positions[i] for i in side])
+                           for side in (row.left, row.right))
+            yield f"{indent}{_text(row)} {left} / {right};\n"
+        if not all(isinstance(child, Leaf) for child in node.children):
+            yield indent + "{\n"
+
+
+def require_readable(tree):
+    """Raise `ControlError` where `tree` is too large for its control text to be read again."""
+    sizes = Sizes()
+    for number in range(len(tree.nodes) - 1, -1, -1):  # a node after all those inside it
+        if tree.nodes[number].depth >= MAX_DEPTH:
+            _refuse(f"nested deeper than {MAX_DEPTH} levels")
+        if wrong := sizes.exceeded(tree.nodes[number], number):
+            _refuse(wrong)
+    size = 0
+    for line in tree_lines(tree):
+        size += len(line) if line.isascii() else len(line.encode("utf-8", "surrogateescape"))
+        if size > MAX_TEXT:
+            _refuse(f"more than {MAX_TEXT >> 20} MiB of text")
+
+
+def _refuse(wrong):
+    raise ControlError(f"the control file would be too large to be read again: {wrong}")
 
 
 def _text(row):

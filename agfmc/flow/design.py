@@ -7,12 +7,15 @@ import warnings
 from ..coding import standard, trees
 from ..coding.schemes import find_scheme
 from ..control.build import code_rows, from_pairs, from_rows, to_code
+from ..control.sizes import MAX_TEXT
+from ..control.tree import MAX_CELLS
 from ..errors import AgfmcWarning, UsageError
+from ..formats.limits import refuse_beyond
 
 __all__ = ["design", "design_for", "matrix_of", "ordered_from_confusions", "ordered_from_data",
            "tree_from_confusions", "tree_from_data"]
 
-_LARGEST = 100_000_000
+_TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 
 
 def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, names=None,
@@ -27,20 +30,33 @@ def design(scheme, labels, *, rows=None, strict=False, reduced=False, seed=1, na
     k = len(labels)
     if k < 2:
         raise UsageError(f"expected at least 2 classes, found {k}")
-    _refuse_huge(scheme, k, rows)
+    _refuse_huge(scheme, k, rows, strict)
     if scheme in ("tree", "tree-code"):
         tree = from_pairs(trees.balanced_tree(k), labels, names)
         return to_code(tree) if scheme == "tree-code" else tree
     return from_rows(_rows(scheme, k, rows, strict, reduced, seed, draws), labels, names)
 
 
-def _refuse_huge(scheme, k, rows):
-    """UsageError where the partitions would list more positions than memory should hold."""
-    lines = {"one-vs-one": k * (k - 1) // 2, "random": rows or k}.get(scheme, k)
-    size = lines * (2 if scheme == "one-vs-one" else 0 if scheme.startswith("tree") else k)
-    if scheme != "exhaustive" and size > _LARGEST:
-        raise UsageError(f"a code of {lines} rows for {k} classes is too large: its partitions "
-                         f"would list {size} positions, more than {_LARGEST}")
+def _refuse_huge(scheme, k, rows=None, strict=False):
+    """UsageError where the control file would be too large to be read again.
+
+    Before any row is made; the size of a code that may have few entries is known later.
+    """
+    if scheme in ("tree", "exhaustive"):  # which has a limit of its own
+        return
+    lines = {"one-vs-one": k * (k - 1) // 2, "tree-code": k - 1, "adjacent": k - 1,
+             "random": rows or 4 * -(-k // 4)}.get(scheme, k)
+    least = "at least " if "orthogonal" in scheme else ""
+    what = f"a code of {least}{lines} rows for {k} classes is too large to be read again"
+    way = "; print_control -Q tree has no such limit" if rows is None else ""
+    if lines * k > MAX_CELLS:
+        raise UsageError(f"{what}: rows times classes may be {MAX_CELLS} at most{way}")
+    share = {"one-vs-one": 0, "tree-code": 0, "orthogonal-special": 0,
+             "random": 1 if strict else 0.66}.get(scheme, 1)  # of the entries that are not 0
+    size = lines * share * sum(1 + len(str(i)) for i in range(k))
+    if size > MAX_TEXT:
+        raise UsageError(f"{what}: it would have {size / 2**20:.0f} MiB of text, and "
+                         f"{MAX_TEXT >> 20} are the most{way}")
 
 
 def _rows(scheme, k, rows, strict, reduced, seed, draws):
@@ -107,7 +123,7 @@ def tree_from_data(x, y, metric=None, names=None, linkage=None, labels=None):
     all in y.  heights: the distance between the two sides of each node, in the order of
     `tree.nodes`.
     """
-    labels, distances = _class_distances(x, y, labels, metric or "hausdorff")
+    labels, distances = _class_distances(x, y, labels, metric or "hausdorff", "tree")
     return _joined(distances, linkage or "single", labels, names)
 
 
@@ -125,7 +141,7 @@ def ordered_from_data(x, y, metric=None, names=None, labels=None):
 
     Arguments as for `tree_from_data`; the metric is "mean-deviation" by default.
     """
-    labels, distances = _class_distances(x, y, labels, metric or "mean-deviation")
+    labels, distances = _class_distances(x, y, labels, metric or "mean-deviation", "adjacent")
     return _ordered(distances, labels, names)
 
 
@@ -134,7 +150,7 @@ def ordered_from_confusions(confusions, names=None):
     return _ordered(_confusion_distances(confusions), confusions.labels, names)
 
 
-def _class_distances(x, y, labels, metric):
+def _class_distances(x, y, labels, metric, scheme):
     import numpy as np
 
     from ..coding.empirical import class_distances
@@ -142,6 +158,8 @@ def _class_distances(x, y, labels, metric):
     labels = [int(label) for label in (np.unique(y) if labels is None else labels)]
     if len(labels) < 2:
         raise UsageError(f"expected data of at least 2 classes, found {len(labels)}")
+    _refuse_huge(scheme, len(labels))
+    refuse_beyond(_TABLES * len(labels)**2, f"the distances of {len(labels)} classes", None)
     return labels, class_distances(x, y, labels, metric)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename, rename_directs
 from ..control.names import named_as
-from ..control.write import libagf_begins, quote_name
+from ..control.write import libagf_begins, require_readable
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file
 from ..formats.files import check_output
@@ -115,6 +115,7 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
                                  {number: job.name for number, job in directs.items()})
+        require_readable(trained)
         named = [job.name for job in [*jobs, *directs.values()]]
         foreign = [name for name in named if not libagf_begins(name)]
         if foreign:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from itertools import chain
 
 from ..control.parse import parse
-from ..control.write import format_tree
+from ..control.sizes import MAX_TEXT
+from ..control.write import tree_lines
 from ..errors import ControlError
 from .files import read_bytes, replacing
 from .inputs import refuse_irregular
@@ -16,8 +17,6 @@ from .store import MAGIC
 
 __all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
            "write_control"]
-
-_LARGEST = 256 * 2**20
 
 
 def read_control(path, raw=None):
@@ -33,7 +32,7 @@ def read_control(path, raw=None):
     if path.endswith(".vec") and b"\0" in raw[:64]:
         raise ControlError("expected a control file or a model, found points (.vec): is the order "
                            "of the operands another?", file=source, line=1, column=1)
-    if len(raw) > _LARGEST:
+    if len(raw) > MAX_TEXT:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:
         return parse(raw.decode("utf-8"), source)
@@ -51,9 +50,8 @@ def read_control(path, raw=None):
 
 def write_control(path, tree):
     """Write the control file of `tree`, whole or not at all."""
-    text = format_tree(tree)
     with replacing(path) as file:
-        file.write(text)
+        file.writelines(tree_lines(tree))
 
 
 def model_file(name, folder=None):

@@ -2,6 +2,8 @@
 
 import io
 import sys
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,6 +188,70 @@ def test_fewer_rows_than_determine_probabilities(run):
     assert status == 0 and len(parse(out).rows) == 6
     assert err == ("print_control: warning: 6 rows do not determine the probabilities of 8 classes:"
                    " at least 7 are needed\n")
+
+
+@pytest.mark.parametrize("words, text", [
+    (["10000"], "a code of 49995000 rows for 10000 classes is too large to be read again: rows "
+     "times classes may be 536870912 at most; print_control -Q tree has no such limit"),
+    (["1025"], "a code of 524800 rows for 1025 classes"),
+    (["-Q", "0", "8000"], "it would have 297 MiB of text, and 256 are the most; print_control"),
+    (["-Q", "4", "10000"], "a code of at least 10000 rows for 10000 classes"),
+    (["-Q", "5", "100000"], "rows times classes"), (["-Q", "6", "23171"], "rows times classes"),
+    (["-Q", "7", "10000"], "308 MiB"), (["-Q", "7", "-G", "8000"], "297 MiB"),
+    (["-Q", "7", "9", "99999999"], "rows times classes"), (["-Q", "16", "8000"], "297 MiB"),
+    (["-Q", "10", "30000"], "rows times classes"), (["many"], "for 1025 classes"),
+    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes"),
+])
+def test_codes_too_large_to_be_read(run, words, text):
+    if "many" in words:
+        np.arange(1025, dtype="<i4").tofile("many.cls")
+    if "far.svm" in words:
+        with open("far.svm", "w") as file:
+            file.writelines(f"{i} 1:{i}\n" for i in range(8000))
+    refused(run(*words), 2, text)
+
+
+def test_trees_too_large_to_be_read(run, monkeypatch):
+    code = run("-Q", "2", "--options", "a b", "2000")[1]
+    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000 - 1)
+    refused(run("-Q", "9", "-", stdin=code), 1, "the control file would be too large to be read "
+            "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
+            "most")
+    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000)
+    assert run("-Q", "9", "-", stdin=code)[0] == 0
+    size = len(run("-Q", "0", "--options", "\u00fc", "9")[1].encode())
+    for largest in (size, size - 1):
+        monkeypatch.setattr("agfmc.control.write.MAX_TEXT", largest)
+        answer = run("-Q", "0", "--options", "\u00fc", "9")
+        assert answer[0] == 0 if largest == size else "MiB of text" in answer[2]
+    monkeypatch.setattr("agfmc.control.write.MAX_TEXT", 10**9)
+    save("near", (0, 1, 2, 3))
+    monkeypatch.setattr("agfmc.control.write.MAX_DEPTH", 1)
+    refused(run("-Q", "3", "near"), 1, "again: nested deeper than 1 levels")
+    monkeypatch.setattr("agfmc.formats.limits.memory_limit", lambda: 2 * 21 * 16 - 2)
+    refused(run("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
+
+
+@pytest.mark.parametrize("words", [["-Q", "5", "500"], ["-Q", "0", "500"], ["-Q", "4", "500"],
+                                   ["120"], ["--options", "-c 2", "-Q", "8", "13"]])
+def test_rows_are_written_one_by_one(run, monkeypatch, words):
+    """Memory does not grow with the text, which is longer than all that is held at once."""
+    assert run(*words[:-1], "5")[0] == 0  # what is loaded for it
+    size = 0
+
+    def write(text):
+        nonlocal size
+        size += len(text)
+
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
+        write=write, flush=lambda: None, isatty=lambda: False))
+    tracemalloc.start()
+    try:
+        assert main(words) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size
 
 
 def test_operands_behind_two_dashes(run):

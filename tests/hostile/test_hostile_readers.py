@@ -45,7 +45,8 @@ def public_readers():
 
 
 NO_FILE = {  # they take text that a reader has taken apart already
-    "control.build.from_pairs", "control.build.from_rows", "control.dot.visible",
+    "control.build.from_pairs", "control.build.from_rows", "control.build.with_options",
+    "control.dot.visible",
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "formats.controlfile.model_file", "formats.controlfile.model_files",
     "formats.controlfile.require_regular", "formats.foreign.is_text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
@@ -18,6 +19,21 @@ def rows_of_control(path):
     text = path.read_text()
     numbers = re.findall(r'"" ([\d ]*)/([\d ]*);', text)
     return [tuple(tuple(map(int, side.split())) for side in row) for row in numbers]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 33])
+def test_rows_are_made_as_they_are_asked_for(k):
+    rows = standard.one_vs_one(k)
+    pairs = [((i,), (j,)) for i in range(k) for j in range(i + 1, k)]
+    assert rows == pairs and list(rows) == pairs and rows == pickle.loads(pickle.dumps(rows))
+    assert [rows[i] for i in range(-len(pairs), len(pairs))] == pairs * 2 and rows[1:] == pairs[1:]
+    assert rows != pairs[1:] and rows != pairs[:-1] + [((0,), (9,))] and rows != 5
+    with pytest.raises(IndexError):
+        rows[len(pairs)]
+    assert standard.adjacent(k) == [(tuple(range(i)), tuple(range(i, k))) for i in range(1, k)]
+    if k > 2:
+        assert standard.one_vs_rest(k) == [
+            (tuple(j for j in range(k) if j != i), (i,)) for i in range(k)]
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 26])

@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agfmc.control import parse as parsing, sizes, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import Leaf, Node, Row, Tree, changed, looks_like_options
-from agfmc.control.write import format_tree, quote_name
+from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
+from agfmc.formats import controlfile
 from agfmc.formats.controlfile import read_control, write_control
 
 
@@ -203,6 +205,32 @@ def trees(draw):
 @given(trees())
 def test_what_is_written_is_read(tree):
     assert bare_of_places(parse(format_tree(tree))) == bare_of_places(tree)
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees(), st.sampled_from([("sizes", "MAX_CELLS", (2, 30)), ("sizes", "MAX_SIDES", (2, 60)),
+                                 ("parse", "MAX_DEPTH", (1, 4)), ("text", "MAX_TEXT", (6, 200))]),
+       st.data())
+def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
+    """The writer refuses what the reader refuses, and nothing else."""
+    room, name, span = limit
+    largest = data.draw(st.integers(*span))
+    with pytest.MonkeyPatch.context() as patch:
+        if room == "sizes":
+            patch.setattr(sizes, name, largest)
+        else:
+            patch.setattr(write, name, largest)
+            patch.setattr(controlfile if room == "text" else parsing, name, largest)
+        refused = []
+        for call in (lambda: controlfile.read_control("x", format_tree(tree).encode("utf-8")),
+                     lambda: require_readable(tree)):
+            try:
+                call()
+            except ControlError as error:
+                refused.append(str(error))
+    assert len(refused) in (0, 2), refused
+    if refused:
+        assert refused[1].startswith("the control file would be too large to be read again: ")
 
 
 @settings(max_examples=60, deadline=None)
