@@ -265,6 +265,6 @@ def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys
     (tmp_path / "plan").write_text('"" {\n' * (k - 1) + "0 " + "".join(
         f"{i}}}\n" for i in range(1, k)))
     before = sorted(Path(tmp_path).iterdir())
-    assert main(["--quiet", *(str(tmp_path / name) for name in ("plan", "t", "m", "out"))]) == 1
+    assert main(["--quiet", *(str(tmp_path / name) for name in ("plan", "t", "m" * 252, "out"))]) == 1
     assert "the name is too long" in capsys.readouterr().err
     assert sorted(Path(tmp_path).iterdir()) == before

@@ -17,6 +17,7 @@ from agfmc.flow.answers import write_answers
 from agfmc.flow.fit import fit
 from agfmc.flow.predict import Classifier, classify
 from agfmc.workers.processes import ProcessPool
+from agfmc.workers.scheduler import address_of
 from agfmc.flow.remote import executor_words, open_executor, remote_fit
 from agfmc.models import Normalisation
 from agfmc.train.jobs import plan_jobs
@@ -191,12 +192,12 @@ def test_addresses(tmp_path):
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text('{"address": "tcp://h:1"}')
     bad.write_text("[1]")
-    assert cluster._address(str(good)) == "tcp://h:1"
-    assert cluster._address("h:1") == "h:1"
+    assert address_of(str(good)) == "tcp://h:1"
+    assert address_of("h:1") == "h:1"
     with pytest.raises(DataError, match="scheduler file"):
-        cluster._address(str(bad))
+        address_of(str(bad))
     with pytest.raises(UsageError, match="expected HOST:PORT"):
-        cluster._address(str(tmp_path / "none"))
+        address_of(str(tmp_path / "none"))
 
 
 @pytest.mark.parametrize("text", ["localhost:8786", ":8786", "[::1]:8786", "tls://h:1"])
@@ -206,10 +207,10 @@ def test_what_is_like_an_address_is_no_file(tmp_path, monkeypatch, text):
     path = tmp_path / text
     path.parent.mkdir(exist_ok=True)
     path.write_text('{"address": "tcp://elsewhere:1"}')
-    assert cluster._address(text) == text
-    assert cluster._address(f"./{text}") == "tcp://elsewhere:1"
+    assert address_of(text) == text
+    assert address_of(f"./{text}") == "tcp://elsewhere:1"
     with pytest.raises(UsageError, match="expected HOST:PORT"):
-        cluster._address("./none:1")
+        address_of("./none:1")
 
 
 def test_without_distributed(monkeypatch):
