@@ -12,7 +12,7 @@ import pytest
 from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
-from agfmc.workers import afar, cluster
+from agfmc.workers import afar
 from agfmc.flow.answers import write_answers
 from agfmc.flow.fit import fit
 from agfmc.flow.predict import Classifier, classify
