@@ -7,7 +7,8 @@ import re
 
 from ..errors import UsageError
 
-__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reworded"]
+__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command",
+           "reworded", "runs_on"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
@@ -84,10 +85,6 @@ def reworded(message, options):
         training = "-+" if "-+" in options else None
         hints = filter(None, (meant_by(word, options, training) for word in words))
         return start + " ".join(words) + "".join(f"; {hint}" for hint in list(hints)[:1])
-    run_on = re.match(r"argument (-[^/\s]+).*: ignored explicit argument '(.*)'\Z", message)
-    if run_on:
-        hint = meant_by("".join(run_on.groups()), options)
-        return f"there is no option {''.join(run_on.groups())}" + f"; {hint}" * bool(hint)
     return message
 
 
@@ -106,3 +103,18 @@ def refuse_scheme(control, then):
         return
     raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                      f"print_control -Q {control} {then}")
+
+
+def runs_on(word, flags, takes):
+    """Whether a word behind one minus sign begins with a flag and goes on with what is none.
+
+    takes: the options that take a value.  argparse has messages of its own for that, which change with the version of Python.
+    """
+    if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
+        return False
+    for letter in word[1:]:
+        if f"-{letter}" in takes:
+            return False  # the rest is its value
+        if f"-{letter}" not in flags:
+            return True
+    return False

@@ -11,7 +11,7 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
-from .hints import refuse_unquoted, refuse_unquoted_command, reworded
+from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded, runs_on
 
 __all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
            "add_workers", "data_files", "finite_number", "input_kind", "reading",
@@ -87,6 +87,9 @@ class Parser(argparse.ArgumentParser):
                 result.append(f"{takes[word[:2]]}={word[2:]}")
             elif word == "-h" and word not in flags:
                 self.error("there is no option -h; did you mean --help?")
+            elif runs_on(word, flags, takes):
+                hint = meant_by(word, flags)
+                self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
             else:
