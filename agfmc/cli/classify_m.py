@@ -84,7 +84,8 @@ def _compare_names(model, tree, path):
         label, more = other[0], f" (and {len(other) - 1} more)" if len(other) > 1 else ""
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
                       f"'{tree.names[label]}'{more}: the labels beside these points mean other "
-                      "classes than the answers do (svm2agf --names numbers words as in training)",
+                      "classes than the answers do (--names of svm2agf and lvq2agf numbers words "
+                      "as in training)",
                       AgfmcWarning, stacklevel=3)
 
 

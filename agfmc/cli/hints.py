@@ -11,6 +11,15 @@ __all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_comm
            "reworded", "runs_on"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
+# Options of libAGF's commands that are not here.
+_ABSENT = {
+    ("multi_borders", "-O"): "libAGF's class borders, which -O and -Z train, are not here: another "
+                             'program that trains is named with -- "COMMAND"',
+    ("multi_borders", "-x"): "-j trains several classifiers at a time, and the shell's & in the "
+                             "background",
+    ("classify_m", "-n"): "-a alone applies the normalisation of that file",
+}
+_ABSENT["multi_borders", "-Z"] = _ABSENT["multi_borders", "-O"]
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
 
 
@@ -47,15 +56,17 @@ def refuse_unquoted_command(command, following, options):
                          f'-- "{" ".join(words)}"')
 
 
-def meant_by(word, options, training=None):
+def meant_by(word, options, training=None, prog=None):
     """Words about a word that is no option of a command, or "".
 
     options: those that the command has;  training: the name of its option for training
-    options, if it has one.
+    options, if it has one;  prog: the name of the command.
     """
     if not word.startswith("-") or word in ("-", "--"):
         return ""
     letter = word[:2]
+    if (prog, word) in _ABSENT:
+        return _ABSENT[prog, word]
     if training is not None and re.match("-[a-zA-Z]", word):
         from ..train.words import BORDERS, LIBSVM
 
@@ -72,18 +83,24 @@ def meant_by(word, options, training=None):
     return f"did you mean {near[0]}?" if near else ""
 
 
-def reworded(message, options):
-    """A message of argparse about words that are no option, with what may have been meant.
+def reworded(message, options, operands, prog):
+    """A message of argparse with what is expected, or may have been meant.
 
-    options: those that the command has.  Other messages stay what they are.
+    options, operands: those that the command has;  prog: its name.  Messages about other things
+    than operands that are missing and words that are no option stay what they are.
     """
+    if message.startswith("the following arguments are required: "):
+        form = {"?": "[{}]", "*": "[{} ...]"}
+        return "operands are missing: expected " + " ".join(
+            form.get(action.nargs, "{}").format(action.metavar or action.dest)
+            for action in operands)
     start = "unrecognized arguments: "
     if message.startswith(start):
         words = message.removeprefix(start).split()
         # the words behind an option that is not known may be its value
         words = [word for word in words if word[:1] == "-" and len(word) > 1] or words
         training = "-+" if "-+" in options else None
-        hints = filter(None, (meant_by(word, options, training) for word in words))
+        hints = filter(None, (meant_by(word, options, training, prog) for word in words))
         return start + " ".join(words) + "".join(f"; {hint}" for hint in list(hints)[:1])
     return message
 

@@ -101,7 +101,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.replace(_OPERAND, "")
-        message = reworded(message, self._option_string_actions)
+        message = reworded(message, self._option_string_actions, self._get_positional_actions(),
+                           self.prog)
         raise UsageError(f"{message} (try {self.prog} --help)")
 
     def _print_message(self, message, file=None):

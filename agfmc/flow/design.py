@@ -63,7 +63,7 @@ def _rows(scheme, k, rows, strict, reduced, seed, draws):
     if scheme in ("orthogonal", "random-as-orthogonal") and k < 4:
         what = "the only partition there is" if k == 2 else "one-vs-rest"
         warnings.warn(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
-                      f"cannot all be orthogonal): printing {what} instead",
+                      f"cannot all be orthogonal): taking {what} instead",
                       AgfmcWarning, stacklevel=3)
         return standard.one_vs_rest(k)
     if scheme == "one-vs-rest":

@@ -27,8 +27,9 @@ def read_control(path, raw=None):
     raw = read_bytes(path, endings=(".mbt", ".mbc", ".vec")) if raw is None else raw
     source = "standard input" if path == "-" else path
     if raw.startswith((MAGIC, b"svm_type ")):
-        raise ControlError("expected a control file, found a model (mbm_info --control prints the "
-                           "control file of one)", file=source, line=1, column=1)
+        raise ControlError("expected a control file, found a model: print_control "
+                           "writes one, mbm_info --control prints that of the model",
+                           file=source, line=1, column=1)
     if path.endswith(".vec") and b"\0" in raw[:64]:
         raise ControlError("expected a control file or a model, found points (.vec): is the order "
                            "of the operands another?", file=source, line=1, column=1)

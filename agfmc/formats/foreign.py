@@ -12,7 +12,7 @@ __all__ = ["LABELS", "POINTS", "SCALE", "VALUES", "foreign_line", "is_text"]
 
 # What was expected where there is text, {} being its name.
 POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A"
-SCALE = "a normalisation (.std), as -n writes it"
+SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
 LABELS = "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, " \
          "svm2agf of LIBSVM text, lvq2agf of LVQ text"
 VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text " \
@@ -52,11 +52,12 @@ def foreign_line(line):
         return "it looks like LIBSVM text (-M, svm2agf)"
     if _PARTITION.match(line):
         return "it looks like a control file, not like data"
-    for mark, name in ((b",", "commas"), (b";", "semicolons")):
+    for mark, quoted, name in ((b",", ",", "commas"), (b";", "';'", "semicolons")):
         pieces = line.count(mark)  # and not the commas of decimal fractions
         if pieces and (len(words) == 1 or pieces > len(words) or
                        any(word.endswith(mark) for word in words)):
             return (f"it looks like a table with {name}: what can be read is LIBSVM text, `label "
-                    "index:value ...`, or LVQ text, values and last the label with blanks between "
-                    "(-H without a first line that tells the number of features)")
+                    "index:value ...`, or LVQ text, values and last the label with blanks between; "
+                    f"`tr {quoted} ' '` makes this of numbers, with -H to read it and without a "
+                    "line of headings (`tail -n +2`)")
     return ""

@@ -92,7 +92,8 @@ def _parts(file, column, header, labels, d, size):
         if len(tokens.first) and width is None:
             width = _width(tokens, data, file.name, header, labels)
             if d is not None and width != d:
-                raise DataError(f"has {width} features, the model needs {d}", file=file.name)
+                bare = "; -C where the lines hold no labels" if labels and width == d - 1 else ""
+                raise DataError(f"has {width} features, the model needs {d}{bare}", file=file.name)
             if header:
                 header_line = int(tokens.line[0])
                 tokens = _without_first_line(tokens)

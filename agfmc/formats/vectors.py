@@ -53,7 +53,7 @@ class VecReader:
 
         def fail(message):
             if header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
-                message = f"looks like text, expected {self._wanted}"
+                message = f"looks like text, expected {self._wanted.format(self.name)}"
             return DataError(message, file=self.name)
 
         if len(header) < 4:

@@ -170,6 +170,12 @@ def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, capsys,
     assert "x.gif" in capsys.readouterr().err
 
 
+def test_results_in_the_place_of_the_truth_are_told(files, capsys):
+    assert main(["-b", "out.cls", "truth"]) == 0
+    assert "out.cls has out.con beside it, as results have, and truth.cls has none: the true " \
+        "classes come first" in capsys.readouterr().err
+
+
 def test_classes_that_are_numbered_otherwise_are_told(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     truth = np.arange(40, dtype="<i4") % 4

@@ -157,7 +157,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["nothing"], 1, "nothing.cls: cannot read"), (["-M", "nothing"], 1, "nothing: cannot read"),
     (["-M", "-A", "x"], 2, "exclude each other"),
     (["--names", "nothing", "3"], 1, "nothing: cannot read"),
-    ([], 2, "required"), (["3", "4", "5"], 2, "unrecognized"), (["--frob", "3"], 2, "--frob"),
+    ([], 2, "operands are missing"), (["3", "4", "5"], 2, "unrecognized"), (["--frob", "3"], 2, "--frob"),
     (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
     (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),

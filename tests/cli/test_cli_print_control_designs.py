@@ -122,7 +122,7 @@ def test_a_tree_from_a_contingency_table(run):
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
     (["--dot", "two.svm"], 1, "two.svm:1:1"), (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
     (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
-    (["--dot"], 2, "required"),
+    (["--dot"], 2, "operands are missing"),
 ])
 def test_refused(run, words, status, text):
     save_line()

@@ -109,6 +109,8 @@ def test_a_file_that_cannot_be(text, how, line, message):
 def test_a_width_that_the_model_has_not():
     with pytest.raises(DataError, match="has 2 features, the model needs 3"):
         list(iter_lvq("-", d=3, stdin=io.BytesIO(b"2\n1 2 0\n")))
+    with pytest.raises(DataError, match="has 2 features, the model needs 3; -C where .* no labels"):
+        list(iter_lvq("-", header=False, d=3, stdin=io.BytesIO(b"1 2 0\n")))
 
 
 def test_points_that_cannot_be_written(folder):
