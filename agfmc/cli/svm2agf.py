@@ -27,7 +27,7 @@ def get_parser():
     group = parser.add_argument_group("conversion")
     group.add_argument("-U", "--relabel", action="store_true",
                        help="number the classes 0 to k-1, in ascending order of their labels; "
-                            "what became of each label is reported")
+                            "the labels that change are reported")
     group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
                        help="the value of features that a line leaves out (default 0)")
     group.add_argument("-L", "--ordinates", action="store_true",

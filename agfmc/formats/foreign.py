@@ -57,7 +57,7 @@ def foreign_line(line):
         if pieces and (len(words) == 1 or pieces > len(words) or
                        any(word.endswith(mark) for word in words)):
             return (f"it looks like a table with {name}: what can be read is LIBSVM text, `label "
-                    "index:value ...`, or LVQ text, values and last the label with blanks between; "
-                    f"`tr {quoted} ' '` makes this of numbers, with -H to read it and without a "
-                    "line of headings (`tail -n +2`)")
+                    "index:value ...`, or LVQ text, values and last the label with blanks between: "
+                    f"`tail -n +2 FILE | tr {quoted} ' ' | lvq2agf -H - base` makes it binary, "
+                    "where the first line holds headings and the last column the label")
     return ""
