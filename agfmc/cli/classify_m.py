@@ -124,7 +124,7 @@ def _check_names(args, kind):
         if args.output.endswith(".vec") and os.path.isfile(args.output) \
                 and args.test != "-" and not os.path.exists(args.test):
             raise UsageError(f"there is no {args.test}, and {args.output} is there: expected the "
-                             "points to classify, and behind them the base name of the outputs")
+                             "points to classify, and after them the base name of the outputs")
         refuse_ending(args.output, (".cls", ".con"))
     for source in (f"{args.output}.vec", args.output):
         if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):

@@ -27,7 +27,7 @@ def get_parser():
                                       "text file with -M or -A")
     parser.add_argument("control", nargs="*",
                         help="a training control file, or the name of a scheme of print_control; "
-                             "with decoders behind a colon if not those that suit it, as in "
+                             "with decoders after a colon if not those that suit it, as in "
                              f"one-vs-one:inverse,vote (default: {' '.join(COMPARED)})")
     group = parser.add_argument_group("decoders")
     group.add_argument("-Q", "--decoders", metavar="DECODER,...",

@@ -30,7 +30,7 @@ def get_parser():
                        help="take the probabilities of the winning classes from classes and "
                             "confidence ratings, prob.cls and prob.con")
     group.add_argument("-C", "--no-labels", action="store_true",
-                       help="there is no class behind the probabilities")
+                       help="there is no class after the probabilities")
     group.add_argument("-H", "--no-header", action="store_true",
                        help="there is no first line with the number of columns")
     group = parser.add_argument_group("output")
