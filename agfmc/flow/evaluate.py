@@ -58,8 +58,8 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
                                read_names(names), ": tell eval_uc with --names, or -k if all occur")
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     found = np.unique(np.concatenate([truth, result[result >= 0]]))
-    ratings = os.path.splitext(truth_path)[0] + ".con"
-    if table is None and os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
+    ratings = truth_path.removesuffix(".cls") + ".con"
+    if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
         warnings.warn(f"{truth_path} has {ratings} beside it, as results have, and {base}.cls has "
                       "none: the true classes come first, then the base name of the results",
                       AgfmcWarning, stacklevel=3)

@@ -171,9 +171,10 @@ def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, capsys,
 
 
 def test_results_in_the_place_of_the_truth_are_told(files, capsys):
-    assert main(["-b", "out.cls", "truth"]) == 0
-    assert "out.cls has out.con beside it, as results have, and truth.cls has none: the true " \
-        "classes come first" in capsys.readouterr().err
+    for words, status in ((["-b", "out.cls", "truth"], 0), (["out.cls", "truth", "probs"], 1)):
+        assert main(words) == status
+        assert "out.cls has out.con beside it, as results have, and truth.cls has none: the true " \
+            "classes come first" in capsys.readouterr().err
 
 
 def test_classes_that_are_numbered_otherwise_are_told(monkeypatch, tmp_path, capsys):
