@@ -154,7 +154,7 @@ def test_names_that_do_not_agree_are_told(capsys):
     assert call("mbh2mbm", "m.mbc", "m.mbm") == 0
     for model in ("m.mbc", "m.mbm"):
         told = answers(capsys, model, "dog\nowl\n")
-        assert told.count("\n") == 1 and "svm2agf --names" in told
+        assert told.count("\n") == 1 and "--names of svm2agf and lvq2agf" in told
         assert f"trn.names: class 0 is 'dog', in {model} 'cat' (and 1 more):" in told
         assert "class 1 is 'ape', in" in answers(capsys, model, "cat\nape\nowl\nyak\n")
         for names in ("cat\ndog\nowl\n", "cat\n", "cat\ndog\nowl\nyak\n"):
