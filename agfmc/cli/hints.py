@@ -123,9 +123,10 @@ def refuse_scheme(control, then):
 
 
 def runs_on(word, flags, takes):
-    """Whether a word behind one minus sign begins with a flag and goes on with what is none.
+    """Whether a word with one minus sign begins with a flag and goes on with what is none.
 
-    takes: the options that take a value.  argparse has messages of its own for that, which change with the version of Python.
+    flags: the options of the command;  takes: those of them that take a value.  argparse has
+    messages of its own for that, which change with the version of Python.
     """
     if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
         return False
