@@ -45,7 +45,7 @@ def execute(args):
     from ..flow.configuration import export, gather, renamed, save
     from ..flow.mixture import normalised
     from ..formats.controlfile import model_files
-    from ..formats.names import read_names_of
+    from ..formats.names import read_names, read_names_of
     from ..formats.vectors import read_std
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
@@ -64,11 +64,12 @@ def execute(args):
     refuse_inputs([args.out], [args.control, args.norm_file, args.names])
     _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
+    names = None if args.names is None else read_names(args.names)
     configuration, before = gather(args.control, normalisation, args.path,
-                                   commands=lambda text: None)
-    if args.names is not None:
+                                   commands=lambda text: None, names=names)
+    if names is not None:
         configuration = renamed(configuration,
-                                read_names_of(args.names, configuration.tree.classes))
+                                read_names_of(args.names, configuration.tree.classes, names))
     if before is not None:
         refuse_inputs([args.out], model_files(configuration.tree, args.path, [args.out]))
     if form:

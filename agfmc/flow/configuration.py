@@ -55,7 +55,8 @@ def load(path, normalisation=None, models_in=None, **more):
     return configuration
 
 
-def gather(path, normalisation=None, models_in=None, *, unnormalised=False, commands=None):
+def gather(path, normalisation=None, models_in=None, *, unnormalised=False, commands=None,
+           names=None):
     """Read a configuration: a control file and its models, or a file that holds everything.
 
     -> (`Configuration`, number of support vectors in the files of its binary models, or
@@ -65,7 +66,7 @@ def gather(path, normalisation=None, models_in=None, *, unnormalised=False, comm
     `.mbm` that holds its own.  models_in: folder of the models that a control file
     names.  unnormalised: the normalisation is for the support vectors too.
     commands: a function that makes a `Predictor` of the text of a command, for
-    direct classifiers of code G; an error without it.
+    direct classifiers of code G; an error without it.  names: for labels of a LIBSVM model.
     """
     raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
     if not _whole(raw):
@@ -85,7 +86,7 @@ def gather(path, normalisation=None, models_in=None, *, unnormalised=False, comm
     else:
         from ..formats.svmmulticlass import read_svm_multiclass
 
-        tree, models = read_svm_multiclass(path, raw)
+        tree, models = read_svm_multiclass(path, raw, names)
         _warn_of_votes([path] if models[0].platt is None else [])
         configuration = Configuration(_collated(tree, models), tree)
     configuration.model = _normalised(configuration.model, normalisation, path, unnormalised)

@@ -27,8 +27,8 @@ def convert_svm_output(source, base, stream, names=None):
     Where the labels of all columns are told, `stream` gets a line for each point:
     probabilities of the classes from 0, and the class.  If it breaks, no file
     appears.  Without probabilities an old base.con is removed, with a warning.
-    names: of the classes, in which labels are looked up where they are numbers some of
-    which no label of a .cls file can be; without them the labels of the columns are
+    names: of the classes, in which labels are looked up where they are whole numbers and
+    some of them below 0; without them the labels of the columns are
     numbered in the order of their values, if some are below 0.  Raises DataError for
     what cannot be read, and for labels below 0 that nothing numbers.
     """
@@ -52,7 +52,7 @@ def convert_svm_output(source, base, stream, names=None):
 def _numbered(told, source, names):
     """`SvmOutput` with labels from 0."""
     labels = told.classes if told.labels is None else np.array(told.labels)
-    if labels.min() >= 0 and not ByValue(names):
+    if labels.min() >= 0 and not ByValue(names).whole:
         return told
     k = None if told.labels is None else len(labels)
     numbers = number_classes(labels, k, source, names,

@@ -24,9 +24,12 @@ def read_names(path, stdin=None):
     return names
 
 
-def read_names_of(path, labels):
-    """{label: name} of those labels; DataError where one of them has no line."""
-    names = read_names(path)
+def read_names_of(path, labels, names=None):
+    """{label: name} of those labels; DataError where one of them has no line.
+
+    names: what stands in the file, if read already.
+    """
+    names = read_names(path) if names is None else names
     for label in labels:
         if label >= len(names):
             raise DataError(f"holds no name for class {label} (line {label + 1})", file=path)

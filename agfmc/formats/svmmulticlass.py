@@ -24,22 +24,23 @@ from ..models import BinaryModel
 from .files import read_bytes
 from .svmheader import (MARK, Header, format_kernel, read_lines, refuse_huge, settings_after,
                         sparse_text, support_vectors)
-from .valuenames import ByValue, named_by_value
+from .valuenames import ByValue, named_by_value, number_classes
 
 __all__ = ["format_svm_multiclass", "read_svm_multiclass"]
 
 _MOST = 1024  # classes: 2**19 binary classifiers
 
 
-def read_svm_multiclass(path, raw=None):
+def read_svm_multiclass(path, raw=None, names=None):
     """Read a LIBSVM model of k >= 2 classes; -> (`Tree`, [`BinaryModel`]).
 
     Labels of which some are below 0 are names of classes numbered in the order of their
-    values.  The tree is a one-vs-one code whose rows stand in the ascending order of
-    the labels, the lower one left; the classes stand in the order of the file, so that
-    equal votes are decided as LIBSVM decides them.  The classifiers are named
-    after the file.  raw: its bytes, if read already.  Raises `ModelError` with the
-    line for anything but c_svc and nu_svc.
+    values; they are looked up in `names` (entry i names label i) if these are whole
+    numbers and some below 0, as the model may lack classes.  The tree is a one-vs-one code
+    whose rows stand in the ascending order of the labels, the lower one left; the classes
+    stand in the order of the file, so that equal votes are decided as LIBSVM decides them.
+    The classifiers are named after the file.  raw: its bytes, if read already.  Raises
+    `ModelError` with the line for anything but c_svc and nu_svc.
     """
     lines, complete = read_lines(read_bytes(path) if raw is None else raw, path)
     header = Header(lines, path)
@@ -65,7 +66,10 @@ def read_svm_multiclass(path, raw=None):
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
     base = os.path.basename(path) if path != "-" else "svm"
     class_names = {}
-    if min(labels) < 0:
+    if ByValue(names).whole:
+        labels = number_classes(np.array(labels), k, path, names).tolist()
+        class_names = {label: names[label] for label in labels}
+    elif min(labels) < 0:
         numbered, named = named_by_value(np.array(labels), path, points=False)
         labels, class_names = numbered.tolist(), dict(enumerate(named))
     told = _told_of_each(settings, labels)
@@ -125,12 +129,7 @@ def _pairs(tree, classes, count):
 def _labels(tree):
     """The labels of the classes in the order of the tree: as it has them, or their names."""
     names = [tree.names.get(label, "") for label in tree.labels]
-    if not ByValue(names):
-        return tree.labels
-    values = [float(name) for name in names]
-    if not all(value == int(value) and abs(value) < 2**31 for value in values):
-        return tree.labels
-    return [int(value) for value in values]
+    return [int(float(name)) for name in names] if ByValue(names).whole else tree.labels
 
 
 def _lines(model, classes, pairs, labels):

@@ -42,6 +42,12 @@ class ByValue:
     def __bool__(self):
         return len(self._sorted) > 0
 
+    @property
+    def whole(self):
+        """Whether all are whole numbers of 32 bits, which LIBSVM can have as labels."""
+        return bool(self) and bool(np.all((self._sorted == np.rint(self._sorted)) &
+                                          (np.abs(self._sorted) < 2**31)))
+
     def find(self, values):
         """(labels, found): the label (n,) int32 of each of `values` (n,), and which are there."""
         place = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)

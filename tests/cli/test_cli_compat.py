@@ -294,6 +294,14 @@ def test_output_whose_labels_are_looked_up_in_names(printed, folder):
     assert run("svmout2agf", "--names", "names", "in", "out") == 1
 
 
+def test_output_whose_names_have_fractions(printed, folder):
+    """LIBSVM cannot have such labels: those of the model are the numbers of the classes."""
+    (folder / "names").write_text("0\n0.5\n1\n2\n")
+    (folder / "in").write_text("1\n0\n2\n")
+    assert printed("svmout2agf", "--names", "names", "in", "out") == ""
+    assert np.fromfile("out.cls", "<i4").tolist() == [1, 0, 2]
+
+
 def test_output_from_standard_input(printed, folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NAMED.encode())))
     assert printed("svmout2agf", "-", "out").count("\n") == 2

@@ -213,6 +213,21 @@ def test_names_and_normalisation_join_any_model(here, capsys):
     assert open("one.mbm", "rb").read() == open("two.mbm", "rb").read()
 
 
+def test_names_number_the_labels_of_a_libsvm_model(here, capsys):
+    assert call("mbh2mbm", "--quiet", "--libsvm", "pairs.mbc", "svm") == 0
+    text = open("svm").read()
+    assert "\nlabel 2 5 9\n" in text
+    with open("svm", "w", encoding="ascii") as file:
+        file.write(text.replace("\nlabel 2 5 9\n", "\nlabel -3 5 9\n"))
+    write_names("names", ["-3", "-1", "5", "9"])  # as in training data with one class more
+    capsys.readouterr()
+    assert call("mbh2mbm", "--quiet", "--names", "names", "svm", "named.mbm") == 0
+    assert capsys.readouterr().err == ""
+    assert call("mbm_info", "--json", "named.mbm") == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == [
+        {"label": 0, "name": "-3"}, {"label": 2, "name": "5"}, {"label": 3, "name": "9"}]
+
+
 @pytest.mark.parametrize("option", ["-Z", "--libsvm"])
 def test_mbm_info_tells_of_all(here, capsys, option):
     assert call("mbh2mbm", "--quiet", option, "pairs.mbc", "p") == 0

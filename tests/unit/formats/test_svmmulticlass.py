@@ -17,7 +17,7 @@ from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
 from agfmc.decode.front import plan
 from agfmc.decode.methods import find_method
-from agfmc.errors import AgfmcWarning, ModelError
+from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
 from agfmc.kernel.machine import Machine
 from agfmc.models import BinaryModel, Kernel, Normalisation
@@ -39,8 +39,8 @@ SV
 """.replace("~", " ")
 
 
-def read(text, path="folder/three.svm"):
-    return read_svm_multiclass(path, text.encode("utf-8", "surrogateescape"))
+def read(text, names=None, path="folder/three.svm"):
+    return read_svm_multiclass(path, text.encode("utf-8", "surrogateescape"), names)
 
 
 def collated(tree, models):
@@ -91,6 +91,22 @@ def test_labels_below_zero_are_names_and_come_back():
     for names in ({0: "3", 1: "5", 2: "7"}, {0: "-1", 1: "0.5", 2: "7"}, {0: "-1", 1: "5"},
                   {0: "-1", 1: "a", 2: "7"}):  # not those of whole numbers, some below 0
         assert "label 2 0 1\n" in written(model, changed(tree, names=names))
+
+
+@pytest.mark.parametrize("labels, names, wanted", [
+    ("7 -10 -2", ("-10", "-5", "-2", "7"), (3, 0, 2)),  # a class that the model lacks
+    ("7 2 5", ("-1", "2", "5", "6", "7"), (4, 1, 2)),  # no label below 0 is left
+    ("7 2 5", ("-1.5", "2", "5", "6", "7"), (7, 2, 5)),  # LIBSVM cannot have such labels
+    ("7 2 5", ("2", "5", "7"), (7, 2, 5))])
+def test_labels_are_looked_up_in_names(labels, names, wanted):
+    tree, _ = read(HAND.replace("label 7 2 5", f"label {labels}"), names)
+    assert tree.labels == wanted
+    assert tree.names in ({}, {label: names[label] for label in wanted if label < len(names)})
+
+
+def test_a_label_that_is_not_among_the_names():
+    with pytest.raises(DataError, match="three.svm: label 7 is not among the names"):
+        read(HAND.replace("label 7 2 5", "label 7 -10 -2"), ("-10", "-2", "1"))
 
 
 def test_many_labels_below_zero_are_no_continuous_quantity():
