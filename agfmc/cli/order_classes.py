@@ -61,21 +61,24 @@ def _refuse_idle(args):
 
 def _by_accuracy(args, kind):
     from ..control.build import check_classes
+    from ..control.names import named_as
     from ..flow import ordering
     from ..flow.prepare import for_classes, large_classes
     from ..formats.controlfile import read_control
+    from ..formats.dataset import read_labels
     from ..formats.pairerrors import read_pair_errors
 
     tree = read_control(args.control)
     ordering.require_one_vs_one(tree)
     counts = None
     if args.train is not None:
-        counts = ordering.class_counts(args.train, kind, not args.no_header)
+        counts, names = read_labels(args.train, kind, header=not args.no_header)
         if args.min_class is not None:
-            kept = large_classes(counts, args.min_class, args.train, {})
+            kept = large_classes(counts, args.min_class, args.train, names)
             counts = {label: counts[label] for label in kept}
             tree = for_classes(tree, counts)
         check_classes(tree, counts, args.train)
+        named_as(tree, names)  # refused where they disagree
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return ordering.order_for_pairs(
         tree, priors=args.priors, counts=counts, pair_errors=errors,

@@ -29,7 +29,8 @@ _BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
 _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")
 _ESCAPE = re.compile(r'\\(["\\])')
-_ENTRY = re.compile(r"[ \t]+[0-9]+:\S")  # of LIBSVM text, behind its label
+_VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
+_EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands another?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
@@ -113,8 +114,7 @@ def parse(text, source=None):
             elif not open_nodes:
                 raise src.error(src.skip(0), "expected a model name or options in double "
                                 "quotes, found a number"
-                                + (", as in LIBSVM text (-M): is the order of the operands another?"
-                                   if _ENTRY.match(src.text, at) else ""))
+                                + (_EXCHANGED if _VALUE.match(src.text, src.skip(at)) else ""))
             else:
                 open_nodes[-1].children.append(leaf)
         at = src.skip(at)
@@ -262,7 +262,8 @@ def _indices(src, at):
             raise src.error(at, f"position {match.group()[:12]} is too large")
         end = match.end()
         if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in '/;#{}"'):
-            raise src.error(at, f"expected a class position, found {src.found(at)}")
+            raise src.error(at, f"expected a class position, found {src.found(at)}"
+                            + (_EXCHANGED if _VALUE.match(src.text, at) else ""))
         found.append((int(match.group()), at))
         at = src.skip(end)
     return at, found

@@ -115,7 +115,8 @@ def _labels(labels, found, k, needed):
         return found
     if len(found) > k:
         raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
-                         f"({listed(found.tolist())})")
+                         f"({listed(found.tolist())})" + ": without the probabilities, points of "
+                         "a class that the model does not know count as wrong" * needed)
     if found.max() < k:
         return np.arange(k)
     if needed:

@@ -11,9 +11,8 @@ from ..coding import dagorder, pathorder
 from ..coding.empirical import class_distances
 from ..control.tree import Leaf, Tree, changed
 from ..errors import AgfmcWarning, ControlError, UsageError
-from ..formats.dataset import label_column, read_training
 
-__all__ = ["Ordered", "class_counts", "order_for_pairs", "order_for_path", "require_one_vs_one",
+__all__ = ["Ordered", "order_for_pairs", "order_for_path", "require_one_vs_one",
            "require_untrained_matrix"]
 
 
@@ -73,13 +72,6 @@ def order_for_path(tree, x, y, metric="mean-deviation"):
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
     method = "the shortest path there is" if exact else "nearest neighbours and local search"
     return Ordered(changed(tree, nodes=(node,)), method, before, after)
-
-
-def class_counts(base, kind, header=True):
-    """{label: samples} of training data, of which only the labels are looked at."""
-    y, _ = label_column(base, kind, header)
-    labels, counts = np.unique(y, return_counts=True)
-    return dict(zip(labels.tolist(), counts.tolist()))
 
 
 def require_one_vs_one(tree):

@@ -21,7 +21,7 @@ from .svmtext import iter_svm, read_svm, read_svm_labels
 from .valuenames import named_by_value
 from .vectors import VecReader, read_cls, read_dat, read_vec, refuse_negative
 
-__all__ = ["KINDS", "iter_points", "label_column", "read_labels", "read_training"]
+__all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
 
 KINDS = ("binary", "svm", "lvq")
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
@@ -74,16 +74,6 @@ def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
 def read_labels(base, kind="binary", header=True, names=None, stdin=None):
     """({label: samples}, {label: name}) of training data, the labels ascending.
 
-    As for `label_column`.
-    """
-    y, names = label_column(base, kind, header, names, stdin)
-    labels, counts = np.unique(y, return_counts=True)
-    return dict(zip(labels.tolist(), counts.tolist())), dict(enumerate(names or ()))
-
-
-def label_column(base, kind="binary", header=True, names=None, stdin=None):
-    """(labels (n,) int32, names or None) of training data.
-
     Of binary data only the `.cls` file is read, and `base.names` if it is there.
     Arguments and errors are those of `read_training`.
     """
@@ -96,7 +86,9 @@ def label_column(base, kind="binary", header=True, names=None, stdin=None):
     else:
         data = read_training(base, kind, header=header, names=names, stdin=stdin)
         y, names = data.y, data.names
-    return _numbered(y, names, base)
+    y, names = _numbered(y, names, base)
+    labels, counts = np.unique(y, return_counts=True)
+    return dict(zip(labels.tolist(), counts.tolist())), dict(enumerate(names or ()))
 
 
 def _check_base(base, ending):

@@ -376,6 +376,7 @@ def test_names_that_are_not_those_of_the_data(folder, capsys, lines, words):
                               ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
                               ("compare_control", "--trials", 2, "trn", "named"),
                               ("order_classes", "--path", "named", "trn"),
+                              ("order_classes", "named", "trn"),
                               ("nfold", "-d", 2, "named", "trn", "out")):
         capsys.readouterr()
         assert (call(command, "--quiet", *options) == 0) == (words == "")

@@ -103,7 +103,8 @@ def test_rejected_points(files):
 @pytest.mark.parametrize("change, told, error, words", [
     ({"truth": Y[:4]}, {}, DataError, "4"),
     ({"truth": [0, 1, 2, 0, -2]}, {}, DataError, "truth.cls"),
-    ({"truth": [0, 1, 2, 0, 3]}, {}, UsageError, "there are 3 classes, but 4 different labels"),
+    ({"truth": [0, 1, 2, 0, 3]}, {}, UsageError, "there are 3 classes, but 4 different "
+     "labels in the files (0 1 2 3): without the probabilities, points of a class that"),
     ({}, {"k": 4}, UsageError, "-k says 4 classes"),
     ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
     ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
