@@ -64,8 +64,9 @@ def _rows(rows, texts, places, tree):
     told_apart = {i for row in thin for i in (*row.left, *row.right)}
     if rows and len(told_apart) < len(places):
         raise ControlError("without the classes that are left out, a branch of this coding matrix "
-                           "stands in no partition", file=tree.source, line=rows[0].line,
-                           column=rows[0].column)
+                           "stands in no partition: `print_control --min-class N DATA` writes "
+                           "one for the classes that are left", file=tree.source,
+                           line=rows[0].line, column=rows[0].column)
     return tuple(thin)
 
 

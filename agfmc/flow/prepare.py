@@ -91,8 +91,7 @@ def large_classes(counts, least, source, names):
                         f"{len(counts)} would be left by --min-class {least}: expected at least "
                         "2", file=source)
     if small:
-        shown = _some([f"{label} {one_line(names.get(label) or '')}".rstrip() +
-                       f" ({counts[label]})" for label in small])
+        shown = _some([f"{label}{_quoted(names.get(label))} ({counts[label]})" for label in small])
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
         warnings.warn(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
                       f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
@@ -107,12 +106,16 @@ def for_classes(tree, labels):
     """
     kept = restricted(tree, labels)
     if kept is not tree:
-        gone = _some(sorted(set(tree.labels) - set(labels)))
+        gone = sorted(set(tree.labels) - set(labels))
         size, left = (len(t.rows) + len(t.directs) for t in (tree, kept))
         where = "" if tree.source is None else f"{tree.source}: "
-        warnings.warn(f"{where}{left} of {size} classifiers are left without the classes that are "
-                      f"left out ({gone})", AgfmcWarning, stacklevel=3)
+        warnings.warn(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
+                      f"class{'es' * (len(gone) > 1)} {_some(gone)}", AgfmcWarning, stacklevel=3)
     return kept
+
+
+def _quoted(name):
+    return f" '{one_line(name)}'" if name else ""
 
 
 def _some(words):
