@@ -79,7 +79,8 @@ def meant_by(word, options, training=None, prog=None):
 
     word = word.lstrip("-").partition("=")[0]
     near = difflib.get_close_matches(
-        f"--{word}", [name for name in options if name.startswith("--")], 1) if word[1:] else ""
+        f"--{word}", [name for name in options if name.startswith("--")], 1, 0.65) \
+        if word[1:] else ""
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.dataset import read_training
 from ..formats.files import open_input
 from ..formats.textblocks import blocks, tokenise
@@ -96,7 +97,12 @@ def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=F
 
 def relabelled(data):
     """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
-    y, old, names = relabel.relabel(data.y, data.names)
+    names = data.names
+    if names is not None and data.y.min() < 0:
+        warnings.warn(f"label {data.y.min()} has no name: the class names are left out",
+                      AgfmcWarning, stacklevel=2)
+        names = None
+    y, old, names = relabel.relabel(data.y, names)
     return Dataset(data.x, y, names), old
 
 

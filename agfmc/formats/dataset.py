@@ -127,7 +127,7 @@ def _numbered(y, names, base, negative=False):
     if not negative:
         if names is None and y.min() < 0:
             y, names = named_by_value(y, base)
-        refuse_negative(y, base)
+        refuse_negative(y, base, "" if names is None else " where there are names of the classes")
     if names is not None and y.max() >= len(names):
         raise DataError(f"label {y.max()} has no name: there are {len(names)} names", file=base)
     return y, names

@@ -189,13 +189,13 @@ def read_cls(path, n=None, negative=False, stdin=None):
     return y
 
 
-def refuse_negative(y, path):
-    """DataError with the row (from 0) of the first label below 0."""
+def refuse_negative(y, path, where=""):
+    """DataError with the row (from 0) of the first label below 0; where: they are not allowed."""
     if len(y) and y.min() < 0:
         row = int(np.argmax(y < 0))
         raise DataError(
-            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0 "
-            "(svm2agf -U and agf_preprocess -U number the classes anew)", file=path
+            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0"
+            f"{where} (svm2agf -U and agf_preprocess -U number the classes anew)", file=path
         )
 
 

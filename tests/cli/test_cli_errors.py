@@ -199,6 +199,7 @@ ERRORS = [
     ("compare_control", "", 2, r"operands are missing: expected train \[control \.\.\.\] \("),
     ("multi_borders", "-h", 2, r"there is no option -h; did you mean --help\?"),
     ("classify_m", "--hedaer all.mbm trn.vec out", 2, r"--hedaer; did you mean --header\?"),
+    ("classify_m", "--min-class 2 all.mbm trn.vec out", 2, r"arguments: --min-class \(try"),
     ("classify_m", "one-vs-one trn.vec out", 2, r"print_control -Q one-vs-one DATA \| multi_b"),
     ("print_control", "-Q 9 1v1", 2, r"print_control -Q 1v1 DATA writes one"),
     ("order_classes", "1v1", 2, r"print_control -Q 1v1 DATA writes it"),

@@ -177,6 +177,15 @@ def test_labels_below_zero_are_numbered_anew(capsys):
     np.array([-1, 1] * 4, "<i4").tofile("pm.cls")
     assert call("agf_preprocess", "-U", "pm", "pm2") == 0
     assert read_cls("pm2.cls").tolist() == [0, 1] * 4
+    with open("pm.names", "w", encoding="ascii") as file:
+        file.write("a\nb\nc\n")  # line 3 is not for label -1
+    capsys.readouterr()
+    assert call("print_control", "pm") == 1
+    assert "labels are whole numbers from 0 where there are names of the classes" in one_line(capsys)
+    assert call("agf_preprocess", "--quiet", "-U", "pm", "pm2") == 0
+    assert read_cls("pm2.cls").tolist() == [0, 1] * 4 and not os.path.exists("pm2.names")
+    assert call("agf_preprocess", "-U", "pm", "pm2") == 0
+    assert "label -1 has no name: the class names are left out" in capsys.readouterr().err
 
 
 def signed(path, words, rows=24):
