@@ -32,6 +32,9 @@ def catch_signals(undo, seen):
         now = time.monotonic()
         if not seen:
             seen.append((number, now))
+            # a caller's own timer goes on last, when its handler is there again
+            undo.insert(0, (signal.setitimer, signal.ITIMER_REAL,
+                            *signal.getitimer(signal.ITIMER_REAL)))
             undo.append((signal.signal, signal.SIGALRM, signal.getsignal(signal.SIGALRM)))
             signal.signal(signal.SIGALRM, terminate)
             undo.append((signal.setitimer, signal.ITIMER_REAL, 0))

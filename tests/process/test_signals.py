@@ -9,6 +9,10 @@ import time
 import numpy as np
 import pytest
 
+from agfmc.cli import run
+from agfmc.cli.print_control_options import get_parser
+from agfmc.cli.signals import Terminated
+
 PATIENCE = 60
 HARD = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
 DROPPING = ("import callback", "import lock", "weak reference", "__del__", "except")
@@ -153,6 +157,34 @@ def test_a_signal_that_is_dropped_comes_again(hard, at):
     for name in ("h.std", "h-00"):  # finished work is kept
         after.pop(name, None)
     assert after == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+def test_a_caller_has_its_own_timer_and_handlers_again(monkeypatch, number):
+    def state():
+        return [signal.getsignal(name) for name in (signal.SIGALRM, signal.SIGTERM)], \
+            sys.unraisablehook
+
+    def execute(args):
+        if number is not None:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(run, "_leave", lambda status: None)
+    kept = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 1000, 7)
+    try:
+        before = state()
+        if number is None:
+            assert run.run_command(get_parser(), execute, ["3"]) == 0
+        else:
+            with pytest.raises(Terminated):
+                run.run_command(get_parser(), execute, ["3"])
+        left, interval = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < left <= 1000 and interval == 7
+        assert state() == before
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, kept)
 
 
 @pytest.mark.long
