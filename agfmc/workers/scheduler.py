@@ -31,8 +31,10 @@ def address_of(where):
 
 def check_scheduler(address, where):
     """Raise `CommandFailed` where no scheduler answers: a client would wait for one for long."""
-    try:
-        found = asyncio.run(asyncio.wait_for(_identity(address), _ANSWER + 1))["type"]
+    from distributed.utils import LoopRunner
+
+    try:  # in a thread, as the client does: the caller may have an event loop, as notebooks do
+        found = LoopRunner().run_sync(_identity, address, callback_timeout=_ANSWER + 1)["type"]
         reason = None if found == "Scheduler" else f"a {found} answers"
     except (OSError, RuntimeError, asyncio.TimeoutError) as error:
         while isinstance(error.__cause__, Exception):

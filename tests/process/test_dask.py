@@ -1,5 +1,6 @@
 """A dask.distributed cluster of two workers on this machine: the same bytes, whoever dies."""
 
+import asyncio
 import contextlib
 import importlib.util
 import os
@@ -12,6 +13,9 @@ import time
 
 import numpy as np
 import pytest
+
+from agfmc.errors import CommandFailed
+from agfmc.workers.cluster import connected
 
 pytestmark = [
     pytest.mark.dask,
@@ -152,6 +156,15 @@ def test_nobody_there(place):
     assert done.returncode == 1 and time.monotonic() - began < 30
     assert done.stderr.startswith(b"classify_m: there is no scheduler of dask at 127.0.0.1:1: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_in_a_program_with_an_event_loop():
+    async def begin():
+        with connected("127.0.0.1:1"):
+            pass
+
+    with pytest.raises(CommandFailed, match="at 127.0.0.1:1: Connection refused"):
+        asyncio.run(begin())
 
 
 @pytest.mark.parametrize("words", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 4096,
