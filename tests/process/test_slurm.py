@@ -235,7 +235,7 @@ def script(request, place, root):
     *(("plan trn m ctl", {"TASKS": tasks}, f"TASKS is '{tasks}': expected a whole number from 1, "
        "such as TASKS=20 sh job_array.sbatch ...")
       for tasks in ("0", "-1", "2.5", "many", "08", "1" * 10)),
-    ("--task list", {}, "expected --task LIST N, found 1 words behind --task"),
+    ("--task list", {}, "expected --task LIST N, found 1 words after --task"),
     ("--task list 0", {}, "--task: '0' tasks: expected a whole number from 1"),
     ("--task list 2", {}, "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
      "from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT --task list 2"),
@@ -248,7 +248,7 @@ def script(request, place, root):
      "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
     ("--task list 3", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 2: 'list' "
      "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
-    ("--merge list", {}, "expected --merge LIST CONTROL-OUT OUT, found 1 words behind --merge"),
+    ("--merge list", {}, "expected --merge LIST CONTROL-OUT OUT, found 1 words after --merge"),
     ("--merge gone ctl m.mbm", {}, "there is no list of commands 'gone' that can be read: submit "
      "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
     ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
