@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from itertools import islice
 
 from ..errors import one_line
 
@@ -35,8 +36,8 @@ def tell(text):
 
 def show(lines):
     """Control text, in pieces, to standard output; escaped on a terminal, which would obey it."""
-    escaped = sys.stdout.isatty()
-    for text in lines:
+    escaped, lines = sys.stdout.isatty(), iter(lines)
+    while text := "".join(islice(lines, 100)):  # unbuffered, each piece is a write to the system
         if escaped:
             text = "\n".join(map(one_line, text.split("\n")))
         sys.stdout.write(text)

@@ -7,8 +7,11 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from agfmc.cli.messages import show
 
 PRINTING = {
     "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"],
@@ -98,6 +101,15 @@ def test_a_pipe_that_does_not_wait(place, unbuffered):
     os.close(write)
     os.close(read)
     assert done.returncode == 1 and "standard output: " in one_line(done, "print_control")
+
+
+def test_a_long_text_is_written_in_few_pieces(monkeypatch):
+    """Without a buffer each piece is a write to the system, half a million for a large code."""
+    pieces = []
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: False, write=pieces.append))
+    show(f"{number}\n" for number in range(1001))
+    assert "".join(pieces) == "".join(f"{number}\n" for number in range(1001))
+    assert len(pieces) < 20
 
 
 def test_a_folder_that_is_gone(place):
