@@ -71,7 +71,8 @@ def _labels(text):
 
 def execute(args):
     """Read, score, print."""
-    from ..flow.evaluate import evaluate, load_results, names_beside, weighted
+    from ..flow.evaluate import (evaluate, load_results, names_beside, warn_of_other_numbers,
+                                 weighted)
 
     if args.truth == "-" and args.probabilities == "-":
         raise UsageError("truth and probabilities cannot both be standard input")
@@ -83,6 +84,7 @@ def execute(args):
     if args.priors is not None:
         results = weighted(results, args.priors)
     scores = evaluate(results, args.bins)
+    warn_of_other_numbers(scores)
     plain = (args.brief or args.brier) and not args.json and args.plot is None
     names = {} if plain else names_beside(args.truth, results.labels, args.names)
     if names:

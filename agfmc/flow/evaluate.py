@@ -18,7 +18,8 @@ from ..score.contingency import accuracy, contingency, uncertainty_coefficient
 from ..score.weights import class_weights
 from .proportions import listed, proportions
 
-__all__ = ["Results", "evaluate", "load_results", "names_beside", "weighted"]
+__all__ = ["Results", "evaluate", "load_results", "names_beside", "warn_of_other_numbers",
+           "weighted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +158,19 @@ def weighted(results, priors):
                                                   labels))
 
 
+def warn_of_other_numbers(scores):
+    """Warn where classes are told apart and hardly any is right; scores: of `evaluate`.
+
+    With few points for each class any answers seem to tell them apart.
+    """
+    accuracy, told_apart = scores["accuracy"], scores["uncertainty_coefficient"]
+    if scores["points"] >= 10 * len(scores["labels"]) and told_apart > 0.5 and accuracy < 0.2:
+        warnings.warn(f"the results tell the classes apart (uncertainty coefficient "
+                      f"{told_apart:.2f}), and hardly any is right (accuracy {accuracy:.2f}): "
+                      "their classes seem to be numbered otherwise than the truth", AgfmcWarning,
+                      stacklevel=2)
+
+
 def evaluate(results, bins=10):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
@@ -181,11 +195,6 @@ def evaluate(results, bins=10):
         "brier_all": None, "brier_winning": None, "log_loss": None,
         "calibration": None, "expected_calibration_error": None,
     }
-    if len(results.truth) >= 10 and uncertainty.forward > 0.5 and scores["accuracy"] < 0.2:
-        warnings.warn(f"the results tell the classes apart (uncertainty coefficient "
-                      f"{uncertainty.forward:.2f}), and hardly any is right (accuracy "
-                      f"{scores['accuracy']:.2f}): their classes seem to be numbered "
-                      "otherwise than the truth", AgfmcWarning, stacklevel=2)
     if results.p is not None:
         y = np.searchsorted(labels, results.truth)
         scores["brier_all"] = brier.brier_all(results.p, y, weights)

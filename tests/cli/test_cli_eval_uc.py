@@ -179,7 +179,7 @@ def test_results_in_the_place_of_the_truth_are_told(files, capsys):
 
 def test_classes_that_are_numbered_otherwise_are_told(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    truth = np.arange(40, dtype="<i4") % 4
+    truth = np.arange(100, dtype="<i4") % 4
     truth.tofile("out.cls")
     for shift, told in ((1, True), (0, False)):
         (truth + shift).tofile("truth.cls")
