@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .errors import DataError
+from .provenance import Provenance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,8 +107,8 @@ class BinaryModel:
     sv (l, d) float64;  coef (l,);  labels: (0, 1) or (1, 0), where 0 is the
     left side of the partition and f > 0 speaks for labels[0];  n_sv: support
     vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
-    B)), or None;  settings: what made it, in one line, or "";  features: number of
-    features it was trained on, 0 where the file does not tell.
+    B)), or None;  features: number of features it was trained on, 0 where the file does
+    not tell.
     """
 
     name: str
@@ -119,7 +120,7 @@ class BinaryModel:
     labels: tuple
     n_sv: tuple
     platt: tuple | None
-    settings: str = ""
+    provenance: Provenance = Provenance()
     features: int = 0
 
     @property
@@ -141,14 +142,13 @@ class DirectModel:
     """A trained classifier that tells c branches apart at once.
 
     code K: the k nearest of points (l, d) float32 with branches y (l,) int32;
-    code L: weights (c, d + 1), the last column the intercept;
-    settings: what made it, in one line.
+    code L: weights (c, d + 1), the last column the intercept.
     """
 
     code: str
     name: str
     branches: int
-    settings: str = ""
+    provenance: Provenance = Provenance()
     points: np.ndarray | None = None
     y: np.ndarray | None = None
     k: int = 0
@@ -171,7 +171,7 @@ class CollatedModel:
     rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
     orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
     normalisation: applied to raw points, or None;
-    settings: what made each classifier, in one line each;
+    provenances: a `Provenance` for each classifier;
     any_width: True where d is only the largest index met, so that points may be wider;
     direct: the `DirectModel`s, in the order of their nodes.
     """
@@ -190,6 +190,6 @@ class CollatedModel:
     b: np.ndarray
     orientation: np.ndarray
     normalisation: Normalisation | None
-    settings: tuple
+    provenances: tuple
     any_width: bool = False
     direct: tuple = ()

@@ -43,7 +43,7 @@ def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import AgfmcWarning, UsageError
     from ..flow.configuration import export, gather, renamed, save
-    from ..flow.mixture import normalised
+    from ..flow.run_consistency import normalised
     from ..formats.controlfile import model_files
     from ..formats.names import read_names, read_names_of
     from ..formats.vectors import read_std

@@ -81,7 +81,7 @@ def collate(models, sides, classes, *, control, names=None, direct=()):
         coef=merged, rho=np.array([model.rho for model in models]),
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
-        normalisation=None, settings=tuple(model.settings for model in models),
+        normalisation=None, provenances=tuple(model.provenance for model in models),
         any_width=not direct and not any(model.features for model in models),
         direct=tuple(direct))
 

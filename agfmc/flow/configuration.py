@@ -22,7 +22,7 @@ from ..formats.inputs import regular_files
 from ..formats.limits import refuse_beyond, within_memory
 from ..formats.store import MAGIC, read_store, write_store
 from ..formats.svmheader import refuse_huge
-from .mixture import check_one_run
+from .run_consistency import all_provenances, check_one_run
 
 __all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
            "renamed", "save"]
@@ -249,8 +249,8 @@ def _normalised(model, normalisation, source, unnormalised=False):
     unnormalised: the support vectors have not been through it; models that
     say so need no telling.
     """
-    told = ";".join(model.settings + tuple(direct.settings for direct in model.direct)) + ";"
-    if model.normalisation is None and "; vectors raw;" in told:
+    provenances = all_provenances(model)
+    if model.normalisation is None and any(one.raw_vectors for one in provenances):
         if normalisation is None:
             raise ModelError("the support vectors are not normalised, and the points were for the "
                              "training: give the normalisation with -a", file=source)
@@ -259,8 +259,7 @@ def _normalised(model, normalisation, source, unnormalised=False):
         return model
     if model.normalisation is not None:
         raise ModelError("holds its own normalisation: leave -a out", file=source)
-    if any(digest != normalisation.digest() for digest in re.findall(
-            r"; normalised ([0-9a-f]{16});", told)):
+    if any(one.normalisation not in (None, normalisation.digest()) for one in provenances):
         raise ModelError("the models were trained with another normalisation than the one "
                          "given", file=source)
     if unnormalised and model.direct:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..control.tree import CODES
 from ..errors import ModelError, one_line
-from .proportions import class_samples, sides_told, without_samples
+from ..provenance import Provenance
+from .proportions import class_samples
 
 __all__ = ["describe", "format_description"]
 
@@ -31,8 +32,8 @@ def describe(configuration):
             {"name": row.text, "left": list(left), "right": list(right),
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
              "kernel": int(model.kernel_of[i]),
-             "probabilities": bool(np.isfinite(model.a[i])), "made_by": model.settings[i],
-             **_told(model.settings[i])}
+             "probabilities": bool(np.isfinite(model.a[i])), 
+             "made_by": model.provenances[i].to_line(), **_told(model.provenances[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
         "direct_classifiers": _directs(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
@@ -54,10 +55,9 @@ def _samples(configuration):
         return None
 
 
-def _told(settings):
-    """What the settings of a binary model say of its samples: left, right."""
-    told = sides_told(settings)
-    return {} if told is None else {"samples": list(told)}
+def _told(provenance):
+    """The samples of a binary model in training, left and right, if they are told."""
+    return {} if provenance.samples is None else {"samples": list(provenance.samples)}
 
 
 def _directs(configuration):
@@ -66,7 +66,7 @@ def _directs(configuration):
     branches = tree.branch_labels()
     return [{"name": direct.name, "code": direct.code, "kind": CODES[direct.code],
              "options": direct.options, "branches": [list(labels) for labels in branches[number]],
-             "made_by": "" if direct.code == "G" else next(models).settings}
+             "made_by": "" if direct.code == "G" else next(models).provenance.to_line()}
             for number, direct in tree.directs.items()]
 
 
@@ -99,7 +99,7 @@ def format_description(info):
             f"{k} {v}" for k, v in sorted(info["written_by"].items())))
     settings = {}
     for binary in info["binary_models"]:
-        text = without_samples(binary["made_by"])
+        text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
         settings.setdefault(text or "not told", []).append(binary["name"])
     for text, names in settings.items():
         which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"

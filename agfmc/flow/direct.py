@@ -23,9 +23,9 @@ from ..formats.svmmodel import RowText
 from ..formats.temporaries import temporary_file
 from ..formats.vectors import VecReader, VecWriter, cls_bytes, read_cls, read_vec
 from ..models import DirectModel
+from ..provenance import Provenance
 from .exttrain import partition_text
 from .fit import rows_by_class
-from .taught import classes_text
 
 __all__ = ["DirectJob", "classifier_of", "direct_model", "holds_points", "plan_directs",
            "read_direct", "train_direct"]
@@ -82,10 +82,10 @@ def _parsed(code, text, place):
         raise ControlError(error.message, file=file, line=line, column=column) from error
 
 
-def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None, before=None):
+def train_direct(job, x, y, normalisation=None, convert=None, text="svm", origin=None, before=None):
     """Train a direct classifier on points x (n, d) with labels y (n,) and write its files.
 
-    normalised: what the settings of the model say of the normalisation of x.
+    normalisation: that x went through, or None.
 
     K keeps its points (.vec and .cls), L its weights; G gets the points as
     text, "svm" or "lvq", turned by `convert`, a `Command`, if there is one.
@@ -101,7 +101,8 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None
         elif job.code == "L":
             weights = fit_logistic(x[rows], labels, len(job.branches), options.ridge)
             text = format_logistic_model(LogisticModel(
-                weights, options.ridge, len(rows), _settings(job, options, labels, normalised)))
+                weights, options.ridge, len(rows),
+                _provenance(job, options, labels, normalisation)))
             if origin is not None:
                 text = sealed(text, origin)
             with replacing(job.name, before=before) as file:
@@ -113,11 +114,16 @@ def train_direct(job, x, y, normalised="", convert=None, text="svm", origin=None
         raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
 
 
-def _settings(job, options, labels, normalised):
-    """What the model of a job of code L says of its making; labels (n,): of the branches."""
-    samples = " ".join(map(str, np.bincount(labels, minlength=len(job.branches))))
-    return f"{__version__}; options {options.canonical()}; samples {samples}; " \
-           f"classes {classes_text(job.branches)}{normalised}"
+def _provenance(job, options, labels, normalisation):
+    """What the model of a job of code L was made from; labels (n,): of the branches."""
+    return Provenance.of_training(
+        version=__version__, options=options.canonical(),
+        samples=np.bincount(labels, minlength=len(job.branches)), sides=job.branches,
+        normalisation=None if normalisation is None else normalisation.digest())
+
+
+def _neighbours_from(options):
+    return Provenance((f"options {options.canonical()}",))
 
 
 def _branch_labels(job, y):
@@ -130,10 +136,10 @@ def _branch_labels(job, y):
     return rows[order], labels[order]
 
 
-def direct_model(job, x, y, normalised=""):
+def direct_model(job, x, y, normalisation=None):
     """The `DirectModel` of a job trained on points x (n, d) with labels y (n,), not written.
 
-    normalised: as for `train_direct`.
+    normalisation: as for `train_direct`.
 
     Raises `ModelError` for code G: what its command does is not known here.
     """
@@ -145,10 +151,11 @@ def direct_model(job, x, y, normalised=""):
     options = _parsed(job.code, job.options, job.place)
     count = len(job.branches)
     if job.code == "L":
-        return DirectModel("L", job.name, count, _settings(job, options, labels, normalised),
+        return DirectModel("L", job.name, count,
+                           _provenance(job, options, labels, normalisation),
                            weights=fit_logistic(x[rows], labels, count, options.ridge))
     _require_points(options, rows)
-    return DirectModel("K", job.name, count, f"options {options.canonical()}",
+    return DirectModel("K", job.name, count, _neighbours_from(options),
                        points=x[rows].astype(np.float32), y=labels, k=options.k)
 
 
@@ -219,14 +226,14 @@ def read_direct(direct, branches, name):
         if options.k > len(points):
             raise ModelError(f"has {len(points)} points, fewer than {options.k} nearest "
                              "neighbours", file=f"{name}.vec")
-        return DirectModel("K", name, branches, f"options {options.canonical()}",
+        return DirectModel("K", name, branches, _neighbours_from(options),
                            points=points, y=y, k=options.k)
     if direct.code == "L":
         model = read_logistic_model(name)
         if len(model.weights) != branches:
             raise ModelError(f"is a model of {len(model.weights)} classes, and the classifier "
                              f"has {branches} branches", file=name)
-        return DirectModel("L", name, branches, model.settings, weights=model.weights)
+        return DirectModel("L", name, branches, model.provenance, weights=model.weights)
     return None
 
 

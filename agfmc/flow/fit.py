@@ -15,13 +15,13 @@ from ..errors import AgfmcError, AgfmcWarning
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
 from ..models import BinaryModel
+from ..provenance import Provenance
 from ..train import platt
 from ..train.jobs import check_jobs, check_learners, problem
 from ..train.loo import loo_values
 from ..train.nodes import Solution
 from ..workers.executors import run_tasks
 from .tables import MEGABYTES, Tables
-from .taught import classes_text
 
 __all__ = ["fit", "rows_by_class"]
 
@@ -112,7 +112,7 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
         warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
-    normalised = "" if normalisation is None else f"; normalised {normalisation.digest()}"
+    normalised = None if normalisation is None else normalisation.digest()
     linear = all(job.options.kernel_for(1).kind == "linear" for job in jobs)
     # points of a .vec file become float64 block by block: it may be larger than the memory
     if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
@@ -232,14 +232,13 @@ def _assemble(work, x, normalised):
             warnings.warn(f"'{job.name}': the fit of its probabilities did not converge",
                           AgfmcWarning, stacklevel=3)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
-    made_by = options.made_by()
-    settings = "; ".join([
-        __version__, *([made_by] if made_by else []), f"options {options.canonical()}",
-        f"features {x.shape[1]}", source, f"seed {job.seed}",
-        f"samples {np.count_nonzero(work.side == 0)} {np.count_nonzero(work.side)}",
-        f"classes {classes_text((job.left, job.right))}{normalised}"])
+    provenance = Provenance.of_training(
+        version=__version__, library=options.made_by(), options=options.canonical(),
+        features=x.shape[1], probabilities=source, seed=job.seed,
+        samples=(np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
+        sides=(job.left, job.right), normalisation=normalised)
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
-                        solution.labels, solution.n_sv, (a, b), settings, x.shape[1])
+                        solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
     return model, None if solution.sv is None else work.rows[solution.sv]

@@ -69,8 +69,7 @@ def train_configuration(tree, x, y, *, options="", seed=1, name="m", scale=False
         if isinstance(model, AgfmcError):
             raise model
         trained[job.name] = model
-    told = "" if normalisation is None else f"; normalised {normalisation.digest()}"
-    direct = [direct_model(job, x, y, told) for job in directs.values()]
+    direct = [direct_model(job, x, y, normalisation) for job in directs.values()]
     tree = rename_directs(rename(tree, [job.name for job in jobs]),
                           {number: job.name for number, job in directs.items()})
     model = collate([trained[job.name] for job in jobs], tree.sides(), tree.classes,

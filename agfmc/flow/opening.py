@@ -7,7 +7,7 @@ import warnings
 from ..errors import AgfmcWarning, UsageError
 from ..formats.controlfile import model_file, read_control, require_regular
 from .configuration import Configuration, load, read_directs
-from .mixture import normalised
+from .run_consistency import normalised
 from .predict import Classifier
 from .values import MachineValues
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -11,13 +10,8 @@ from ..decode.priors import Adjustment, class_counts
 from ..errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..formats.valuenames import number_classes
 from ..formats.vectors import read_cls, refuse_negative
-from .taught import without_classes
 
-__all__ = ["adjustment", "class_samples", "listed", "proportions", "sides_told",
-           "without_samples"]
-
-_SAMPLES = re.compile(r"; samples ([0-9]{1,12}(?: [0-9]{1,12})*)(;|$)")
-
+__all__ = ["adjustment", "class_samples", "listed", "proportions"]
 
 def proportions(given, labels, option="--priors"):
     """Shares (k,) of the classes `labels`, ascending, which sum to 1.
@@ -79,17 +73,6 @@ def listed(labels):
     return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
 
 
-def sides_told(settings):
-    """The numbers of samples that the settings of a model tell, one for each side, or None."""
-    told = _SAMPLES.search(settings)
-    return None if told is None else tuple(int(word) for word in told.group(1).split())
-
-
-def without_samples(settings):
-    """The settings of a model without what differs from one model of a configuration to another."""
-    return without_classes(_SAMPLES.sub(r"\2", settings))
-
-
 def class_samples(tree, model, directs=()):
     """{label: samples in training} of a configuration, ascending; `ModelError` where not known.
 
@@ -97,11 +80,12 @@ def class_samples(tree, model, directs=()):
     model made here tells how many samples it had on either side.
     """
     place = {label: i for i, label in enumerate(tree.classes)}
-    groups = [] if model is None else list(zip(tree.sides(), map(sides_told, model.settings)))
+    groups = [] if model is None else [
+        (sides, one.samples) for sides, one in zip(tree.sides(), model.provenances)]
     branches = tree.branch_labels()
     numbers = [number for number, direct in tree.directs.items() if direct.code != "G"]
     for number, direct in zip(numbers, directs):
-        told = sides_told(direct.settings) if direct.code != "K" else \
+        told = direct.provenance.samples if direct.code != "K" else \
             np.bincount(direct.y, minlength=direct.branches).tolist()
         groups.append((branches[number], told))
     totals = [([place[label] for label in labels], count) for sides, told in groups

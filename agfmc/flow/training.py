@@ -114,8 +114,6 @@ def train_directs(work, progress=None, control_out=None, convert=None, text="svm
     models is replaced; convert, text: as for `train_direct`;  progress, kept, deadline:
     as for `train`, but that one which is running at the deadline comes to its end.
     """
-    normalised = "" if work.normalisation is None else \
-        f"; normalised {work.normalisation.digest()}"
     before = sum(job.name in kept for job in work.directs)
     if before and not work.jobs:
         save_normalisation(work, control_out)
@@ -129,8 +127,8 @@ def train_directs(work, progress=None, control_out=None, convert=None, text="svm
         if control_out is not None and any(os.path.isfile(work.place(file)) for file in job.files):
             replaces = partial(remove, control_out)
         train_direct(replace(job, name=work.place(job.name)), work.data.x, work.data.y,
-                     normalised, convert, text, work.origins(job) if job.code == "L" else None,
-                     replaces)
+                     work.normalisation, convert, text,
+                     work.origins(job) if job.code == "L" else None, replaces)
         done += 1
         if done == 1 and not work.jobs:
             save_normalisation(work, control_out)
@@ -142,8 +140,8 @@ def train_directs(work, progress=None, control_out=None, convert=None, text="svm
 
 def _with_raw_vectors(model, sv):
     """`model` with its support vectors as they were before the normalisation."""
-    settings = model.settings.replace(f"; features {model.features};", f"; features {sv.shape[1]};")
-    return replace(model, sv=sv, features=sv.shape[1], settings=f"{settings}; vectors raw")
+    return replace(model, sv=sv, features=sv.shape[1],
+                   provenance=model.provenance.with_raw_vectors(sv.shape[1]))
 
 
 def _holds_another(path, text):

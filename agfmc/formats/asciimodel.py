@@ -31,6 +31,7 @@ from ..control.tree import changed, model_names
 from ..control.write import format_tree
 from ..errors import AgfmcWarning, ControlError, ModelError
 from ..models import CollatedModel, Kernel
+from ..provenance import Provenance
 from .consistency import check_model
 from .files import read_bytes
 from .textblocks import NUMBER, numbers, tokenise
@@ -76,7 +77,7 @@ def read_ascii_model(path, raw=None):
         index=np.concatenate(index), coef=np.concatenate(coef),
         rho=np.array([part[1] for part in parts]), a=a, b=b,
         orientation=np.where(a < 0, -1, 1).astype(np.int8),
-        normalisation=None, settings=("",) * len(parts))
+        normalisation=None, provenances=(Provenance(),) * len(parts))
     check_model(model, lambda message: ModelError(message, file=path))
     return model
 

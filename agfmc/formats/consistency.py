@@ -13,7 +13,7 @@ _FEW_FEATURES = 2**16  # where no number in the file stands for each
 def check_model(model, fail):
     """Everything that later steps take on trust; fail(message) makes the exception."""
     m, s = len(model.rho), len(model.sv)
-    per_model = (model.a, model.b, model.orientation, model.kernel_of, model.settings)
+    per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
     if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or \
             not (m or model.direct):
         raise fail("the arrays do not have the same number of classifiers")

@@ -19,6 +19,7 @@ from itertools import takewhile
 import numpy as np
 
 from ..errors import ModelError
+from ..provenance import Provenance
 from .files import read_bytes
 from .seal import check_seal, unsealed
 from .textblocks import NUMBER, numbers
@@ -34,13 +35,13 @@ _MARK = "# agfmc "
 class LogisticModel:
     """weights (c, d + 1), the last column the intercept; what they were fitted with.
 
-    settings: what made it, in one line, or "".
+    provenance: what it was made from.
     """
 
     weights: np.ndarray
     ridge: float
     points: int
-    settings: str = ""
+    provenance: Provenance = Provenance()
 
 
 def format_logistic_model(model):
@@ -49,8 +50,8 @@ def format_logistic_model(model):
     lines = [_TITLE, f"classes {c}", f"features {width - 1}", f"ridge {float(model.ridge)!r}",
              f"points {int(model.points)}"]
     lines += [" ".join(map(repr, row)) for row in model.weights.tolist()]
-    if model.settings:
-        lines.append(_MARK + model.settings)
+    if model.provenance:
+        lines.append(_MARK + model.provenance.to_line())
     return "\n".join(lines) + "\n"
 
 
@@ -92,12 +93,12 @@ def read_logistic_model(path):
     weights = np.empty((c, d + 1))
     for i, row in enumerate(body):
         weights[i] = _weights(row, d + 1, first + 1 + i, fail)
-    settings = ""
+    provenance = Provenance()
     if rest and rest[0].startswith(_MARK):
-        settings = unsealed(rest.pop(0)[len(_MARK):])
+        provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK):]))
     if rest:
         raise fail("expected the end of the file", len(lines) - len(rest) + 1)
-    return LogisticModel(weights, ridge, points, settings)
+    return LogisticModel(weights, ridge, points, provenance)
 
 
 def _header(lines, at, key, fail):

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import ModelError, one_line
 from ..models import CollatedModel, DirectModel, Kernel, Normalisation
+from ..provenance import Provenance
 from .consistency import check_model
 from .files import read_bytes, replacing
 
@@ -65,12 +66,13 @@ def write_store(path, model, made_by):
         listing[name] = {"shape": list(np.shape(arrays[name])), "offset": offset}
         blobs.append(blob + bytes(-len(blob) % 64))
         offset += len(blobs[-1])
-    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.settings] for d in model.direct]} \
-        if model.direct else {}
+    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
+                        for d in model.direct]} if model.direct else {}
     header = json.dumps({
         "control": model.control, "names": {str(k): v for k, v in sorted(model.names.items())},
         "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
-        "settings": list(model.settings), "any_width": bool(model.any_width),
+        "settings": [one.to_line() for one in model.provenances],
+        "any_width": bool(model.any_width),
         "made_by": made_by, "arrays": listing, **extra,
     }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % 64)
@@ -132,12 +134,13 @@ def read_store(path, raw=None):
             raise fail("the normalisation does not fit the support vectors")
         normalisation = Normalisation(matrix, mean)
     direct = tuple(
-        DirectModel(code, name, branches, told, k=k, **{
+        DirectModel(code, name, branches, Provenance.from_line(made_from), k=k, **{
             part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
-        for number, (code, name, branches, k, told) in enumerate(entries))
+        for number, (code, name, branches, k, made_from) in enumerate(entries))
     model = CollatedModel(
         control=header["control"], names={int(key): value for key, value in names.items()},
-        kernels=_kernels(kernels, fail), normalisation=normalisation, settings=tuple(settings),
+        kernels=_kernels(kernels, fail), normalisation=normalisation,
+        provenances=tuple(map(Provenance.from_line, settings)),
         any_width=header["any_width"], direct=direct, **arrays)
     check_model(model, fail)
     return model, header["made_by"]
@@ -207,7 +210,7 @@ def _array(raw, start, entry, dtype, ndim, name, places, fail):
 
 
 def _direct_entries(entries, fail):
-    """[code, name, branches, k, settings] of each direct classifier, of the right types."""
+    """[code, name, branches, k, line of provenance] of each direct classifier, checked."""
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and [type(part) for part in entry] == [
                 str, str, int, int, str] and entry[0] in _DIRECT

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..errors import ModelError
 from ..models import Kernel
+from ..provenance import Provenance
 from .limits import memory_limit
 from .seal import check_seal, unsealed
 from .textblocks import NUMBER, numbers
 
-__all__ = ["MARK", "Header", "format_kernel", "read_lines", "refuse_huge", "settings_after",
+__all__ = ["MARK", "Header", "format_kernel", "read_lines", "provenance_after", "refuse_huge",
            "sparse_text", "support_vectors"]
 
 MARK = "# agfmc "
@@ -141,17 +142,16 @@ class Header:
         return n_sv
 
 
-def settings_after(lines, at, total, path):
-    """What follows `total` support vectors from `at`; -> (settings or "", features or 0)."""
-    settings = ""
+def provenance_after(lines, at, total, path):
+    """What follows `total` support vectors from `at`; -> (Provenance, features or 0)."""
+    provenance = Provenance()
     for number, line in enumerate(lines[at + total:], at + total + 1):
-        if line.startswith(MARK) and not settings:
-            settings = unsealed(line[len(MARK):])
+        if line.startswith(MARK) and not provenance:
+            provenance = Provenance.from_line(unsealed(line[len(MARK):]))
         elif line.strip():
             raise ModelError(f"expected the end of the file after {total} support vectors, "
                              f"found '{line[:30]}'", file=path, line=number)
-    stated = re.search(r"(?:^|; )features ([0-9]{1,8})(?:;|$)", settings)
-    return settings, min(int(stated.group(1)), _MAX_FEATURES) if stated else 0
+    return provenance, min(provenance.features or 0, _MAX_FEATURES)
 
 
 def support_vectors(lines, at, path, features=0, width=1):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..errors import ModelError
 from ..models import BinaryModel
 from .files import read_bytes
-from .svmheader import (MARK, Header, format_kernel, read_lines, settings_after, sparse_text,
+from .svmheader import (MARK, Header, format_kernel, read_lines, provenance_after, sparse_text,
                         support_vectors)
 
 __all__ = ["RowText", "format_svm_model", "read_svm_model"]
@@ -45,8 +45,8 @@ def format_svm_model(model, sv_text=None):
     if sv_text is None:
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
-    if model.settings:
-        lines.append(f"{MARK}{model.settings}")
+    if model.provenance:
+        lines.append(f"{MARK}{model.provenance.to_line()}")
     return "\n".join(lines) + "\n"
 
 
@@ -73,10 +73,10 @@ def read_svm_model(path):
     platt = header.platt()
     n_sv = header.counts(2, lines)
     at, total = header.after, sum(n_sv)
-    settings, features = settings_after(lines, at, total, path)
+    provenance, features = provenance_after(lines, at, total, path)
     coef, sv = support_vectors(lines[at:at + total], at, path, features)
     if not complete:
         raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
     rho = header.values("rho", float)[0]
     return BinaryModel(path, svm_type, kernel, sv, coef[:, 0].copy(), rho, labels, n_sv,
-                       platt and platt[0], settings, features)
+                       platt and platt[0], provenance, features)

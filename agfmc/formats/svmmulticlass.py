@@ -21,8 +21,9 @@ import numpy as np
 from ..control.build import from_rows, rename
 from ..errors import ModelError
 from ..models import BinaryModel
+from ..provenance import shared
 from .files import read_bytes
-from .svmheader import (MARK, Header, format_kernel, read_lines, refuse_huge, settings_after,
+from .svmheader import (MARK, Header, format_kernel, read_lines, provenance_after, refuse_huge,
                         sparse_text, support_vectors)
 from .valuenames import ByValue, named_by_value, number_classes
 
@@ -56,7 +57,7 @@ def read_svm_multiclass(path, raw=None, names=None):
     platt = header.platt(count) or [None] * count
     n_sv = header.counts(k, lines)
     at, total = header.after, sum(n_sv)
-    settings, features = settings_after(lines, at, total, path)
+    provenance, features = provenance_after(lines, at, total, path)
     coef, sv = support_vectors(lines[at:at + total], at, path, features, k - 1)
     if not complete:
         raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
@@ -72,7 +73,7 @@ def read_svm_multiclass(path, raw=None, names=None):
     elif min(labels) < 0:
         numbered, named = named_by_value(np.array(labels), path, points=False)
         labels, class_names = numbered.tolist(), dict(enumerate(named))
-    told = _told_of_each(settings, labels)
+    made_from = provenance.for_pairs(labels)
     rows, names, models = [], [], []
     for low, high in combinations(sorted(range(k), key=labels.__getitem__), 2):
         i, j = min(low, high), max(low, high)
@@ -85,7 +86,7 @@ def read_svm_multiclass(path, raw=None, names=None):
             np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
             rho[number[i, j]], (0, 1) if i == low else (1, 0),
             (len(used[0]), len(used[1])), platt[number[i, j]],
-            told(labels[low], labels[high]), features))
+            made_from(labels[low], labels[high]), features))
     return rename(from_rows(rows, labels, class_names), names), models
 
 
@@ -162,56 +163,12 @@ def _lines(model, classes, pairs, labels):
     for values, point in zip(coef, index):
         yield f"{' '.join(map(repr, values.tolist()))} {sparse_text(model.sv[point])} \n"
     labels = list(classes)
-    settings = _told_of_all(model, [(labels[a], labels[b]) for a, b in pairs.tolist()])
-    if settings:
-        yield f"{MARK}{settings}\n"
-
-
-def _told_of_each(settings, labels):
-    """What the line of a file says of its classifiers, as a function of two labels."""
-    parts = settings.split("; ")
-    at = next((i for i, part in enumerate(parts) if part.startswith("samples ")), None)
-    counts = parts[at].split()[1:] if at is not None else []
-    if len(counts) != len(labels) or any(part.startswith("classes ") for part in parts):
-        return lambda left, right: settings
-    count = dict(zip(sorted(labels), counts))
-    return lambda left, right: "; ".join([
-        *parts[:at], f"samples {count[left]} {count[right]}", f"classes {left}/{right}",
-        *parts[at + 1:]])
-
-
-def _told_of_all(model, sides):
-    """What the settings of all classifiers have in common, in one line; sides: their labels.
-
-    The samples are told by class if the classifiers agree on them.  A normalisation is told
-    if any classifier went through it: its points are normalised, whoever else tells nothing.
-    """
-    told = [text.split("; ") for text in model.settings]
-    shared = {part for part in set(told[0]).intersection(*told[1:])
-              if not part.startswith(("samples ", "classes "))}
-    samples = _samples_of_all(told, sides)
-    parts = [part if part in shared else samples for part in told[0]
-             if part in shared or samples and part.startswith("samples ")]
-    normalised = {part for parts in told for part in parts
-                  if part.startswith("normalised ")} - shared
-    if not any(part.startswith("features ") for part in parts) and (
-            normalised or not model.any_width):
-        parts.insert(1, f"features {model.sv.shape[1]}")
-    if len(normalised) == 1:
-        parts += normalised
-    return "; ".join(filter(None, parts))
-
-
-def _samples_of_all(told, sides):
-    """`samples` of each class, ascending; None unless every classifier tells the same ones."""
-    count = {}
-    for parts, labels in zip(told, sides):
-        found = [part.split()[1:] for part in parts if part.startswith("samples ")]
-        if f"classes {labels[0]}/{labels[1]}" not in parts or len(found) != 1 or \
-                len(found[0]) != 2 or any(count.setdefault(label, number) != number
-                                          for label, number in zip(labels, found[0])):
-            return None
-    return f"samples {' '.join(count[label] for label in sorted(count))}"
+    sides = [(labels[a], labels[b]) for a, b in pairs.tolist()]
+    normalised = any(one.normalisation is not None for one in model.provenances)
+    provenance = shared(model.provenances, sides, model.sv.shape[1]
+                        if normalised or not model.any_width else None)
+    if provenance:
+        yield f"{MARK}{provenance.to_line()}\n"
 
 
 def _line(key, values):

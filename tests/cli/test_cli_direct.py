@@ -72,7 +72,7 @@ def test_vectors_as_they_were(ok, refused, way):
         assert raw.rho == normal.rho and raw.coef.tolist() == normal.coef.tolist()
         known = {row.tobytes() for row in x.astype(float)}
         assert all(row.tobytes() in known for row in raw.sv)
-        assert raw.settings.endswith("; vectors raw") and raw.features == 3
+        assert raw.provenance.raw_vectors and raw.features == 3
     wanted = ok("classify_m", "-a", "n.std", "nctl", "trn.vec", "n")
     for more in ([], ["-u"]):  # the models say so themselves
         assert ok("classify_m", *more, "-a", "u.std", "uctl", "trn.vec", "u") == wanted

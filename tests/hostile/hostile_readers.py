@@ -24,6 +24,7 @@ from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisti
                            svmout, svmtext, svmwriter, vectors)
 from agfmc.formats.consistency import check_model
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 FOUND = Path(__file__).parent / "found"
 LIMIT = 1 << 26  # bytes of a table
@@ -321,7 +322,7 @@ CONTROLS = (
 
 def _binary(labels=(0, 1), platt=(-1.5, 0.25), kernel=Kernel("rbf", 0.5)):
     return BinaryModel("m", "c_svc", kernel, X, np.array([1.0, -0.5, -0.5, 0.75]), 0.125, labels,
-                       (2, 2), platt, "svm c_svc; features 3", 3)
+                       (2, 2), platt, Provenance.from_line("svm c_svc; features 3"), 3)
 
 
 def _svm_models():
@@ -390,7 +391,8 @@ def found(name):
 def readers():
     """The table, by name."""
     svm = tuple(text.encode() for text in _svm_models())
-    weights = logisticmodel.LogisticModel(X[:2], 0.5, 40, "logistic; ridge 0.5")
+    weights = logisticmodel.LogisticModel(X[:2], 0.5, 40,
+                                          Provenance.from_line("logistic; ridge 0.5"))
     logistics = (logisticmodel.format_logistic_model(weights).encode(),)
     f = "formats."
     rows = [

@@ -26,6 +26,7 @@ from agfmc.flow.predict import TREE_MODES, Classifier
 from agfmc.flow.values import MachineValues
 from agfmc.formats import store
 from agfmc.models import CollatedModel, DirectModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 START = struct.Struct("<8sIIQQ32s")
 KERNELS = (Kernel("rbf", 0.5), Kernel("linear"), Kernel("polynomial", 0.5, 1.0, 3),
@@ -64,11 +65,12 @@ def _model(text, tree, rng):
     for number, node in tree.directs.items():
         c = len(tree.nodes[number].children)
         if node.code == "K":
-            direct.append(DirectModel("K", node.name, c, "options -k 2", k=2,
+            direct.append(DirectModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
                                       points=rng.normal(size=(5, d)).astype(np.float32),
                                       y=np.arange(5, dtype=np.int32) % c))
         else:
-            direct.append(DirectModel("L", node.name, c, "options -r 1.0; samples 3 4 5",
+            direct.append(DirectModel("L", node.name, c, 
+                                      Provenance.from_line("options -r 1.0; samples 3 4 5"),
                                       weights=rng.normal(size=(c, d + 1))))
     return CollatedModel(
         control=text, names=dict(tree.names), kernels=KERNELS[:max(1, min(m, 4))] if m else (),
@@ -77,7 +79,8 @@ def _model(text, tree, rng):
         indptr=np.arange(0, 3 * m + 1, 3), index=np.concatenate([*index, []]).astype(np.int32),
         coef=rng.normal(size=3 * m), rho=rng.normal(size=m), a=rng.normal(size=m),
         b=rng.normal(size=m), orientation=rng.choice([-1, 1], m).astype(np.int8),
-        normalisation=None, settings=("0.1; options -c 1; samples 3 4",) * m,
+        normalisation=None,
+        provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m,
         direct=tuple(direct))
 
 

@@ -15,6 +15,7 @@ from agfmc.flow.direct import DirectJob, train_direct
 from agfmc.flow.predict import Classifier
 from agfmc.formats.svmmodel import format_svm_model
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, -0.5, 3), Kernel("rbf", 0.7),
            Kernel("sigmoid", 0.2, 0.1)]
@@ -74,7 +75,8 @@ def several(draw):
             np.array(rows, float).reshape(len(rows), d),
             np.array(draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows))),
                      float), draw(st.floats(-2, 2)), draw(st.sampled_from([(0, 1), (1, 0)])),
-            (split, len(rows) - split), draw(st.sampled_from([None, (-1.5, 0.25)])), f"s{i}", d))
+            (split, len(rows) - split), draw(st.sampled_from([None, (-1.5, 0.25)])),
+            Provenance((f"s{i}",)), d))
     return models
 
 
@@ -150,7 +152,8 @@ def written(folder, text, seed, kernels):
         model = BinaryModel(
             name, "c_svc", kernels[i % len(kernels)], chosen, rng.normal(size=n), rng.normal(),
             (1, 0) if rng.integers(2) else (0, 1), (split, n - split),
-            (float(-rng.uniform(.3, 3)), float(rng.normal())), "1; features 3", 3)
+            (float(-rng.uniform(.3, 3)), float(rng.normal())),
+            Provenance.from_line("1; features 3"), 3)
         parts.append(model)
         (folder / f"m{i}").write_text(format_svm_model(model))
     x = rng.normal(size=(40, 3)).astype(np.float32)
@@ -227,7 +230,7 @@ def leaf_products(tree, r, direct, trained, point):
 
 def test_without_any_support_vector(tmp_path):
     empty = BinaryModel("e", "c_svc", KERNELS[2], np.zeros((0, 2)), np.zeros(0), 0.5, (0, 1),
-                        (0, 0), (-2.0, 0.0), "", 2)
+                        (0, 0), (-2.0, 0.0), Provenance(), 2)
     model = collate([empty, replace(empty, rho=-1.0)], [((0,), (1,))] * 2, [0, 1], control="")
     assert model.sv.shape == (0, 2) and model.indptr.tolist() == [0, 0, 0]
     assert model.rho.tolist() == [0.5, -1.0] and len(model.coef) == 0

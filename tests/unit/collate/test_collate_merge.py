@@ -9,13 +9,14 @@ from agfmc.collate.merge import collate, unique_rows
 from agfmc.errors import ModelError
 from agfmc.kernel.machine import Machine, decision_values
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 RBF = Kernel("rbf", 0.3)
 
 
 def model_of(name, sv, coef, n_sv, **changes):
     model = BinaryModel(name, "c_svc", RBF, np.array(sv, dtype=float), np.array(coef, dtype=float),
-                        0.5, (0, 1), n_sv, (-2.0, 0.25), f"made {name}", 0)
+                        0.5, (0, 1), n_sv, (-2.0, 0.25), Provenance((f"made {name}",)), 0)
     return replace(model, **changes)
 
 
@@ -50,7 +51,7 @@ def test_every_support_vector_once_and_coefficients_added_up():
     assert model.orientation.tolist() == [-1, 1]
     assert (model.a[0], model.b[0]) == (-1.0, 0.125)
     assert np.isnan([model.a[1], model.b[1]]).all()
-    assert model.settings == ("made one", "made two")
+    assert [one.to_line() for one in model.provenances] == ["made one", "made two"]
     assert (model.control, model.names, model.any_width) == ("text", {0: "a"}, True)
 
 

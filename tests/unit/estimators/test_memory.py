@@ -48,7 +48,8 @@ def test_a_given_normalisation():
     given = fit_normalisation(x)
     one = train_configuration(tree, x, y, normalisation=given)
     two = train_configuration(tree, x, y, scale=True)
-    assert one.model.settings == two.model.settings and "; normalised " in one.model.settings[0]
+    assert one.model.provenances == two.model.provenances
+    assert one.model.provenances[0].normalisation is not None
     np.testing.assert_array_equal(one.model.coef, two.model.coef)
 
 

@@ -40,7 +40,7 @@ def points(labels=(1, 4, 7), n=90, seed=1):
 
 def options_told(model):
     """What the settings of each binary classifier say of its options."""
-    return [line.split("options ")[1].split(";")[0] for line in model.model_.settings]
+    return [one.options for one in model.model_.provenances]
 
 
 def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):

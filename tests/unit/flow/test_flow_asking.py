@@ -14,6 +14,7 @@ from agfmc.flow.configuration import Configuration
 from agfmc.flow.predict import Classifier
 from agfmc.kernel.cost import KernelCounter, squared_norms
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 # the worked example: winner > loser
 WINS = "01>0 02>2 03>0 04>0 05>5 12>1 13>1 14>4 15>1 23>3 24>2 25>2 34>3 35>5 45>4".split()
@@ -33,7 +34,7 @@ def configuration(text, d, probabilities=True, swapped=False):
     sign = -1.0 if swapped else 1.0
     models = [BinaryModel(row.text, "c_svc", Kernel("linear"), sign * np.eye(d)[i:i + 1],
                           np.ones(1), 0.0, (0, 1) if swapped else (1, 0), (1, 0),
-                          (-2.0, 0.0) if probabilities else None, "", d)
+                          (-2.0, 0.0) if probabilities else None, Provenance(), d)
               for i, row in enumerate(tree.rows)]
     return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree)
 
@@ -142,7 +143,7 @@ def shared_vectors():
         some = rng.choice(12, size=5, replace=False)
         kernel = Kernel("rbf", 0.5) if number % 2 else Kernel("polynomial", 1.0, 1.0, 2)
         models.append(BinaryModel(row.text, "c_svc", kernel, pool[some], rng.normal(size=5), 0.1,
-                                  (1, 0), (2, 3), (-1.0, 0.1), "", 3))
+                                  (1, 0), (2, 3), (-1.0, 0.1), Provenance(), 3))
     return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree), models
 
 

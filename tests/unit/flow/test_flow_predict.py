@@ -19,6 +19,7 @@ from agfmc.formats.controlfile import read_control
 from agfmc.formats.svmmodel import format_svm_model
 from agfmc.formats.vectors import read_cls, read_con, read_vec
 from agfmc.models import BinaryModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 ONE_VS_ONE = "0/1 0/2 0/3 1/2 1/3 2/3".split()
 CODE = " ".join(f"m{i} {row};" for i, row in enumerate(ONE_VS_ONE)) + " {0 1 2 3}"
@@ -38,7 +39,7 @@ def configuration_of(text, probabilities=True, features=True, swapped=False):
     sign = -1.0 if swapped else 1.0
     models = [BinaryModel(f"m{i}", "c_svc", Kernel("linear"), sign * np.eye(m)[i:i + 1],
                           np.ones(1), 0.0, labels, (1, 0), (-2.0, 0.0) if probabilities else None,
-                          "", m if features else 0) for i in range(m)]
+                          Provenance(), m if features else 0) for i in range(m)]
     return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree)
 
 

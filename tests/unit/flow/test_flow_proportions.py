@@ -1,4 +1,4 @@
-"""Proportions of the classes, and what settings and models tell of the samples in training."""
+"""Proportions of the classes, and what models tell of the samples in training."""
 
 from types import SimpleNamespace
 
@@ -8,35 +8,16 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, ModelError, UsageError
 from agfmc.flow.evaluate import Results, evaluate, weighted
-from agfmc.flow.proportions import class_samples, proportions, sides_told, without_samples
+from agfmc.flow.proportions import class_samples, proportions
 from agfmc.models import DirectModel
+from agfmc.provenance import Provenance
 
 SETTINGS = "0.1.0; libsvm 337; options -c 1.0; features 61; folds 5; seed 1"
 
 
-@pytest.mark.parametrize("text, told", [
-    ("", None), (SETTINGS, None), (f"{SETTINGS}; samples 3 40", (3, 40)),
-    (f"{SETTINGS}; samples 3 40; normalised 0123456789abcdef; vectors raw", (3, 40)),
-    (f"{SETTINGS}; samples 1 2 3", (1, 2, 3)), (f"{SETTINGS}; samples x", None),
-    (f"{SETTINGS}; samples 3 4x", None), (f"{SETTINGS}; samples -3 4", None),
-    (f"{SETTINGS}; samples {'1' * 20} 4", None), (f"{SETTINGS}; samples {'1 ' * 50_000}x", None)])
-def test_settings(text, told):
-    assert sides_told(text) == told
-    if told is None:
-        assert without_samples(text) == text
-    else:
-        assert "samples" not in without_samples(text)
-        assert without_samples(text).startswith(SETTINGS)
-
-
-def test_settings_without_samples_are_otherwise_the_same():
-    more = "; normalised 0123456789abcdef"
-    assert without_samples(f"{SETTINGS}; samples 3 40{more}") == SETTINGS + more
-
-
 def model(*told):
-    return SimpleNamespace(settings=tuple(
-        SETTINGS if sides is None else f"{SETTINGS}; samples {sides[0]} {sides[1]}"
+    return SimpleNamespace(provenances=tuple(Provenance.from_line(
+        SETTINGS if sides is None else f"{SETTINGS}; samples {sides[0]} {sides[1]}")
         for sides in told))
 
 
@@ -58,7 +39,8 @@ def test_nested_trees():
 
 def test_direct_classifiers_that_tell_their_branches():
     tree = parse('n L "" {4 2 9}')
-    told = DirectModel("L", "n", 3, "0.1.0; options -r 1.0; samples 5 6 7",
+    told = DirectModel("L", "n", 3,
+                       Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
                        weights=np.zeros((3, 2)))
     assert class_samples(tree, None, [told]) == {2: 6, 4: 5, 9: 7}
 

@@ -156,7 +156,7 @@ def test_models_are_those_of_the_table(text):
         assert abs(one.rho - other.rho) < (1e-6 if "logistic" in text else 1e-12)
         np.testing.assert_allclose(other.platt, one.platt, atol=1e-5)
         assert other.sv.shape == (1, x.shape[1]) and isinstance(other.sv, np.ndarray)
-        assert one.settings == other.settings
+        assert one.provenance == other.provenance
     again = trained(sparse_of(x), y, text, 3)
     assert list(map(format_svm_model, again)) == list(map(format_svm_model, sparse))
 

@@ -15,6 +15,7 @@ from agfmc.formats.asciimodel import format_ascii_model, is_ascii_model, read_as
 from agfmc.formats.vectors import read_vec
 from agfmc.kernel.machine import Machine
 from agfmc.models import CollatedModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 # f_0 = 2 x1 - x2 - 0.5 and f_1 = -3 (x1 + x2) - 1, as (1, 0), (0, 1), (1, 1) are the support
 # vectors
@@ -70,7 +71,7 @@ def random_model(kernel=KERNELS[2], s=40, d=3):
         rng.normal(size=(s, d)) * 10.0 ** rng.integers(-9, 2, (s, d)), np.zeros(s, np.int32),
         np.array([0, 20, 20, 20 + s]), np.concatenate(index).astype(np.int32),
         rng.normal(size=20 + s), rng.normal(size=3) / 3, np.array([-1.1, 0.0, 1e-7 / 3]),
-        rng.normal(size=3) * 1e30, np.array([-1, 1, 1], np.int8), None, ("",) * 3)
+        rng.normal(size=3) * 1e30, np.array([-1, 1, 1], np.int8), None, (Provenance(),) * 3)
     return regroup(model, tree.sides(), tree.classes)
 
 

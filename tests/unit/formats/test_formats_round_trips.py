@@ -33,6 +33,7 @@ from agfmc.formats.svmout import read_svm_output
 from agfmc.formats.svmtext import iter_svm, read_svm
 from agfmc.formats.svmwriter import svm_lines, write_svm
 from agfmc.models import BinaryModel, CollatedModel, DirectModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 TINY = 5e-324
 EXTREMES = [0.0, -0.0, TINY, -TINY, 2.2250738585072014e-308, 2.225073858507201e-308, 1e308,
@@ -292,14 +293,16 @@ def binary_models(draw):
         "m", draw(st.sampled_from(["c_svc", "nu_svc"])), draw(KERNELS), sv,
         draw(hnp.arrays(np.float64, n, elements=FLOATS)), draw(FLOATS),
         draw(st.sampled_from([(0, 1), (1, 0)])), (split, n - split),
-        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))), f"1; features {sv.shape[1]}",
+        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))), 
+        Provenance.from_line(f"1; features {sv.shape[1]}"),
         sv.shape[1])
 
 
 @given(binary_models())
 @example(BinaryModel("m", "c_svc", Kernel("polynomial", 0.1 + 0.2, -0.0, 0),
                      np.array([EXTREMES[:4], EXTREMES[6:10]]) + 0.0, np.array([0.7 + 0.1, -TINY]),
-                     1.1 + 2.2, (1, 0), (0, 2), (0.1 + 0.7, -0.1 - 0.2), "1; features 4", 4))
+                     1.1 + 2.2, (1, 0), (0, 2), (0.1 + 0.7, -0.1 - 0.2),
+                     Provenance(("1", "features 4")), 4))
 @QUICK
 def test_svm_models(folder, model):
     text = format_svm_model(model)
@@ -314,7 +317,8 @@ def test_svm_models(folder, model):
 def test_logistic_models(folder, data):
     weights = data.draw(hnp.arrays(np.float64, st.tuples(st.integers(2, 4), st.integers(2, 4)),
                                    elements=FLOATS))
-    model = LogisticModel(weights, data.draw(FLOATS.map(abs)), 10**11, "1; options -r 1")
+    model = LogisticModel(weights, data.draw(FLOATS.map(abs)), 10**11,
+                          Provenance(("1", "options -r 1")))
     (folder / "l").write_text(format_logistic_model(model))
     got = read_logistic_model(folder / "l")
     same(model, got)
@@ -343,10 +347,10 @@ def collated(draw, ascii_only=False):
         if draw(st.booleans()):
             control = 'k K "-k 2"\n{\n  l L ""\n  {\n    5\n    6\n    7\n  }\n  ' + \
                 rows.replace("\n", "\n  ").rstrip() + "\n}\n"
-            direct = (DirectModel("K", "k", 2, "options -k 2", points=draw(hnp.arrays(
+            direct = (DirectModel("K", "k", 2, Provenance(("options -k 2",)), points=draw(hnp.arrays(
                           np.float32, (3, d), elements=SINGLES)), y=np.array([0, 1, 1], np.int32),
                           k=2),
-                      DirectModel("L", "l", 3, "1", weights=draw(hnp.arrays(
+                      DirectModel("L", "l", 3, Provenance(("1",)), weights=draw(hnp.arrays(
                           np.float64, (3, d + 1), elements=FLOATS))))
         if draw(st.booleans()):
             hole = draw(st.integers(0, 2))
@@ -366,7 +370,8 @@ def collated(draw, ascii_only=False):
         coef=draw(hnp.arrays(np.float64, len(index), elements=FLOATS)),
         rho=draw(hnp.arrays(np.float64, 3, elements=FLOATS)), a=a, b=b,
         orientation=orientation.astype(np.int8), normalisation=normalisation,
-        settings=("", "", "") if ascii_only else ("0.1; options -c 1", "", "x"), direct=direct)
+        provenances=tuple(map(Provenance.from_line, ("", "", "") if ascii_only else (
+            "0.1; options -c 1", "", "x"))), direct=direct)
 
 
 @given(collated(), st.booleans())
@@ -394,7 +399,7 @@ def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
         kernel_of=np.zeros(1, np.int32), sv=np.ones((1, 1)), group=np.zeros(1, np.int32),
         indptr=np.array([0, 1]), index=np.zeros(1, np.int32), coef=np.array([gamma]),
         rho=np.array([-gamma]), a=np.array([gamma]), b=np.array([-0.0]),
-        orientation=np.ones(1, np.int8), normalisation=None, settings=("",))
+        orientation=np.ones(1, np.int8), normalisation=None, provenances=(Provenance(),))
     write_store(str(folder / "k.mbm"), model, {"agfmc": "1"})
     same(model, load(str(folder / "k.mbm")).model)
 
@@ -405,7 +410,7 @@ ROUNDED = CollatedModel(
     kernel_of=np.zeros(1, np.int32), sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
     group=np.zeros(2, np.int32), indptr=np.array([0, 2]), index=np.array([0, 1], np.int32),
     coef=np.array([0.5, -0.5]), rho=np.zeros(1), a=np.ones(1), b=np.zeros(1),
-    orientation=np.ones(1, np.int8), normalisation=None, settings=("",))
+    orientation=np.ones(1, np.int8), normalisation=None, provenances=(Provenance(),))
 
 
 @given(collated(ascii_only=True))

@@ -12,6 +12,7 @@ from agfmc.errors import DataError, ModelError
 from agfmc.flow.configuration import load
 from agfmc.formats.store import MAGIC, read_store, write_store
 from agfmc.models import CollatedModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 START = struct.Struct("<8sIIQQ32s")
 MADE_BY = {"agfmc": "0.1.0"}
@@ -27,7 +28,7 @@ def model_of(**changes):
         index=np.array([0, 2, 1, 2], dtype=np.int32), coef=np.array([0.1, -0.1, 1 / 7, -5.0]),
         rho=np.array([0.25, -1 / 3]), a=np.array([1.5, np.nan]), b=np.array([-0.5, np.nan]),
         orientation=np.array([1, -1], dtype=np.int8), normalisation=None,
-        settings=("0.1; options -c 1", ""))
+        provenances=(Provenance.from_line("0.1; options -c 1"), Provenance()))
     return replace(model, **changes)
 
 
@@ -231,7 +232,7 @@ BAD_NUMBERS = {
     "indptr wraps round": {"indptr": np.array([0, 2**63 - 1, -2, 4]),
                            "rho": np.zeros(3), "a": np.zeros(3), "b": np.zeros(3),
                            "orientation": np.ones(3), "kernel_of": np.zeros(3),
-                           "settings": ("", "", "")},
+                           "provenances": (Provenance(),) * 3},
     "group descends": {"group": np.array([1, 0, 1])},
     "group wraps round": {"group": np.array([2**31 - 1, -2**31, 0])},
     "orientation 0": {"orientation": np.array([0, 1])},

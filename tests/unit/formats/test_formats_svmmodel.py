@@ -10,6 +10,7 @@ import pytest
 from agfmc.errors import ModelError
 from agfmc.formats.svmmodel import RowText, format_svm_model, read_svm_model
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, 1 / 3, 3), Kernel("rbf", 0.1),
            Kernel("sigmoid", 1e-3, -0.7)]
@@ -20,7 +21,8 @@ def model_of(kernel=KERNELS[2], **changes):
     sv = generator.normal(size=(6, 4)) * 10.0 ** generator.integers(-9, 9, (6, 4))
     sv[2, 1] = sv[3, 3] = 0.0
     model = BinaryModel("m", "c_svc", kernel, sv, generator.normal(size=6), -1 / 3, (0, 1),
-                        (2, 4), (-1.2345678901234567, 1e-17), "0.1.0; features 4; seed 1", 4)
+                        (2, 4), (-1.2345678901234567, 1e-17),
+                        Provenance(("0.1.0", "features 4", "seed 1")), 4)
     return replace(model, **changes)
 
 
@@ -35,7 +37,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.kind)
 @pytest.mark.parametrize("changes", [
-    {}, {"labels": (1, 0)}, {"platt": None}, {"svm_type": "nu_svc"}, {"settings": "", "features": 0},
+    {}, {"labels": (1, 0)}, {"platt": None}, {"svm_type": "nu_svc"}, {"provenance": Provenance(), "features": 0},
     {"sv": np.zeros((0, 4)), "coef": np.zeros(0), "n_sv": (0, 0)},
 ], ids=["plain", "swapped", "votes only", "nu", "unknown origin", "no support vectors"])
 def test_round_trip_bit_for_bit(tmp_path, kernel, changes):
@@ -56,7 +58,7 @@ def test_text_of_points_may_come_from_outside():
 
 def test_width_without_a_stated_one_is_the_largest_index(tmp_path):
     path = tmp_path / "m"
-    model = model_of(settings="", features=0)
+    model = model_of(provenance=Provenance(), features=0)
     model.sv[:, 3] = 0.0
     path.write_text(format_svm_model(model))
     assert read_svm_model(str(path)).sv.shape == (6, 3)
@@ -214,7 +216,8 @@ def test_real_libsvm_writes_and_reads_them(tmp_path, libsvm, kind, first):
     assert model.labels == (first, 1 - first)
     assert model.kernel.kind == ("linear", "polynomial", "rbf", "sigmoid")[kind]
     assert len(model.sv) == len(model.coef) == sum(model.n_sv)
-    (tmp_path / "ours").write_text(format_svm_model(replace(model, settings="0.1; seed 1")))
+    (tmp_path / "ours").write_text(format_svm_model(replace(
+        model, provenance=Provenance.from_line("0.1; seed 1"))))
     told = []
     for name in ("theirs", "ours"):
         subprocess.run([predict, "-b", "1", str(tmp_path / "data"), str(tmp_path / name),

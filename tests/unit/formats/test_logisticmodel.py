@@ -9,6 +9,7 @@ from agfmc.errors import ModelError
 from agfmc.formats.logisticmodel import (
     LogisticModel, format_logistic_model, read_logistic_model,
 )
+from agfmc.provenance import Provenance
 
 TEXT = """agfmc logistic 1
 classes 2
@@ -30,13 +31,14 @@ def read(tmp_path, text):
 def test_reading(tmp_path):
     model = read(tmp_path, TEXT)
     assert model.weights.tolist() == [[1, -2.5, 0.1, 1e-300], [-1, 2.5, 0, 3]]
-    assert (model.ridge, model.points, model.settings) == (0.5, 40, "-r 0.5")
-    assert read(tmp_path, TEXT.replace("# agfmc -r 0.5\n", "")).settings == ""
-    assert read(tmp_path, TEXT.replace("\n", "\r\n")).settings == "-r 0.5"
+    assert (model.ridge, model.points, model.provenance.to_line()) == (0.5, 40, "-r 0.5")
+    assert read(tmp_path, TEXT.replace("# agfmc -r 0.5\n", "")).provenance.to_line() == ""
+    assert read(tmp_path, TEXT.replace("\n", "\r\n")).provenance.to_line() == "-r 0.5"
 
 
 def test_writing():
-    model = LogisticModel(np.array([[0.1, 1 / 3], [-0.1, -1e22]]), 1, 7, "-r 1.0")
+    model = LogisticModel(np.array([[0.1, 1 / 3], [-0.1, -1e22]]), 1, 7,
+                          Provenance.from_line("-r 1.0"))
     assert format_logistic_model(model) == (
         "agfmc logistic 1\nclasses 2\nfeatures 1\nridge 1.0\npoints 7\n"
         "0.1 0.3333333333333333\n-0.1 -1e+22\n# agfmc -r 1.0\n")
@@ -51,10 +53,10 @@ def test_there_and_back(tmp_path_factory, data):
     c, width = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 5))
     rows = st.lists(st.lists(finite, min_size=width, max_size=width), min_size=c, max_size=c)
     model = LogisticModel(np.array(data.draw(rows)), abs(data.draw(finite)), 12,
-                          data.draw(st.sampled_from(["", "-r 2.0 seed 1"])))
+                          Provenance.from_line(data.draw(st.sampled_from(["", "-r 2.0 seed 1"]))))
     back = read(tmp_path_factory.mktemp("there"), format_logistic_model(model))
     assert back.weights.tobytes() == model.weights.tobytes()
-    assert (back.ridge, back.points, back.settings) == (model.ridge, 12, model.settings)
+    assert (back.ridge, back.points, back.provenance) == (model.ridge, 12, model.provenance)
 
 
 @pytest.mark.parametrize("old, new, line, words", [

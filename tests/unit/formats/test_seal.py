@@ -10,11 +10,13 @@ from agfmc.formats.logisticmodel import LogisticModel, format_logistic_model, re
 from agfmc.formats.seal import seal_of, sealed, unsealed
 from agfmc.formats.svmmodel import format_svm_model, read_svm_model
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 DIGEST = "0123456789abcdef"
 LINE = "0.1.0; options -c 1.0; features 2; seed 1"
 MODEL = BinaryModel("m", "c_svc", Kernel("rbf", 0.5), np.array([[1.0, 0.0], [0.0, 2.5]]),
-                    np.array([1.0, -1.0]), 0.25, (0, 1), (1, 1), (-1.0, 0.5), LINE, 2)
+                    np.array([1.0, -1.0]), 0.25, (0, 1), (1, 1), (-1.0, 0.5),
+                    Provenance.from_line(LINE), 2)
 TEXT = sealed(format_svm_model(MODEL), DIGEST)
 
 
@@ -31,7 +33,8 @@ def test_any_byte_breaks_it(place, change):
     assert seal_of(bytes(raw)) is None
 
 
-LOGISTIC = sealed(format_logistic_model(LogisticModel(np.eye(2, 3), 1.0, 9, LINE)), DIGEST)
+LOGISTIC = sealed(format_logistic_model(LogisticModel(
+    np.eye(2, 3), 1.0, 9, Provenance.from_line(LINE))), DIGEST)
 
 
 @pytest.mark.parametrize("text, read", [(TEXT, read_svm_model), (LOGISTIC, read_logistic_model)],
@@ -39,9 +42,9 @@ LOGISTIC = sealed(format_logistic_model(LogisticModel(np.eye(2, 3), 1.0, 9, LINE
 def test_readers_take_only_what_was_sealed(tmp_path, text, read):
     path = tmp_path / "m"
     path.write_text(text)
-    assert read(path).settings == LINE
+    assert read(path).provenance.to_line() == LINE
     path.write_text(text.replace("\n", "\r\n"))  # of another system
-    assert read(path).settings == LINE
+    assert read(path).provenance.to_line() == LINE
     lines = text.split("\n")
     for changed in (text.replace("1", "2", 1), text.replace("seed 1", "seed 2"),
                     "\n".join([*lines[:2], lines[2] + " ", *lines[3:]]), text + "\n"):
@@ -49,7 +52,7 @@ def test_readers_take_only_what_was_sealed(tmp_path, text, read):
         with pytest.raises(ModelError, match=f"m:{len(lines) - 1}: changed or damaged since it"):
             read(path)
     path.write_text("\n".join(lines[:-2]) + "\n")  # as the message says
-    assert read(path).settings == ""
+    assert read(path).provenance.to_line() == ""
 
 
 @pytest.mark.parametrize("raw", [
@@ -74,7 +77,7 @@ def test_unsealed(text):
 def test_readers_leave_it_out(tmp_path):
     (tmp_path / "m").write_text(TEXT)
     model = read_svm_model(str(tmp_path / "m"))
-    assert (model.settings, model.features) == (LINE, 2)
-    logistic = LogisticModel(np.ones((2, 3)), 1.0, 5, LINE)
+    assert (model.provenance.to_line(), model.features) == (LINE, 2)
+    logistic = LogisticModel(np.ones((2, 3)), 1.0, 5, Provenance.from_line(LINE))
     (tmp_path / "l").write_text(sealed(format_logistic_model(logistic), DIGEST))
-    assert read_logistic_model(str(tmp_path / "l")).settings == LINE
+    assert read_logistic_model(str(tmp_path / "l")).provenance.to_line() == LINE

@@ -21,6 +21,7 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
 from agfmc.kernel.machine import Machine
 from agfmc.models import BinaryModel, Kernel, Normalisation
+from agfmc.provenance import Provenance
 
 # f(7,2) = 2 x1 - x2 - 0.5, f(7,5) = x1 - 3 x2 - 3 (x1 + x2) + 1, f(2,5) = x2 - (x1 + x2) - 0.25
 HAND = """svm_type c_svc
@@ -136,9 +137,9 @@ def test_the_number_of_features_may_be_told():
     text = HAND + "# agfmc 0.1.0; features 5; seed 1\n"
     model = collated(*read(text))
     assert model.sv.shape == (3, 5) and not model.any_width
-    assert model.settings == ("0.1.0; features 5; seed 1",) * 3
+    assert [one.to_line() for one in model.provenances] == ["0.1.0; features 5; seed 1"] * 3
     assert written(model).endswith("# agfmc 0.1.0; features 5; seed 1\n")
-    mixed = written(replace(model, settings=("a", "b", "c")))
+    mixed = written(replace(model, provenances=tuple(map(Provenance.from_line, "abc"))))
     assert mixed.endswith("# agfmc features 5\n")
     assert collated(*read(mixed)).sv.shape == (3, 5)
 
@@ -152,8 +153,10 @@ def test_what_made_the_classifiers_is_told_once_and_comes_back():
                f"{samples[right]}; classes {left}/{right}{more}"
 
     def last(settings):
-        text = written(replace(model, settings=tuple(settings)), tree)
-        return text.splitlines()[-1], collated(*read(text)).settings
+        text = written(replace(model, provenances=tuple(
+            map(Provenance.from_line, settings))), tree)
+        return text.splitlines()[-1], tuple(
+            one.to_line() for one in collated(*read(text)).provenances)
 
     sides = [(9, 4), (0, 4), (9, 0)]
     assert last(line(*side) for side in sides) == (

@@ -9,6 +9,7 @@ from agfmc.collate.merge import collate
 from agfmc.kernel.machine import BLOCK, Machine, decision_values
 from agfmc.kernel.values import PreparedKernel
 from agfmc.models import BinaryModel, Kernel
+from agfmc.provenance import Provenance
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, 0.7, 3), Kernel("polynomial", 2.0, 1.0, 0),
            Kernel("rbf", 0.2), Kernel("sigmoid", 0.1, -0.3)]
@@ -56,7 +57,7 @@ def models_of(seed=0, kernels=(KERNELS[3],), classes=4, d=3):
             models.append(BinaryModel(
                 f"m{len(models)}", "c_svc", kernels[len(models) % len(kernels)],
                 np.concatenate([points[i][left], points[j][right]]), generator.normal(size=12),
-                generator.normal(), (0, 1), (5, 7), (-1.5, 0.25), "", d))
+                generator.normal(), (0, 1), (5, 7), (-1.5, 0.25), Provenance(), d))
             sides.append(((i,), (j,)))
     return models, sides
 

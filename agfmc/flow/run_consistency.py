@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
 
 from ..errors import AgfmcWarning, ModelError
-from .proportions import sides_told
-from .taught import classes_text, other_classes
+from ..provenance import classes_text
 
-__all__ = ["check_one_run", "normalised"]
-
-_NORMALISED = re.compile(r"; normalised ([0-9a-f]{16})(?:;|$)")
+__all__ = ["all_provenances", "check_one_run", "normalised"]
 
 
 def check_one_run(tree, models, directs=()):
@@ -26,11 +22,10 @@ def check_one_run(tree, models, directs=()):
     as LIBSVM's own, fit any.
     """
     told = [model for model in [*models, *(one for one in directs if one.code == "L")]
-            if sides_told(model.settings) is not None]
+            if model.provenance.samples is not None]
     found = {}
     for model in told:
-        digest = _NORMALISED.search(model.settings)
-        found.setdefault(digest and digest[1], model.name)
+        found.setdefault(model.provenance.normalisation, model.name)
     if len(found) > 1:
         one, other = list(found.values())[:2]
         raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
@@ -44,8 +39,12 @@ def check_one_run(tree, models, directs=()):
 def normalised(model):
     """Whether points of a `CollatedModel` were normalised in training, and here are not."""
     return model.normalisation is None and any(
-        _NORMALISED.search(one) for one in [*model.settings,
-                                            *(direct.settings for direct in model.direct)])
+        one.normalisation is not None for one in all_provenances(model))
+
+
+def all_provenances(model):
+    """The `Provenance` of every classifier of a `CollatedModel`."""
+    return [*model.provenances, *(direct.provenance for direct in model.direct)]
 
 
 def _tell_of_classes(tree, models, directs):
@@ -53,7 +52,7 @@ def _tell_of_classes(tree, models, directs):
     branches = tree.branch_labels()
     trained = [branches[number] for number, direct in tree.directs.items() if direct.code != "G"]
     found = [(model.name, taught, sides) for model, sides, taught in (
-        (model, sides, other_classes(model.settings, sides))
+        (model, sides, model.provenance.other_classes(sides))
         for model, sides in [*zip(models, tree.sides()), *zip(directs, trained)])
         if taught is not None]
     if found:
@@ -74,8 +73,7 @@ def _consistent(tree, models):
     place = {label: i for i, label in enumerate(tree.classes)}
     rows, counts = [], []
     for sides, model in zip(tree.sides(), models):
-        told = sides_told(model.settings)
-        for side, count in zip(sides, told or ()):
+        for side, count in zip(sides, model.provenance.samples or ()):
             rows.append([place[label] for label in side])
             counts.append(count)
     if not rows:

@@ -12,12 +12,15 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.flow.configuration import load
 from agfmc.flow.fit import fit
 from agfmc.flow.limits import TimeUp
-from agfmc.flow.mixture import check_one_run
+from agfmc.flow.run_consistency import check_one_run
 from agfmc.flow.planning import check_outputs, plan
 from agfmc.flow.resume import replaced
 from agfmc.flow.training import train, train_directs
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
+from agfmc.provenance import Provenance
 from agfmc.train.jobs import plan_jobs
+
+made = Provenance.from_line
 
 PAIRS = parse('a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}', "ctl")
 PLAN = parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}')
@@ -25,7 +28,7 @@ CODE = parse('a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}', "ctl")
 
 
 def models(*samples, more=""):
-    return [SimpleNamespace(name=name, settings=f"agfmc 1; options -c 1; samples {text}{more}")
+    return [SimpleNamespace(name=name, provenance=made(f"agfmc 1; options -c 1; samples {text}{more}"))
             for name, text in zip("abc", samples)]
 
 
@@ -54,7 +57,7 @@ TAUGHT = ("4/0", "4/9", "0/9")
     (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""), (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"),
                                                     "2-3 / 0-1, and stands here for 0-1 / 2-3")])
 def test_other_classes(tree, taught, warned):
-    found = [SimpleNamespace(name=name, settings=f"0.1; options -c 1; classes {text}; seed 3")
+    found = [SimpleNamespace(name=name, provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
              for name, text in zip("abc", taught)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -80,12 +83,12 @@ def test_models_of_another_run_with_the_same_names(folder):
 
 def test_direct_classifiers_of_another_run():
     tree = parse('a 0 / 1; { m L "" { 0 1 } 2 }', "ctl")
-    found = [SimpleNamespace(name="a", settings="x; classes 0-1/2")]
-    direct = [SimpleNamespace(name="m", code="L", settings="x; classes 0/1")]
+    found = [SimpleNamespace(name="a", provenance=made("x; classes 0-1/2"))]
+    direct = [SimpleNamespace(name="m", code="L", provenance=made("x; classes 0/1"))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_one_run(tree, found, direct)
-    direct[0].settings = "x; classes 1/0"
+    direct[0].provenance = made("x; classes 1/0")
     with pytest.warns(AgfmcWarning, match="'m' was trained to tell apart the classes 1 / 0"):
         check_one_run(tree, found, direct)
 
@@ -93,13 +96,13 @@ def test_direct_classifiers_of_another_run():
 def test_normalisations():
     found = models("5 3", "5 2", "3 2", more="; normalised 0123456789abcdef")
     check_one_run(PAIRS, found)
-    found[1].settings = found[1].settings.replace("cdef", "cdee")
+    found[1].provenance = made(found[1].provenance.to_line().replace("cdef", "cdee"))
     with pytest.raises(ModelError, match="'a' and 'b' were trained with different"):
         check_one_run(PAIRS, found)
-    found[1].settings = "agfmc 1; samples 5 2"
+    found[1].provenance = made("agfmc 1; samples 5 2")
     with pytest.raises(ModelError, match="'a' and 'b'"):
         check_one_run(PAIRS, found)
-    found[1].settings = ""  # of another program: tells nothing
+    found[1].provenance = made("")  # of another program: tells nothing
     check_one_run(PAIRS, found)
 
 

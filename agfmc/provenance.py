@@ -1,0 +1,221 @@
+"""What a trained model was made from, and the one line of text in which its file tells it.
+
+The line has parts between semicolons: the version of this package, the library that trained,
+`options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
+side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `vectors raw`.  A part that is
+not understood, as another program's may be, stays where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["Provenance", "classes_text", "shared"]
+
+_PARTS = {
+    "options": re.compile(r"options (.*)"),
+    "features": re.compile(r"features ([0-9]{1,8})"),
+    "seed": re.compile(r"seed ([0-9]+)"),
+    "samples": re.compile(r"samples ([0-9]{1,12}(?: [0-9]{1,12})*)"),
+    "classes": re.compile(r"classes ([-0-9,/]+)"),
+    "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
+    "vectors": re.compile(r"vectors (raw)"),
+}
+_OF_ONE = ("samples", "classes")  # what one model of a configuration does not share with others
+_RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a model was made from.
+
+    parts: the parts of its line, in their order.  Every property is None where the line does
+    not tell it.
+    """
+
+    parts: tuple = ()
+
+    @classmethod
+    def from_line(cls, line):
+        """The provenance that a line tells; `to_line` gives the same line."""
+        return cls(tuple(line.split("; ")) if line else ())
+
+    @classmethod
+    def of_training(cls, *, version, options, samples, sides, library="", features=None,
+                    probabilities="", seed=None, normalisation=None):
+        """The provenance of a model that is trained here.
+
+        options: in their one spelling;  samples: of each side;  sides: the labels of each;
+        probabilities: how they were fitted;  normalisation: the digest of the one that the
+        points went through, or None.
+        """
+        return cls(tuple(filter(None, [
+            version, library, f"options {options}",
+            "" if features is None else f"features {features}", probabilities,
+            "" if seed is None else f"seed {seed}",
+            f"samples {' '.join(map(str, samples))}", f"classes {classes_text(sides)}",
+            "" if normalisation is None else f"normalised {normalisation}"])))
+
+    def __bool__(self):
+        return bool(self.parts)
+
+    def to_line(self):
+        """The line, "" for a model that tells nothing."""
+        return "; ".join(self.parts)
+
+    @cached_property
+    def _told(self):
+        """{name: value} of the parts that are understood, the first of each."""
+        told = {}
+        for part in self.parts:
+            pattern = _PARTS.get(part.partition(" ")[0])
+            found = pattern and pattern.fullmatch(part)
+            if found:
+                told.setdefault(part.partition(" ")[0], found[1])
+        return told
+
+    @property
+    def options(self):
+        """The training options in their one spelling."""
+        return self._told.get("options")
+
+    @property
+    def features(self):
+        """The number of features that the model was trained on."""
+        return int(self._told["features"]) if "features" in self._told else None
+
+    @property
+    def samples(self):
+        """The numbers of samples of each side in training, as a tuple."""
+        told = self._told.get("samples")
+        return None if told is None else tuple(map(int, told.split()))
+
+    @property
+    def classes(self):
+        """The labels of each side in training, as `classes_text` writes them."""
+        return self._told.get("classes")
+
+    @property
+    def normalisation(self):
+        """The digest of the normalisation that the points went through in training."""
+        return self._told.get("normalised")
+
+    @property
+    def raw_vectors(self):
+        """Whether the support vectors are as they were before the normalisation."""
+        return "vectors" in self._told
+
+    def other_classes(self, sides):
+        """The classes in training, as text, where they are not true of `sides`; else None.
+
+        They are true where every label stands on the side that it stood on in training, be it
+        that labels are left out.  A line that says nothing of classes fits any sides.
+        """
+        if self.classes is None or self.classes == classes_text(sides):
+            return None
+        taught = self.classes.split("/")
+        if len(taught) == len(sides) and all(map(_within, sides, taught)):
+            return None
+        return self.classes
+
+    def without_identity(self):
+        """The same without what differs from one model of a configuration to another."""
+        return Provenance(tuple(part for part in self.parts if not _is(part, _OF_ONE)))
+
+    def with_raw_vectors(self, features):
+        """The same of a model whose support vectors were not normalised, of so many features."""
+        return Provenance((*(f"features {features}" if _is(part, ("features",)) else part
+                             for part in self.parts), "vectors raw"))
+
+    def for_pairs(self, labels):
+        """A function of two labels: the `Provenance` of one classifier of a file for all of them.
+
+        It differs from this one where this one tells the samples of each class, the labels
+        ascending.
+        """
+        if self.samples is None or len(self.samples) != len(labels) or self.classes is not None:
+            return lambda left, right: self
+        samples = dict(zip(sorted(labels), self.samples))
+
+        def of_pair(left, right):
+            own = (f"samples {samples[left]} {samples[right]}", f"classes {left}/{right}")
+            return Provenance(tuple(new for part in self.parts for new in (
+                own if _is(part, ("samples",)) else (part,))))
+
+        return of_pair
+
+
+def shared(provenances, sides, features=None):
+    """The `Provenance` that all classifiers of a file have in common; sides: their labels.
+
+    The samples are told by class, ascending, if the classifiers agree on them.  A normalisation
+    is told if any classifier went through it: its points are normalised, whoever else tells
+    nothing.  features: told where no classifier tells the number.
+    """
+    first = provenances[0].parts
+    common = set(first).intersection(*(one.parts for one in provenances[1:]))
+    common = {part for part in common if not _is(part, _OF_ONE)}
+    samples = _samples_of_all(provenances, sides)
+    parts = [part if part in common else samples for part in first
+             if part in common or samples and _is(part, ("samples",))]
+    digests = {f"normalised {one.normalisation}" for one in provenances
+               if one.normalisation is not None} - common
+    if features is not None and not any(_is(part, ("features",)) for part in parts):
+        parts.insert(1, f"features {features}")
+    return Provenance((*parts, *(digests if len(digests) == 1 else ())))
+
+
+def _samples_of_all(provenances, sides):
+    """`samples` of each class, ascending; None unless every classifier tells the same ones."""
+    count = {}
+    for one, labels in zip(provenances, sides):
+        if one.samples is None or len(one.samples) != 2 or \
+                one.classes != classes_text([[label] for label in labels]) or \
+                any(count.setdefault(label, number) != number
+                    for label, number in zip(labels, one.samples)):
+            return None
+    return f"samples {' '.join(str(count[label]) for label in sorted(count))}"
+
+
+def _is(part, names):
+    """Whether a part of a line is one of these, by its first word."""
+    name = part.partition(" ")[0]
+    return name in names and _PARTS[name].fullmatch(part) is not None
+
+
+def classes_text(sides):
+    """`0-2,5/3`: the labels on each side, ascending, those that follow each other as a range."""
+    return "/".join(",".join(_ranges(sorted(labels))) for labels in sides)
+
+
+def _ranges(labels):
+    first = last = None
+    for label in labels:
+        if first is not None and label == last + 1:
+            last = label
+            continue
+        if first is not None:
+            yield _range(first, last)
+        first = last = label
+    if first is not None:
+        yield _range(first, last)
+
+
+def _range(first, last):
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _within(labels, text):
+    """Whether each label is in one of the ranges of the text."""
+    found = [_RANGE.fullmatch(word) for word in text.split(",")]
+    if None in found:
+        return False
+    ranges = [(int(word[1]), int(word[2] or word[1])) for word in found]
+    wanted = iter(sorted(labels))
+    label = next(wanted, None)
+    for first, last in sorted(ranges):  # both are walked once
+        while label is not None and first <= label <= last:
+            label = next(wanted, None)
+    return label is None
