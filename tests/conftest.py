@@ -1,6 +1,7 @@
 """Fixtures for every test."""
 
 import os
+import signal
 import tarfile
 from pathlib import Path
 
@@ -13,6 +14,12 @@ settings.register_profile("repeatable", derandomize=True, database=None, deadlin
                           print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", settings.get_profile("repeatable"), derandomize=False)
 settings.load_profile("repeatable")
+
+# A shell has what runs in the background ignore these, and what the tests start would too.
+for number, handler in ((signal.SIGINT, signal.default_int_handler),
+                        (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -455,7 +455,7 @@ def readers():
          []),
         ("svm model", svmmodel.read_svm_model, svm, True, binary_model,
          [f"{f}svmmodel.read_svm_model",
-          *(f"{f}svmheader.{name}" for name in ("read_lines", "Header", "settings_after",
+          *(f"{f}svmheader.{name}" for name in ("read_lines", "Header", "provenance_after",
                                                 "support_vectors"))]),
         ("svm multiclass", svmmulticlass.read_svm_multiclass, [MULTICLASS], True, multiclass,
          [f + "svmmulticlass.read_svm_multiclass"]),
