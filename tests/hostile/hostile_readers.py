@@ -436,7 +436,7 @@ def readers():
         ("svm training", functools.partial(dataset.read_training, kind="svm", sparse=True),
          [SVM, SIGNED], True, points, [f + "dataset.read_training"]),
         ("svm labels", functools.partial(dataset.read_labels, kind="svm"), [SVM, WORDS, SIGNED],
-         True, labels_told, [f + "dataset.read_labels", f + "dataset.label_column"]),
+         True, labels_told, [f + "dataset.read_labels"]),
         ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
          []),
         ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,
