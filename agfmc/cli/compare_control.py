@@ -6,8 +6,9 @@ import sys
 
 from ..coding.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
+from ..score.scores import BY_OPTION
 from .compare_control_options import PROG, get_parser
-from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
+from .exploring import for_data, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report, say
@@ -34,7 +35,7 @@ def execute(args):
     data, normalisation = load_data(args)
     candidates = [for_data(candidate, data, args) for candidate in candidates]
     settings = settings_of(args, normalisation)
-    by = SCORE_NAMES[args.by]
+    by = BY_OPTION[args.by]
     with library_words(), ledger_of(
             args, PROG, key_of("data", data.x, data.y), plan, repr(candidates), args.options,
             args.normalise, args.svd, args.platt,

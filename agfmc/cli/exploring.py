@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 
 from ..errors import DataError, UsageError
+from ..score.scores import BY_OPTION
 from .messages import report
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
                       finite_number, input_kind, reading, whole_number)
 
-__all__ = ["SCORE_NAMES", "add_exploration", "add_splits", "add_state", "add_trying", "for_data",
+__all__ = ["add_exploration", "add_splits", "add_state", "add_trying", "for_data",
            "ledger_of", "load_data", "plan_of", "settings_of"]
-
-# On the command line: in the dictionaries of scores.
-SCORE_NAMES = {"accuracy": "accuracy", "uncertainty": "uncertainty_coefficient",
-               "brier": "brier_all", "brier-winning": "brier_winning", "log-loss": "log_loss"}
 
 
 def add_exploration(parser, trials, by=None, platt="cv"):
@@ -56,8 +53,8 @@ def add_trying(group, by=None, platt="cv"):
                             "Results do not depend on it")
     add_workers(group)
     if by is not None:
-        group.add_argument("--by", choices=tuple(SCORE_NAMES), default=by, metavar="SCORE",
-                           help=f"the score that decides: {', '.join(SCORE_NAMES)} "
+        group.add_argument("--by", choices=tuple(BY_OPTION), default=by, metavar="SCORE",
+                           help=f"the score that decides: {', '.join(BY_OPTION)} "
                                 f"(default {by})")
 
 

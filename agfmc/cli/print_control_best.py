@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from ..coding.schemes import COMPARED
 from ..errors import DataError, UsageError
-from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
+from ..score.scores import BY_OPTION
+from .exploring import for_data, ledger_of, load_data, plan_of, settings_of
 from .library import library_words
 from .messages import Progress, report, say, tell
 from .print_control_options import PROG
@@ -51,7 +52,7 @@ def best(args):
             "" if normalisation is None else normalisation.digest()) as ledger:
         with Progress(args, "comparing") as progress:
             tree, row, top, result = find_best(data, candidates, plan, settings, ledger,
-                                               by=SCORE_NAMES[args.by], progress=progress)
+                                               by=BY_OPTION[args.by], progress=progress)
         if ledger.found:
             report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
         for failed in result["rows"]:

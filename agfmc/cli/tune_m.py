@@ -7,7 +7,8 @@ import sys
 import time
 
 from ..errors import DataError, JobsFailed, UsageError, one_line
-from .exploring import SCORE_NAMES, for_data, ledger_of, load_data, plan_of, settings_of
+from ..score.scores import BY_OPTION, SCORES
+from .exploring import for_data, ledger_of, load_data, plan_of, settings_of
 from .jsontext import json_text
 from .library import library_words
 from .messages import Progress, report, show, tell
@@ -34,7 +35,7 @@ def execute(args):
     if args.train == "-" == args.control:
         raise UsageError("control and train cannot both be standard input")
     _check_outputs(args)
-    by = SCORE_NAMES[args.by or ("brier" if args.per_partition else "accuracy")]
+    by = BY_OPTION[args.by or ("brier" if args.per_partition else "accuracy")]
     plan = plan_of(args, 1, 5)
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)
@@ -115,7 +116,6 @@ def _shown(point):
 
 
 def _table(result):
-    from ..explore.compare import LARGER_IS_BETTER
     from ..explore.tune_report import partition_table, search_table, whole_lines
 
     by, count = result["by"], result["tried"]
@@ -126,7 +126,7 @@ def _table(result):
         if result["whole"] is not None:
             text += "\n" + whole_lines(result["whole"])
     else:
-        text += search_table(result, by, 1 if by in LARGER_IS_BETTER else -1)
+        text += search_table(result, by, SCORES[by].sign)
     tell(text)
 
 

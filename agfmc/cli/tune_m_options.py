@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .exploring import SCORE_NAMES, add_exploration
+from ..score.scores import BY_OPTION
+from .exploring import add_exploration
 from .options import Parser, finite_number, time_span, whole_number
 
 __all__ = ["PROG", "get_parser"]
@@ -57,8 +58,8 @@ def get_parser():
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full (default: "
                             "what suits the control)")
-    group.add_argument("--by", choices=tuple(SCORE_NAMES), metavar="SCORE",
-                       help=f"the score that decides: {', '.join(SCORE_NAMES)} (default "
+    group.add_argument("--by", choices=tuple(BY_OPTION), metavar="SCORE",
+                       help=f"the score that decides: {', '.join(BY_OPTION)} (default "
                             "accuracy, with --per-partition brier)")
     group = parser.add_argument_group("output")
     group.add_argument("--json", metavar="FILE", help="everything that was tried, as JSON")

@@ -8,14 +8,14 @@ import statistics
 import numpy as np
 
 from ..errors import UsageError
+from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
 from .splits import splits
-from .trial import SCORES, evaluated, prepared
+from .trial import evaluated, prepared
 
-__all__ = ["COLUMNS", "LARGER_IS_BETTER", "best_row", "compare", "overall", "summary"]
+__all__ = ["COLUMNS", "best_row", "compare", "overall", "summary"]
 
 COLUMNS = ("train_s", "classify_s", *SCORES)
-LARGER_IS_BETTER = frozenset({"accuracy", "uncertainty_coefficient"})
 
 
 def compare(data, candidates, plan, settings, ledger, *, by="uncertainty_coefficient",
@@ -101,8 +101,8 @@ def summary(values):
 
 
 def best_row(rows, by):
-    """The row whose mean of the score `by` is best, the first on ties; None without any."""
-    sign = -1 if by in LARGER_IS_BETTER else 1
+    """The row whose mean of the column `by` is best, the first on ties; None without any."""
+    sign = -SCORES[by].sign if by in SCORES else 1  # times
     return min((row for row in rows if "error" not in row and row[by] is not None
                 and not math.isnan(row[by]["mean"])),
                key=lambda row: sign * row[by]["mean"], default=None)

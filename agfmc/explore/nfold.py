@@ -10,9 +10,10 @@ from ..flow.evaluate import Results, evaluate
 from ..formats.files import replacing_all
 from ..formats.probtext import format_points
 from ..formats.vectors import cls_bytes, con_bytes
+from ..score.scores import SCORES
 from .compare import COLUMNS, overall, summary
 from .splits import splits
-from .trial import SCORES, evaluated, prepared
+from .trial import evaluated, prepared
 
 __all__ = ["CrossValidation", "cross_validate", "write_held_out"]
 

@@ -7,14 +7,14 @@ import io
 import math
 
 from ..errors import one_line
+from ..score.scores import SCORES
 from .compare import COLUMNS
-from .trial import SCORES
 
 __all__ = ["HEADS", "csv_table", "markdown_table", "plain_table", "score_lines", "spread"]
 
-HEADS = {"train_s": "train s", "classify_s": "test s", "accuracy": "accuracy",
-         "uncertainty_coefficient": "unc.coef", "brier_all": "Brier all",
-         "brier_winning": "Brier win", "log_loss": "log loss"}
+HEADS = {"train_s": "train s", "classify_s": "test s",
+         **{name: score.head for name, score in SCORES.items()}}
+_TIMES = {"train_s": "training, seconds", "classify_s": "classification, seconds"}
 
 
 def spread(summary, column):
@@ -123,13 +123,9 @@ def _plain(value):
 def score_lines(columns):
     """Mean and deviation over the splits, a line for each of `COLUMNS`."""
     lines = [f"{'':26s}{'mean':>10s}{'deviation':>12s}"]
-    for column in (*SCORES, "train_s", "classify_s"):
+    titles = {name: score.short for name, score in SCORES.items()} | _TIMES
+    for column, name in titles.items():
         numbers = columns[column]
-        name = {"train_s": "training, seconds", "classify_s": "classification, seconds",
-                "uncertainty_coefficient": "uncertainty coefficient",
-                "brier_all": "Brier score, all classes",
-                "brier_winning": "Brier score, winning",
-                "log_loss": "log loss"}.get(column, column)
         if numbers is None:
             lines.append(f"{name:26s}{'-':>10s}")
             continue

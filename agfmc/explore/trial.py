@@ -23,14 +23,13 @@ from ..flow.predict import Classifier
 from ..models import Normalisation
 from ..prepare.normalise import fit_normalisation
 from ..score.brier import probability
+from ..score.scores import SCORES
 from ..train.jobs import plan_jobs
 from .candidates import decoders_of
 from .ledger import are_numbers, key_of
 from .problems import binary_model, problem_key, train_missing
 
-__all__ = ["Answered", "Outcome", "SCORES", "Settings", "Stage", "evaluated", "prepared"]
-
-SCORES = ("accuracy", "uncertainty_coefficient", "brier_all", "brier_winning", "log_loss")
+__all__ = ["Answered", "Outcome", "Settings", "Stage", "evaluated", "prepared"]
 
 
 @dataclass(frozen=True)

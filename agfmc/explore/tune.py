@@ -12,9 +12,10 @@ from itertools import groupby
 import numpy as np
 
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from .compare import LARGER_IS_BETTER, summary
+from ..score.scores import SCORES
+from .compare import summary
 from .splits import splits
-from .trial import SCORES, prepared
+from .trial import prepared
 from .tune_points import fixed_words, given_text
 from .tune_search import Axis, Grid, Search
 
@@ -150,7 +151,7 @@ class Tuner:
     @property
     def sign(self):
         """1 where larger scores are better, else -1."""
-        return 1 if self.by in LARGER_IS_BETTER else -1
+        return SCORES[self.by].sign
 
     def trials(self, task, items):
         """For each of `items` (number, options), the scores or errors on all splits."""

@@ -13,12 +13,13 @@ from ..flow.evaluate import Results, evaluate
 from ..workers.executors import run_tasks
 from ..flow.fit import rows_by_class
 from ..kernel.machine import decision_values
+from ..score.scores import SCORES
 from ..train.jobs import TrainingJob
 from ..train.options import parse_options
 from .candidates import decoders_of
 from .ledger import are_numbers, key_of
 from .problems import binary_model, problem_key, train_missing
-from .trial import SCORES, evaluated
+from .trial import evaluated
 
 __all__ = ["Problems", "Whole", "open_rows", "with_options"]
 

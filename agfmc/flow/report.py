@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ..errors import one_line
+from ..score.scores import SCORES
 
 __all__ = ["format_scores"]
 
@@ -22,14 +23,13 @@ def format_scores(scores):
     if scores["rejected"]:
         lines.append(_line("rejected", f"{scores['rejected']:d}"))
     lines += [
-        _line("accuracy", _number(scores["accuracy"])),
-        _line("uncertainty coefficient", _number(scores["uncertainty_coefficient"])),
+        _score(scores, "accuracy"),
+        _score(scores, "uncertainty_coefficient"),
         _line("  reverse", _number(scores["uncertainty_coefficient_reverse"])),
         _line("  symmetric", _number(scores["uncertainty_coefficient_symmetric"])),
-        _line("Brier score, all classes", _number(scores["brier_all"], "needs probabilities")),
-        _line("Brier score, winning class",
-              _number(scores["brier_winning"], "needs -k or probabilities")),
-        _line("log loss", _number(scores["log_loss"], "needs probabilities")),
+        _score(scores, "brier_all", "needs probabilities"),
+        _score(scores, "brier_winning", "needs -k or probabilities"),
+        _score(scores, "log_loss", "needs probabilities"),
         "",
         f"contingency table (rows: truth, columns: result{'; weighted' if weighted else ''})",
         *_contingency(scores),
@@ -41,6 +41,10 @@ def format_scores(scores):
         lines.append(_line("expected calibration error",
                            _number(scores["expected_calibration_error"])))
     return "\n".join(lines) + "\n"
+
+
+def _score(scores, name, missing=None):
+    return _line(SCORES[name].title, _number(scores[name], missing))
 
 
 def _line(what, value):

@@ -6,16 +6,12 @@ import math
 
 from ..control.dot import visible
 from ..errors import UsageError
+from ..score.scores import SCORES
 from .canvas import GREY, LEFT, RIGHT, new_figure, save, text_width
 from .placing import place_labels
 
-__all__ = ["LARGER_IS_BETTER", "SCORES", "draw_comparison"]
+__all__ = ["draw_comparison"]
 
-SCORES = {"accuracy": "accuracy", "uncertainty_coefficient": "uncertainty coefficient",
-          "brier_all": "Brier score, all classes (smaller is better)",
-          "brier_winning": "Brier score, winning class (smaller is better)",
-          "log_loss": "log loss (smaller is better)"}
-LARGER_IS_BETTER = ("accuracy", "uncertainty_coefficient")
 _LEAST_TIME = 1e-4  # seconds; no clock of CPU time tells less apart
 _WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
 
@@ -44,7 +40,7 @@ class _Point:
         self.row = row
         self.y, self.dy = score["mean"], score["sd"] or 0.0
         self.x, self.dx = max(time["mean"], _LEAST_TIME), time["sd"] or 0.0
-        self.rank = self.y if by in LARGER_IS_BETTER else -self.y
+        self.rank = SCORES[by].sign * self.y
 
     @property
     def ends(self):
@@ -64,7 +60,7 @@ def _figure(result, by):
     missing = [name for row, name in zip(rows, names)
                if not (_known(row[by]) and _known(row["classify_s"]))]
     called = {id(row): name for row, name in zip(rows, names)}
-    note = _wrapped(f"Without {SCORES[by].split(' (')[0]}, so left out: " + "; ".join(missing)) \
+    note = _wrapped(f"Without {SCORES[by].title}, so left out: " + "; ".join(missing)) \
         if missing else []
     note.insert(0, "Joined: no other is both better and faster. Diamond: the best.")
     left, right, below, above = _MARGIN
@@ -75,7 +71,7 @@ def _figure(result, by):
     axes = figure.add_axes((left / size[0], below / size[1], room[0] / size[0],
                             room[1] / size[1]))
     axes.set_xscale("log")
-    axes.set(xlabel="classification time, CPU seconds", ylabel=SCORES[by])
+    axes.set(xlabel="classification time, CPU seconds", ylabel=SCORES[by].axis)
     axes.set_title(_about(result), loc="left")
     axes.grid(color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)

@@ -6,8 +6,8 @@ import math
 
 from ..control.dot import visible
 from ..errors import UsageError
+from ..score.scores import SCORES
 from .canvas import RIGHT, new_figure, save
-from .comparison import LARGER_IS_BETTER, SCORES
 
 __all__ = ["draw_search"]
 
@@ -20,7 +20,7 @@ def draw_search(path, result):
 
     result: {"points": [{"options", "log2c", "log2g" or None, "kernel", "score" or
     None}, ...], "best": index of the best point, "by": one of
-    `comparison.SCORES`}.  Kernels without gamma are curves over log2 C; points
+    `SCORES`}.  Kernels without gamma are curves over log2 C; points
     without a score are crosses; the best is ringed and named.
 
     Raises UsageError for an empty search and as `canvas.save`.
@@ -35,8 +35,7 @@ def _figure(result):
     points, by = result["points"], result["by"]
     best = points[result["best"]]
     scored = sorted(point["score"] for point in points if _known(point))
-    larger = by in LARGER_IS_BETTER
-    told = SCORES.get(by, by)
+    larger, told = SCORES[by].larger_is_better, SCORES[by].axis
     low, high = (scored[0], scored[-1]) if scored else (0.0, 1.0)
     if scored:  # the worst would take all colours from the good ones
         seen = int(_SEEN * (len(scored) - 1))
@@ -70,7 +69,7 @@ def _figure(result):
         bar.outline.set_visible(False)
         bar.set_label(told, fontsize=8)
         bar.ax.tick_params(labelsize=8)
-    score = f", {told.split(' (')[0]} {best['score']:.4f}" if _known(best) else ""
+    score = f", {SCORES[by].title} {best['score']:.4f}" if _known(best) else ""
     figure.text(margin / size[0], 1 - 0.2 / size[1], visible(f"best: {best['options']}{score}", 90),
                 va="center", fontweight="bold")
     return figure

@@ -21,7 +21,8 @@ from agfmc.errors import AgfmcWarning, DataError
 from agfmc.explore import ledger as room
 from agfmc.explore.ledger import Ledger, are_numbers
 from agfmc.explore.problems import Trained
-from agfmc.explore.trial import SCORES, Outcome
+from agfmc.explore.trial import Outcome
+from agfmc.score.scores import SCORES
 from agfmc.explore.tune_trial import _read
 
 VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}

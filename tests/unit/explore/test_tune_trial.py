@@ -14,7 +14,8 @@ from agfmc.explore.candidates import Candidate, read_candidate
 from agfmc.explore.compare import compare
 from agfmc.explore.ledger import Ledger
 from agfmc.explore.splits import Plan, splits
-from agfmc.explore.trial import SCORES, Settings, prepared
+from agfmc.explore.trial import Settings, prepared
+from agfmc.score.scores import SCORES
 from agfmc.explore.tune import Found, Noted, Tuner, tune
 from agfmc.explore.tune_report import csv_points, partition_table, search_table
 from agfmc.explore.tune_search import Axis, Grid, Search
