@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DataError
 from .provenance import Provenance
@@ -11,7 +11,8 @@ from .provenance import Provenance
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "Kernel", "Normalisation"]
+__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "KERNELS", "Kernel",
+           "KernelKind", "Normalisation", "TUNED_KERNELS"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +87,30 @@ class Normalisation:
         return column, scale.astype(np.float64)
 
 
+class KernelKind(NamedTuple):
+    """A kind of kernel.
+
+    number: of LIBSVM's option -t;  libagf: the word for it in libAGF's models;  parameters: the
+    fields of a `Kernel` that it uses, in the order of libAGF.
+    """
+
+    number: int
+    libagf: str
+    parameters: tuple[str, ...]
+
+
+KERNELS = {  # in the order of their numbers
+    "linear": KernelKind(0, "linear", ()),
+    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree")),
+    "rbf": KernelKind(2, "radial", ("gamma",)),
+    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0")),
+}
+TUNED_KERNELS = ("rbf", "linear", "polynomial")  # sigmoid is no kernel for all its parameters
+
+
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function, with the parameters that its `kind` uses.
+    """A kernel function, with the parameters that its `kind`, one of `KERNELS`, uses.
 
     linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
     sigmoid tanh(gamma x.y + coef0).
@@ -98,6 +120,11 @@ class Kernel:
     gamma: float = 0.0
     coef0: float = 0.0
     degree: int = 0
+
+    @property
+    def values(self):
+        """{name: value} of the parameters that it uses."""
+        return {name: getattr(self, name) for name in KERNELS[self.kind].parameters}
 
 
 @dataclass(frozen=True, eq=False)

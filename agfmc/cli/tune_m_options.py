@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION
 from .exploring import add_exploration
 from .options import Parser, finite_number, time_span, whole_number
@@ -11,7 +12,6 @@ from .options import Parser, finite_number, time_span, whole_number
 __all__ = ["PROG", "get_parser"]
 
 PROG = "tune_m"
-_KERNELS = ("rbf", "linear", "polynomial")
 _LARGEST = 60  # exponent of 2
 
 
@@ -36,7 +36,7 @@ def get_parser():
                        help="tune each binary problem on its own, in place of one set of options "
                             "for the whole configuration")
     group.add_argument("--kernels", type=_kernels, default=("rbf",), metavar="KERNEL,...",
-                       help=f"kernels to try: {', '.join(_KERNELS)} (default rbf)")
+                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of C, exponents of 2 (default -1:9:2; for a linear kernel "
                             "moved with that of gamma)")
@@ -109,9 +109,9 @@ def _degrees(text):
 def _kernels(text):
     words = tuple(word.strip() for word in text.split(","))
     for word in words:
-        if word not in _KERNELS or words.count(word) > 1:
-            raise argparse.ArgumentTypeError(f"expected {', '.join(_KERNELS)}, each once at most, "
-                                             f"found '{text}'")
+        if word not in TUNED_KERNELS or words.count(word) > 1:
+            raise argparse.ArgumentTypeError(f"expected {', '.join(TUNED_KERNELS)}, each once at "
+                                             f"most, found '{text}'")
     return words
 
 

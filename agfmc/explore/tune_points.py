@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..errors import UsageError
+from ..models import KERNELS
 from ..train.options import parse_options
 
-__all__ = ["KERNELS", "Point", "fixed_words", "given_text", "number_text", "power"]
+__all__ = ["Point", "fixed_words", "given_text", "number_text", "power"]
 
-KERNELS = ("rbf", "linear", "polynomial")
-_LETTERS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 _SEARCHED = ("-t", "-d", "-g", "-r", "-c")
 _IDLE = ("-b", "-q")  # accepted, and without effect
 
@@ -27,7 +26,7 @@ class Point(NamedTuple):
 
     def text(self, fixed=""):
         """Training options: those that the kernel needs, in one order, then the words `fixed`."""
-        words = [] if self.kernel == "rbf" else [f"-t {_LETTERS[self.kernel]}"]
+        words = [] if self.kernel == "rbf" else [f"-t {KERNELS[self.kernel].number}"]
         if self.kernel == "polynomial":
             words.append(f"-d {self.degree}")
         if self.log2g is not None:
@@ -74,12 +73,13 @@ def fixed_words(base):
 def given_text(base):
     """The options `base` written as those of a `Point` are, with C always among them."""
     options = parse_options(base)
-    words = [] if options.kernel == "rbf" else [f"-t {_LETTERS[options.kernel]}"]
-    if options.kernel == "polynomial":
+    words = [] if options.kernel == "rbf" else [f"-t {KERNELS[options.kernel].number}"]
+    used = KERNELS[options.kernel].parameters
+    if "degree" in used:
         words.append(f"-d {options.degree}")
-    if options.kernel != "linear" and options.gamma is not None:
+    if "gamma" in used and options.gamma is not None:
         words.append(f"-g {number_text(options.gamma)}")
-    if options.kernel in ("polynomial", "sigmoid") and options.coef0:
+    if "coef0" in used and options.coef0:
         words.append(f"-r {number_text(options.coef0)}")
     words.append(f"-c {number_text(options.cost)}")
     fixed = fixed_words(base)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..control.tree import CODES
 from ..errors import ModelError, one_line
+from ..models import KERNELS
 from ..provenance import Provenance
 from .proportions import class_samples
 
@@ -127,6 +128,5 @@ def _short(labels):
 
 
 def _kernel(kernel):
-    used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0"),
-            "polynomial": ("gamma", "coef0", "degree")}[kernel["kind"]]
+    used = KERNELS[kernel["kind"]].parameters
     return " ".join([kernel["kind"], *(f"{name} {kernel[name]:g}" for name in used)])

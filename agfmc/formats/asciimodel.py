@@ -30,7 +30,7 @@ from ..control.parse import closing_quote, parse
 from ..control.tree import changed, model_names
 from ..control.write import format_tree
 from ..errors import AgfmcWarning, ControlError, ModelError
-from ..models import CollatedModel, Kernel
+from ..models import KERNELS, CollatedModel, Kernel
 from ..provenance import Provenance
 from .consistency import check_model
 from .files import read_bytes
@@ -38,8 +38,7 @@ from .textblocks import NUMBER, numbers, tokenise
 
 __all__ = ["format_ascii_model", "is_ascii_model", "read_ascii_model"]
 
-_KINDS = {"linear": "linear", "polynomial": "polynomial", "radial": "rbf", "sigmoid": "sigmoid"}
-_PARAMETERS = {"linear": 0, "rbf": 1, "sigmoid": 2, "polynomial": 3}
+_KINDS = {kind.libagf: name for name, kind in KERNELS.items()}
 _SIGN = re.compile(r'["{}]|(?<![^\s{};"])#[^\n]*(?:\s+#[^\n]*){0,1000}')
 _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)
 # a control file whose only model has the name SVM goes on with a brace or a position
@@ -134,7 +133,7 @@ class _Text:
         if word not in _KINDS:
             raise self.fail(f"expected a kernel, {', '.join(_KINDS)}, found '{word[:20]}'")
         kind = _KINDS[word]
-        count = _PARAMETERS[kind]
+        count = len(KERNELS[kind].parameters)
         gamma, coef0, degree = [*self.numbers(count, "parameters"), 0.0, 0.0, 0.0][:3]
         if gamma < 0 or not 0 <= degree <= 1000 or degree != int(degree):
             raise self.fail("a parameter of the kernel is out of range")
@@ -275,9 +274,8 @@ def _lines(model, tree):
     yield "SVM\n"
     yield format_tree(changed(tree, names={}))
     kernel = model.kernels[0]
-    yield next(word for word, kind in _KINDS.items() if kind == kernel.kind) + "\n"
-    values = (kernel.gamma, kernel.coef0, float(kernel.degree))[:_PARAMETERS[kernel.kind]]
-    yield _joined(values)[:-1] + "\n"
+    yield KERNELS[kernel.kind].libagf + "\n"
+    yield _joined(map(float, kernel.values.values()))[:-1] + "\n"
     order = np.lexsort(model.sv.T[::-1])
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

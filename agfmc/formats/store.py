@@ -23,7 +23,7 @@ import struct
 import numpy as np
 
 from ..errors import ModelError, one_line
-from ..models import CollatedModel, DirectModel, Kernel, Normalisation
+from ..models import KERNELS, CollatedModel, DirectModel, Kernel, Normalisation
 from ..provenance import Provenance
 from .consistency import check_model
 from .files import read_bytes, replacing
@@ -223,7 +223,7 @@ def _kernels(entries, fail):
     kernels = []
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and len(entry) == 4
-                and entry[0] in ("linear", "polynomial", "rbf", "sigmoid")
+                and isinstance(entry[0], str) and entry[0] in KERNELS
                 and all(type(v) in (int, float) and abs(v) < math.inf for v in entry[1:3])
                 and entry[1] >= 0
                 and type(entry[3]) is int and 0 <= entry[3] <= 1000):

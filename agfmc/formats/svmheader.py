@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from ..errors import ModelError
-from ..models import Kernel
+from ..models import KERNELS, Kernel
 from ..provenance import Provenance
 from .limits import memory_limit
 from .seal import check_seal, unsealed
@@ -18,7 +18,6 @@ __all__ = ["MARK", "Header", "format_kernel", "read_lines", "provenance_after", 
            "sparse_text", "support_vectors"]
 
 MARK = "# agfmc "
-_KINDS = ("linear", "polynomial", "rbf", "sigmoid")
 _TYPES = ("c_svc", "nu_svc")
 _KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
          "label", "probA", "probB", "nr_sv", "prob_density_marks")
@@ -113,13 +112,13 @@ class Header:
 
     def kernel(self):
         """The `Kernel`, with the parameters that its kind has."""
-        kind = self.word("kernel_type", _KINDS)
-        gamma = self.values("gamma", float)[0] if kind != "linear" else 0.0
-        coef0 = self.values("coef0", float)[0] if kind in ("polynomial", "sigmoid") else 0.0
-        degree = self.values("degree", int)[0] if kind == "polynomial" else 0
-        if gamma < 0 or not 0 <= degree <= 1000:
-            raise self.fail("gamma" if gamma < 0 else "degree", "gamma or degree is out of range")
-        return Kernel(kind, gamma, coef0, degree)
+        kind = self.word("kernel_type", tuple(KERNELS))
+        kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
+                                 for name in KERNELS[kind].parameters})
+        if kernel.gamma < 0 or not 0 <= kernel.degree <= 1000:
+            raise self.fail("gamma" if kernel.gamma < 0 else "degree",
+                            "gamma or degree is out of range")
+        return kernel
 
     def platt(self, count=1):
         """(A, B) of each of `count` classifiers, or None."""
@@ -216,11 +215,6 @@ def sparse_text(point):
 
 def format_kernel(svm_type, kernel):
     """The first lines of a model file: its type, and the kernel with its parameters."""
-    lines = [f"svm_type {svm_type}", f"kernel_type {kernel.kind}"]
-    if kernel.kind == "polynomial":
-        lines.append(f"degree {kernel.degree}")
-    if kernel.kind != "linear":
-        lines.append(f"gamma {kernel.gamma!r}")
-    if kernel.kind in ("polynomial", "sigmoid"):
-        lines.append(f"coef0 {kernel.coef0!r}")
-    return lines
+    values = kernel.values
+    return [f"svm_type {svm_type}", f"kernel_type {kernel.kind}", *(
+        f"{name} {values[name]!r}" for name in ("degree", "gamma", "coef0") if name in values)]

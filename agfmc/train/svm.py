@@ -17,6 +17,7 @@ import os
 import numpy as np
 
 from ..errors import DataError, UsageError
+from ..models import KERNELS
 from .clibrary import set_print, shared_object
 from .nodes import Solution
 
@@ -26,7 +27,6 @@ __all__ = ["library_version", "solve"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
-_KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 _PRECOMPUTED = 4
 _OLDEST = 331
 
@@ -99,7 +99,7 @@ def solve(nodes, rows, side, options):
     kernel = options.kernel_for(nodes.features)
     parameter = _Parameter(
         svm_type=_TYPES[options.svm_type],
-        kernel_type=_PRECOMPUTED if nodes.precomputed else _KERNELS[options.kernel],
+        kernel_type=_PRECOMPUTED if nodes.precomputed else KERNELS[options.kernel].number,
         degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
         cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
         shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))

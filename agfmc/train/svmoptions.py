@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..models import Kernel
+from ..models import KERNELS, Kernel
 from .words import BORDERS, scan
 
 __all__ = ["SvmOptions", "parse"]
 
-_KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
 _TYPES = ("c_svc", "nu_svc")
 
 
@@ -43,12 +42,13 @@ class SvmOptions:
 
         The cache size is left out: it changes the time, not the model.
         """
-        words = [f"-s {_TYPES.index(self.svm_type)}", f"-t {_KERNELS.index(self.kernel)}"]
-        if self.kernel == "polynomial":
+        words = [f"-s {_TYPES.index(self.svm_type)}", f"-t {KERNELS[self.kernel].number}"]
+        used = KERNELS[self.kernel].parameters
+        if "degree" in used:
             words.append(f"-d {self.degree}")
-        if self.kernel != "linear":
+        if "gamma" in used:
             words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
-        if self.kernel in ("polynomial", "sigmoid"):
+        if "coef0" in used:
             words.append(f"-r {self.coef0!r}")
         words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.cost!r}")
         words.append(f"-e {self.tolerance!r} -h {int(self.shrinking)}")
@@ -57,14 +57,10 @@ class SvmOptions:
 
     def kernel_for(self, features):
         """The `Kernel` for data with that many features."""
-        gamma = 1.0 / features if self.gamma is None else self.gamma
-        if self.kernel == "linear":
-            return Kernel("linear")
-        if self.kernel == "polynomial":
-            return Kernel("polynomial", gamma, self.coef0, self.degree)
-        if self.kernel == "sigmoid":
-            return Kernel("sigmoid", gamma, self.coef0)
-        return Kernel("rbf", gamma)
+        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
+                  "coef0": self.coef0, "degree": self.degree}
+        return Kernel(self.kernel, **{name: values[name]
+                                      for name in KERNELS[self.kernel].parameters})
 
     @property
     def no_loo(self):
@@ -101,7 +97,7 @@ def parse(text, **place):
     if "svm_type" in values:
         values["svm_type"] = _TYPES[values["svm_type"]]
     if "kernel" in values:
-        values["kernel"] = _KERNELS[values["kernel"]]
+        values["kernel"] = list(KERNELS)[values["kernel"]]
     if values.get("gamma") == 0:
         values["gamma"] = None  # as svm-train takes it
     if "shrinking" in values:
