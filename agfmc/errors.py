@@ -8,6 +8,7 @@ them into one line on standard error and an exit status.  The table
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 
 __all__ = [
     "AgfmcError",
@@ -18,6 +19,7 @@ __all__ = [
     "EXIT_STATUSES",
     "JobsFailed",
     "ModelError",
+    "Place",
     "UsageError",
     "one_line",
 ]
@@ -46,6 +48,16 @@ def one_line(text):
     if text.isprintable():  # as nearly always, and the expression takes a while to be made
         return text
     return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class Place(namedtuple("Place", "file line column", defaults=(None, None, None))):
+    """Where something stands: a file, and a line and a column in it; None where not known."""
+
+    __slots__ = ()
+
+    def error(self, kind, message):
+        """The error of class `kind` about what stands here."""
+        return kind(message, **self._asdict())
 
 
 class AgfmcWarning(UserWarning):

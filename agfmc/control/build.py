@@ -74,9 +74,9 @@ def to_code(tree):
     Raises `ControlError` for a direct classifier, which has no place in a code.
     """
     for direct in tree.directs.values():
-        raise ControlError(f"a classifier of code {direct.code} is not binary, and cannot be a "
-                           "row of a coding matrix", file=tree.source, line=direct.line,
-                           column=direct.column)
+        raise tree.place(direct).error(
+            ControlError, f"a classifier of code {direct.code} is not binary, and cannot be a row "
+            "of a coding matrix")
     rows = Made(_leaf_row, [(row, text, spans)
                             for text, (row, spans) in zip(written_out(tree), _spans(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
@@ -175,9 +175,8 @@ def check_classes(tree, counts, source, remedy=None):
                 if found == "one sample" or not extra:
                     way = ", or --min-class 2, which leaves out the classes with fewer than " \
                           f"2 samples{way}"
-                raise ControlError(f"class {child.label} has {found} in {source}: expected at "
-                                   f"least 2{way}", file=tree.source, line=child.line,
-                                   column=child.column)
+                raise tree.place(child).error(ControlError, f"class {child.label} has {found} in "
+                                              f"{source}: expected at least 2{way}")
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)

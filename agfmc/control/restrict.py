@@ -63,10 +63,10 @@ def _rows(rows, texts, places, tree):
             thin.append(changed(row, text=text, left=sides[0], right=sides[1]))
     told_apart = {i for row in thin for i in (*row.left, *row.right)}
     if rows and len(told_apart) < len(places):
-        raise ControlError("without the classes that are left out, a branch of this coding matrix "
-                           "stands in no partition: `print_control --min-class N DATA` writes "
-                           "one for the classes that are left", file=tree.source,
-                           line=rows[0].line, column=rows[0].column)
+        raise tree.place(rows[0]).error(
+            ControlError, "without the classes that are left out, a branch of this coding matrix "
+            "stands in no partition: `print_control --min-class N DATA` writes one for the classes "
+            "that are left")
     return tuple(thin)
 
 

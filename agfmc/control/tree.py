@@ -12,7 +12,7 @@ from collections import namedtuple
 from itertools import chain
 from types import MappingProxyType
 
-from ..errors import ControlError
+from ..errors import ControlError, Place
 
 __all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
            "looks_like_options", "model_names", "node_names"]
@@ -153,35 +153,35 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
         labels = self.labels
         return [tuple(labels[slice(*span)] for span in spans) for spans in self.spans()]
 
+    def place(self, record):
+        """The `Place` of a `Row`, `Leaf` or `Direct` in the control file."""
+        return Place(self.source, record.line, record.column)
+
     def require_names(self):
         """Raise `ControlError` unless every classifier is the name of a trained model."""
         for row in self.rows:
             if not row.is_name:
-                raise ControlError(
-                    f'expected the name of a trained model, found the options "{row.text}": '
-                    "train this control file with multi_borders first",
-                    file=self.source, line=row.line, column=row.column)
+                raise self.place(row).error(
+                    ControlError, "expected the name of a trained model, found the options "
+                    f'"{row.text}": train this control file with multi_borders first')
         for direct in self.directs.values():
             if direct.name is None:
-                raise ControlError(
-                    f"expected the name of a model before the code {direct.code}: train this "
-                    "control file with multi_borders first",
-                    file=self.source, line=direct.line, column=direct.column)
+                raise self.place(direct).error(
+                    ControlError, f"expected the name of a model before the code {direct.code}: "
+                    "train this control file with multi_borders first")
 
     def require_options(self):
         """Raise `ControlError` unless every classifier is options in double quotes."""
         for row in self.rows:
             if not row.quoted:
-                raise ControlError(
-                    "expected training options in double quotes, "
-                    f"found the model name '{row.text}': is this file trained already?",
-                    file=self.source, line=row.line, column=row.column)
+                raise self.place(row).error(
+                    ControlError, "expected training options in double quotes, "
+                    f"found the model name '{row.text}': is this file trained already?")
         for direct in self.directs.values():
             if direct.name is not None:
-                raise ControlError(
-                    f"expected options in double quotes and the code {direct.code}, found the "
-                    f"model name '{direct.name}': is this file trained already?",
-                    file=self.source, line=direct.line, column=direct.column)
+                raise self.place(direct).error(
+                    ControlError, f"expected options in double quotes and the code {direct.code}, "
+                    f"found the model name '{direct.name}': is this file trained already?")
 
 
 def changed(record, **changes):

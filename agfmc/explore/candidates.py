@@ -65,9 +65,9 @@ def read_candidate(text, wanted=None, **design):
         tree.require_options()
         for direct in tree.directs.values():
             if direct.code == "G":
-                raise ControlError("a classifier of code G is another program's: it cannot be "
-                                   "tried here", file=tree.source, line=direct.line,
-                                   column=direct.column)
+                raise tree.place(direct).error(
+                    ControlError, "a classifier of code G is another program's: it cannot be tried "
+                    "here")
         return Candidate(name, tree, None, wanted)
     try:
         scheme = find_scheme(name)

@@ -98,7 +98,7 @@ class Problems:
         row = self._tree.rows[self.rows[number][0]]
         return TrainingJob(f"m-{self.rows[number][0]:02d}", *self.sides[number],
                            parse_options(text), text, self._settings.seed,
-                           (self._tree.source, row.line, row.column))
+                           self._tree.place(row))
 
     def score(self, stage, items, progress):
         """The scores, or the error, of each of `items` (problem, options)."""

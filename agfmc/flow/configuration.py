@@ -14,7 +14,7 @@ from ..control.parse import parse
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import (AgfmcError, AgfmcWarning, ControlError, DataError, ModelError,
-                      UsageError)
+                      Place, UsageError)
 from ..formats.consistency import check_control
 from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
 from ..formats.files import read_bytes, replacing
@@ -147,13 +147,13 @@ def read_directs(tree, models_in=None, commands=None):
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
         branches = len(tree.nodes[number].children)
-        place = {"file": tree.source, "line": direct.line, "column": direct.column}
+        place = tree.place(direct)
         if direct.code == "G":
             for end in ("", ".vec", ".cls"):
                 require_regular(name + end)
             if commands is None:
-                raise ModelError(f"the command '{direct.options}' would be run here: allow it "
-                                 "with --allow-commands", **place)
+                raise place.error(ModelError, f"the command '{direct.options}' would be run here: "
+                                  "allow it with --allow-commands")
             asked[number] = ExternalDirect(name, branches, commands(direct.options))
             continue
         try:
@@ -164,13 +164,13 @@ def read_directs(tree, models_in=None, commands=None):
                 refuse_beyond(size, "the points of all its direct classifiers", tree.source)
             asked[number] = classifier_of(models[-1])
         except UsageError as error:  # in the options
-            raise ModelError(error.message, **place) from error
+            raise place.error(ModelError, error.message) from error
         except DataError as error:
             missing = error.file
             if missing is None or os.path.exists(missing):
                 raise
             where = elsewhere(direct.name + missing[len(name):], missing, tree.source)
-            raise ModelError(f"model '{missing}': {error.message}{where}", **place) from error
+            raise place.error(ModelError, f"model '{missing}': {error.message}{where}") from error
         except MemoryError as error:
             raise ModelError("there is not enough memory for its points", file=name) from error
     return models, asked
@@ -238,8 +238,8 @@ def _read(row, source, models_in):
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
             where = "" if os.path.exists(path) else elsewhere(row.text, path, source)
-            raise ModelError(f"model '{path}': {error.message}{where}", file=source,
-                             line=row.line, column=row.column) from error
+            raise Place(source, row.line, row.column).error(
+                ModelError, f"model '{path}': {error.message}{where}") from error
         raise
 
 
@@ -304,6 +304,5 @@ def export(path, configuration, form):
 def _refuse_directs(configuration, codes):
     for direct in configuration.tree.directs.values():
         if direct.code in codes:
-            raise ModelError(f"a classifier of code {direct.code} has no place in this format",
-                             file=configuration.tree.source, line=direct.line,
-                             column=direct.column)
+            raise configuration.tree.place(direct).error(
+                ModelError, f"a classifier of code {direct.code} has no place in this format")

@@ -13,7 +13,8 @@ from ..control.tree import node_names
 from ..direct.logistic import fit_logistic, logistic_probabilities
 from ..direct.neighbours import Neighbours
 from ..direct.options import parse_logistic_options, parse_neighbour_options
-from ..errors import AgfmcError, ControlError, DataError, JobsFailed, ModelError, UsageError
+from ..errors import (AgfmcError, ControlError, DataError, JobsFailed, ModelError, Place,
+                      UsageError)
 from ..formats.files import read_bytes, replacing, replacing_all, writing
 from ..formats.logisticmodel import (
     LogisticModel, format_logistic_model, read_logistic_model,
@@ -36,14 +37,14 @@ class DirectJob:
     """A direct classifier to be trained.
 
     name: of the model, and of its files;  code, options: as in `Direct`;
-    branches: the labels of each branch;  place: (file, line, column).
+    branches: the labels of each branch;  place: its `Place` in the control file.
     """
 
     name: str
     code: str
     options: str
     branches: tuple
-    place: tuple
+    place: Place
 
     @property
     def files(self):
@@ -60,7 +61,7 @@ def plan_directs(tree, base):
     names, branches = node_names(tree, base), tree.branch_labels()
     jobs = {}
     for number, direct in tree.directs.items():
-        place = (tree.source, direct.line, direct.column)
+        place = tree.place(direct)
         _parsed(direct.code, direct.options, place)
         jobs[number] = DirectJob(names[number] if direct.name is None else direct.name,
                                  direct.code, direct.options, branches[number], place)
@@ -69,17 +70,16 @@ def plan_directs(tree, base):
 
 def _parsed(code, text, place):
     """The options of a direct classifier; for G the `Command` is made where it is run."""
-    file, line, column = place
     if code == "G":
         if not text.strip():
-            raise ControlError("expected a command in the quotes of code G, found nothing",
-                               file=file, line=line, column=column)
+            raise place.error(ControlError, "expected a command in the quotes of code G, found "
+                              "nothing")
         return None
     parse = parse_neighbour_options if code == "K" else parse_logistic_options
     try:
         return parse(text)
     except UsageError as error:  # they stand in the control file, not on the command line
-        raise ControlError(error.message, file=file, line=line, column=column) from error
+        raise place.error(ControlError, error.message) from error
 
 
 def train_direct(job, x, y, normalisation=None, convert=None, text="svm", origin=None, before=None):
@@ -110,8 +110,7 @@ def train_direct(job, x, y, normalisation=None, convert=None, text="svm", origin
         else:
             _write_text(job.name, x, rows, labels, convert, text, before)
     except AgfmcError as error:
-        file, line, column = job.place
-        raise JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column) from error
+        raise job.place.error(JobsFailed, f"'{job.name}': {error}") from error
 
 
 def _provenance(job, options, labels, normalisation):
@@ -143,10 +142,9 @@ def direct_model(job, x, y, normalisation=None):
 
     Raises `ModelError` for code G: what its command does is not known here.
     """
-    file, line, column = job.place
     if job.code == "G":
-        raise ModelError("a classifier of code G is another program's: it cannot be tried here",
-                         file=file, line=line, column=column)
+        raise job.place.error(ModelError, "a classifier of code G is another program's: it cannot "
+                              "be tried here")
     rows, labels = _branch_labels(job, y)
     options = _parsed(job.code, job.options, job.place)
     count = len(job.branches)

@@ -105,9 +105,8 @@ class ExternalValues:
         self._normalisation = normalisation
         for name, row in zip(self._names, self._rows):
             if not os.path.exists(name):
-                raise DataError(f"model '{name}': there is no such file"
-                                + elsewhere(row.text, name, tree.source), file=tree.source,
-                                line=row.line, column=row.column)
+                raise tree.place(row).error(DataError, f"model '{name}': there is no such file"
+                                            + elsewhere(row.text, name, tree.source))
 
     @property
     def count(self):

@@ -117,8 +117,7 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
         try:
             _train_one(job, work, rows_of, trainer, row_text, put)
         except AgfmcError as error:
-            file, line, column = job.place
-            return JobsFailed(f"'{job.name}': {error}", file=file, line=line, column=column)
+            return job.place.error(JobsFailed, f"'{job.name}': {error}")
 
     done = 0
     with killing_commands() as works:

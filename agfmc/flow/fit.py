@@ -185,9 +185,8 @@ def _task(x, tables, item):
         try:
             results.append((part, _one_fit(x, nodes, work, part)))
         except AgfmcError as error:
-            file, line, column = work.job.place
-            results.append((part, type(error)(f"'{work.job.name}': {error.message}", file=file,
-                                              line=line, column=column)))
+            results.append((part, work.job.place.error(
+                type(error), f"'{work.job.name}': {error.message}")))
     return results, time.thread_time() - start
 
 

@@ -79,14 +79,14 @@ def require_one_vs_one(tree):
     _require_matrix(tree)
     seen = {}
     for row, (left, right) in zip(tree.rows, tree.sides()):
-        place = {"file": tree.source, "line": row.line, "column": row.column}
         if len(left) != 1 or len(right) != 1:
-            raise ControlError("expected one class on each side (one against one), found "
-                               f"{len(left)} and {len(right)}", **place)
+            raise tree.place(row).error(
+                ControlError, "expected one class on each side (one against one), found "
+                f"{len(left)} and {len(right)}")
         pair = tuple(sorted(left + right))
         if pair in seen:
-            raise ControlError(f"classes {pair[0]} and {pair[1]} are told apart on line "
-                               f"{seen[pair]} already", **place)
+            raise tree.place(row).error(ControlError, f"classes {pair[0]} and {pair[1]} are told "
+                                        f"apart on line {seen[pair]} already")
         seen[pair] = row.line
     k = len(tree.labels)
     if len(seen) < k * (k - 1) // 2:

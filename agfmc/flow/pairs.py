@@ -23,9 +23,8 @@ class PairTally:
     def __init__(self, jobs, x, y, irrelevant=False):
         for job in jobs:
             if len(job.left) != 1 or len(job.right) != 1:
-                file, line, column = job.place
-                raise UsageError("--cv-errors is for one-vs-one: this partition has more than "
-                                 "one class on a side", file=file, line=line, column=column)
+                raise job.place.error(UsageError, "--cv-errors is for one-vs-one: this partition "
+                                      "has more than one class on a side")
         self._x, self._y = x, y
         labels = sorted({label for job in jobs for label in (*job.left, *job.right)})
         if irrelevant:

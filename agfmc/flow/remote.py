@@ -112,8 +112,7 @@ def remote_fit(pool, jobs, x, y, workers=None, progress=None, normalisation=None
             _fit_one, data, jobs, name=lambda job: f"'{job.name}'", window=max(1, len(jobs)),
             hear=hear), 1):
         if isinstance(result, AgfmcError):
-            file, line, column = job.place
-            yield job, type(result)(result.message, file=file, line=line, column=column), None
+            yield job, job.place.error(type(result), result.message), None
         else:
             if spent is not None:
                 spent(job, result.seconds)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..control.build import resolve_options
 from ..control.tree import model_names
-from ..errors import DataError, UsageError
+from ..errors import DataError, Place, UsageError
 from .options import parse_options
 
 __all__ = ["Side", "TrainingJob", "check_jobs", "check_learners", "check_loo", "plan_jobs",
@@ -22,7 +22,7 @@ class TrainingJob:
     name: of the model, and of its file;  left, right: the labels on its sides;
     options: of its learner, or what stands for them elsewhere, and `text`, as
     the user wrote them;  seed: the user's;
-    place: (file, line, column) of its row in the control file.
+    place: the `Place` of its row in the control file.
     """
 
     name: str
@@ -31,7 +31,7 @@ class TrainingJob:
     options: object
     text: str
     seed: int
-    place: tuple
+    place: Place
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,8 @@ def plan_jobs(tree, base, default, seed, parse=parse_options):
     jobs = []
     for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
                                       resolve_options(tree, default)):
-        place = (tree.source, row.line, row.column)
-        options = default_options if text == default else parse(
-            text, file=tree.source, line=row.line, column=row.column)
+        place = tree.place(row)
+        options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(TrainingJob(name, *sides, options, text, seed, place))
     return jobs
 
@@ -92,9 +91,7 @@ def check_jobs(jobs, counts):
                 what = f"the {word} side ({shown}) of '{job.name}' has {size} " \
                        f"sample{'' if size == 1 else 's'}"
                 if size < 2:
-                    file, line, column = job.place
-                    raise DataError(f"{what}: expected at least 2", file=file, line=line,
-                                    column=column)
+                    raise job.place.error(DataError, f"{what}: expected at least 2")
                 few.append(what)
     return few
 
@@ -103,9 +100,7 @@ def check_loo(jobs):
     """Raise `UsageError`, with its place, for a job that leave-one-out is not for."""
     for job in jobs:
         if job.options.no_loo:
-            file, line, column = job.place
-            raise UsageError(f"--platt loo is {job.options.no_loo}", file=file, line=line,
-                             column=column)
+            raise job.place.error(UsageError, f"--platt loo is {job.options.no_loo}")
 
 
 def check_learners(jobs, loo=False):
@@ -122,5 +117,4 @@ def check_learners(jobs, loo=False):
             try:
                 job.options.made_by()
             except UsageError as error:
-                file, line, column = job.place
-                raise UsageError(error.message, file=file, line=line, column=column) from None
+                raise job.place.error(UsageError, error.message) from None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agfmc.collate.merge import collate, unique_rows
 from agfmc.control.parse import parse
+from agfmc.errors import Place
 from agfmc.flow.configuration import load, merge, save
 from agfmc.flow.direct import DirectJob, train_direct
 from agfmc.flow.predict import Classifier
@@ -160,7 +161,7 @@ def written(folder, text, seed, kernels):
     y = np.array(list(LABELS.values()), np.int32)[np.arange(40) % 4]
     for number, direct in tree.directs.items():
         job = DirectJob(direct.name, direct.code, direct.options,
-                        tree.branch_labels()[number], ("c", 1, 1))
+                        tree.branch_labels()[number], Place("c", 1, 1))
         train_direct(job, x, y)
     return tree, parts, (x, y)
 

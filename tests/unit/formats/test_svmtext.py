@@ -144,10 +144,10 @@ def test_values_are_looked_up_among_names_that_are_numbers():
     assert read(b"+1 1:1\n", names=("-1", "0", "1")).y.tolist() == [2]
     [(_, y)] = chunks(b".5 1:1\n-2.0 1:2\n", names=names, d=1)
     assert y.tolist() == [4, 2] and y.dtype == np.int32
-    for text, given, word in ((b"1 1:1\n3 1:1\n", names, "3"), (b"1 1:1\n.5 1:1\n", "ab", ".5"),
-                              (b"1 1:1\n-1 1:1\n", "ab", "-1")):
+    for text, listed, word in ((b"1 1:1\n3 1:1\n", names, "3"), (b"1 1:1\n.5 1:1\n", "ab", ".5"),
+                               (b"1 1:1\n-1 1:1\n", "ab", "-1")):
         with pytest.raises(DataError, match=f"input:2: the label '{word}' is not among the names"):
-            read(text, names=tuple(given))
+            read(text, names=tuple(listed))
     with pytest.raises(DataError, match="the names '1' and '1.0' are one number"):
         read(b"1 1:1\n", names=("1", "-1", "1.0"))
 
