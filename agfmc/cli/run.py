@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import warnings
+from contextlib import contextmanager
 
 from ..errors import AgfmcError, AgfmcWarning, NotPutBack
 from .messages import discard, say
@@ -25,7 +26,8 @@ def run_command(parser, execute, argv=None):
     undo, seen = [], []
     try:
         catch_signals(undo, seen)
-        status = _run(parser, execute, argv, seen)
+        with _one_thread_each(), warnings.catch_warnings():
+            status = _run(parser, execute, argv, seen)
         temporaries = sys.modules.get("agfmc.formats.temporaries")
         if temporaries is not None:
             temporaries.remove_left()
@@ -43,7 +45,6 @@ def run_command(parser, execute, argv=None):
 
 
 def _run(parser, execute, argv, seen):
-    _one_thread_each()
     _open_streams()
     args = None
     try:
@@ -80,10 +81,23 @@ def _run(parser, execute, argv, seen):
                                         "(--debug shows where; please report it)")
 
 
+@contextmanager
 def _one_thread_each():
-    """Threads are ours alone: the numeric libraries get one each, before they are loaded."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+    """Threads are ours alone: the numeric libraries get one each, before they are loaded.
+
+    A program that calls a command as a function has its environment again afterwards.
+    """
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _open_streams():

@@ -23,9 +23,6 @@ from .nodes import Solution
 
 __all__ = ["library_version", "solve"]
 
-# Before the library is loaded: its OpenMP loops would fight with our threads.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331
@@ -65,7 +62,14 @@ def _library():
     if found is None:
         raise UsageError("LIBSVM is not installed: pip install libsvm-official "
                          "(its source needs a C++ compiler)")
-    library = ctypes.CDLL(found)
+    # its OpenMP loops, whose number is read while it is loaded, would fight with our threads
+    asked = os.environ.get("OMP_NUM_THREADS")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        library = ctypes.CDLL(found)
+    finally:
+        if asked is None:
+            del os.environ["OMP_NUM_THREADS"]
     if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
         raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
     library.svm_train.restype = ctypes.POINTER(_Model)

@@ -1,6 +1,8 @@
 """The bytes of models and answers hang on the data and the seed, on nothing around the process."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -88,3 +90,21 @@ def test_draws_repeat_and_differ(place):
         one, two = place.ok(*words), place.ok(*words)
         assert one == two == place.ok(*words, "--seed", "1")
         assert place.ok(*words, "--seed", "2") != one
+
+
+def test_a_command_called_as_a_function_puts_back_what_it_changed(tmp_path, root):
+    """The environment, the filters of warnings and how they are shown."""
+    code = (
+        "import os, sys, warnings\n"
+        "os.environ['OPENBLAS_NUM_THREADS'] = '7'\n"
+        "os.environ.pop('OMP_NUM_THREADS', None)\n"
+        "before = dict(os.environ), list(warnings.filters), warnings.showwarning\n"
+        "from agfmc.cli.print_control import main\n"
+        "assert main(['-Q', '7', '8', '6']) == 0 and main(['-Q', 'nothing', '3']) == 2\n"
+        "assert (dict(os.environ), list(warnings.filters), warnings.showwarning) == before\n"
+        "import agfmc.train.svm as svm, agfmc.flow.memory\n"
+        "svm.library_version()\n"
+        "assert dict(os.environ) == before[0]\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"warning: 6 rows" in done.stderr
