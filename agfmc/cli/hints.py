@@ -1,4 +1,4 @@
-"""What may have been meant by a command line that cannot be: words for messages."""
+"""Hints for messages about command lines that cannot be: what may have been meant."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def refuse_scheme(control, then):
 
 
 def runs_on(word, flags, takes):
-    """Whether a word with one minus sign begins with a flag and goes on with what is none.
+    """True where a word with one minus sign begins with a flag and goes on with what is none.
 
     flags: the options of the command;  takes: those of them that take a value.  argparse has
     messages of its own for that, which change with the version of Python.
