@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
-from .options import Parser, data_files, refuse_inputs
+from .options import data_files, Parser, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -43,8 +43,8 @@ def get_parser():
 
 def execute(args):
     """Read and print."""
-    from ..flow.convert import print_data
-    from ..flow.outputs import Form
+    from ..data_tools.convert import print_data
+    from ..data_tools.convert import Form
 
     if args.svm and (args.no_header or args.no_labels):
         raise UsageError("-H and -C are for LVQ text, not for -M")

@@ -8,7 +8,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import (Parser, add_input_kind, add_normalisation, add_seed, data_files, input_kind,
+from .options import (add_input_kind, add_normalisation, add_seed, data_files, input_kind, Parser,
                       refuse_ending, refuse_inputs, whole_number)
 from .run import run_command
 
@@ -70,8 +70,8 @@ def get_parser():
 
 def execute(args):
     """Sort the operands out, then follow the recipe."""
-    from ..flow.outputs import Form
-    from ..flow.preprocess import Recipe, covariances, preprocess
+    from ..data_tools.convert import Form
+    from ..data_tools.preprocess import covariances, preprocess, Recipe
 
     missing = args.missing
     args.lvq = args.lvq and not args.svm  # libAGF's users may say -A -M for LIBSVM text
@@ -126,7 +126,7 @@ def _operands(args, kind):
 
 def _refuse_inputs(recipe, source, output, test):
     """`UsageError` where an output would take the place of an input or of another output."""
-    from ..flow.preprocess import part_names
+    from ..data_tools.preprocess import part_names
 
     kind = recipe.form.kind
     ends = (".vec", ".dat" if recipe.ordinates else ".cls", ".names")[:3 if recipe.labels else 1]

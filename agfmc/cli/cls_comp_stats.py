@@ -36,7 +36,7 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..flow.compare import brief_comparison, comparison
+    from ..prediction.libagf_reports import brief_comparison, comparison
 
     if args.brief:
         line = brief_comparison(args.truth, args.result)

@@ -6,9 +6,8 @@ import argparse
 import sys
 
 from ..errors import UsageError
-from .jsontext import json_text
-from .options import Parser, whole_number
-from .proportions import PROPORTIONS, proportions
+from .messages import json_text
+from .options import Parser, PROPORTIONS, proportions, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -71,8 +70,8 @@ def _labels(text):
 
 def execute(args):
     """Read, score, print."""
-    from ..flow.evaluate import (evaluate, load_results, names_beside, warn_of_other_numbers,
-                                 weighted)
+    from ..prediction.evaluation import (evaluate, load_results, names_beside,
+                                         warn_of_other_numbers, weighted)
 
     if args.truth == "-" and args.probabilities == "-":
         raise UsageError("truth and probabilities cannot both be standard input")
@@ -97,7 +96,7 @@ def execute(args):
         text = "" if args.no_header else "accuracy uncertainty coefficient\n"
         text += "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
     else:
-        from ..flow.report import format_scores
+        from ..prediction.evaluation import format_scores
         text = format_scores(scores)
     if args.plot is not None:
         from ..picture.scores import draw_scores

@@ -6,7 +6,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, finite_number, refuse_inputs, whole_number
+from .options import finite_number, Parser, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -51,8 +51,8 @@ def get_parser():
 
 def execute(args):
     """Convert, and print the thresholds."""
-    from ..flow.convert import break_down, classes_from_floats, range_of
-    from ..formats.files import replacing
+    from ..data_tools.convert import break_down, classes_from_floats, range_of
+    from ..formats.atomic import replacing
     from ..formats.vectors import cls_bytes, read_dat
 
     if args.out is None:

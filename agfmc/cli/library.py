@@ -26,7 +26,7 @@ def library_words():
     if not ours:
         yield
         return
-    from ..formats.temporaries import temporary_file
+    from ..formats.atomic import temporary_file
 
     try:
         caught = temporary_file()

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import Parser, data_files, refuse_ending, refuse_inputs
+from .options import data_files, Parser, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -45,8 +45,8 @@ def get_parser():
 
 def execute(args):
     """Convert."""
-    from ..flow.convert import convert_text
-    from ..formats.names import read_names
+    from ..data_tools.convert import convert_text
+    from ..formats.class_names import read_names
 
     if args.no_labels + args.omit_labels + args.ordinates + (args.names is not None) > 1:
         raise UsageError("-C, -o, -L and --names exclude each other")

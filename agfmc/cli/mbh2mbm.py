@@ -42,10 +42,10 @@ def get_parser():
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import AgfmcWarning, UsageError
-    from ..flow.configuration import export, gather, renamed, save
-    from ..flow.run_consistency import normalised
+    from ..prediction.configuration import export, gather, renamed, save
+    from ..prediction.run_consistency import normalised
     from ..formats.controlfile import model_files
-    from ..formats.names import read_names, read_names_of
+    from ..formats.class_names import read_names, read_names_of
     from ..formats.vectors import read_std
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None

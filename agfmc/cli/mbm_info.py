@@ -32,8 +32,8 @@ def get_parser():
 def execute(args):
     """Load the model and print its description."""
     from ..errors import UsageError
-    from ..flow.configuration import load
-    from ..flow.describe import describe, format_description
+    from ..prediction.configuration import load
+    from ..prediction.description import describe, format_description
 
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")

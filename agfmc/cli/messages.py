@@ -1,4 +1,7 @@
-"""Words on standard error: reports, and how far the work is."""
+"""Words on standard error: reports, and how far the work is.
+
+Scores as JSON, which has no word for what is not a number.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from itertools import islice
 
 from ..errors import one_line
 
-__all__ = ["Progress", "discard", "report", "say", "show", "tell"]
-
+__all__ = ["Progress", "discard", "json_text", "report", "say", "show", "tell"]
 
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
@@ -106,3 +108,18 @@ def _span(seconds):
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}"
+
+
+def json_text(value):
+    """`value` as a JSON text with a line break at its end; NaN and infinity become null."""
+    import json
+
+    return json.dumps(_finite(value), indent=1) + "\n"
+
+
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and value - value != 0.0 else value

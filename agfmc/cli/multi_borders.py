@@ -1,30 +1,37 @@
-"""multi_borders: train every classifier of a control file."""
+"""multi_borders: train every classifier of a control file.
+
+The options of multi_borders.
+
+The lines that multi_borders -0 prints: one shell command for each classifier.
+
+The training of multi_borders, and what it says.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from contextlib import suppress
 
-from ..errors import UsageError
-from .executing import check_executor
+from ..errors import JobsFailed, UsageError
 from .hints import refuse_scheme
-from .messages import show
-from .multi_borders_options import PROG, get_parser
-from .multi_borders_training import train_all
-from .options import input_kind, reading
+from .library import library_words
+from .messages import Progress, report, say, show
+from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
+                      add_workers, check_executor, executor, fitting, input_kind, Parser, reading,
+                      time_span, whole_number)
 from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
+__all__ = ["PROG", "command_line", "get_parser", "main", "train_all"]
 
 def execute(args):
     """Plan the jobs, then train them or print them."""
     from ..formats.controlfile import read_control
-    from ..flow.pairs import PairTally
-    from ..flow.planning import check_outputs
-    from ..flow.training import save_normalisation
-    from .multi_borders_lines import command_line
+    from ..training.pair_errors import PairTally
+    from ..training.plan import check_outputs
+    from ..training.run import save_normalisation
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     check_executor(args)
@@ -94,7 +101,7 @@ def _trainer(args):
     if args.command is None:
         return None
     from ..external.command import Command
-    from ..flow.exttrain import Trainer
+    from ..training.external import Trainer
 
     return Trainer(Command(args.command), args.convert and Command(args.convert),
                    "lvq" if args.lvq else "svm", args.keep)
@@ -103,9 +110,9 @@ def _trainer(args):
 def _plan(args, kind, tree, trainer):
     from functools import partial
 
-    from ..flow.exttrain import any_options
-    from ..flow.planning import plan
-    from ..train.options import parse_options
+    from ..training.external import any_options
+    from ..training.plan import plan
+    from ..learners.protocol import parse_options
 
     parse = parse_options if trainer is None else partial(
         any_options, own=args.options or "", allowed=args.allow_commands)
@@ -131,3 +138,218 @@ def _save(args, tree):
 def main(argv=None):
     """Run the command; -> exit status."""
     return run_command(get_parser(), execute, argv)
+
+
+PROG = "multi_borders"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Train the binary support vector machines that a control file describes. Writes one "
+        "LIBSVM model file for each, with probabilities, and the control file for "
+        "classification.",
+        usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
+              "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
+              "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
+              "[--cv-errors FILE [--cv-irrelevant]] [--no-names] [-+ OPTIONS] "
+              "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
+    parser.dashes = "--command"
+    parser.add_argument("control", nargs="?",
+                        help="training control file, as print_control writes it "
+                             "(- or left out: standard input)")
+    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
+                                      "text file with -M or -A")
+    parser.add_argument("model", help="base name of the model files: model-00 for rows of a "
+                                      "coding matrix, model.00 for branches of a tree")
+    parser.add_argument("control_out", metavar="control-out",
+                        help="control file for classification, written last "
+                             "(- is standard output)")
+    group = parser.add_argument_group("training")
+    group.add_argument("-+", "--options", metavar="OPTIONS",
+                       help='training options where the control file has "": LIBSVM\'s -s -t '
+                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side; -b "
+                            "and -q change nothing: probabilities are always fitted")
+    add_seed(group)
+    add_workers(group)
+    add_executor(group)
+    group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
+                       help="train nothing: print one shell command for each "
+                            "classifier, to be run in any order or side by side; the control "
+                            "file and the normalisation are written")
+    group.add_argument("--null", action="store_true",
+                       help="with -0: end each command with a NUL character, for xargs -0; names "
+                            "of data and folders may then hold line breaks")
+    group.add_argument("--only", metavar="NAME",
+                       help="train only the model of that name, and do not write control-out; "
+                            "control may then be the control file that -0 wrote")
+    group.add_argument("--retrain", action="store_true",
+                       help="train everything; without it, models of an earlier run that this "
+                            "one would write again are kept")
+    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+                       help="stop after so many seconds (or H:MM:SS) and keep what is finished; "
+                            "the exit status is 3 then, and the same command goes on from there")
+    group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
+                       help="decision values that fit the probabilities: cv, from five folds "
+                            "(default), or loo, from leaving out each sample by a formula, in "
+                            "less than half the time; for C-SVC only")
+    group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
+                       help="megabytes for tables of kernel values, used where they save time "
+                            "(default 512; 0: none). Results do not depend on it")
+    group.add_argument("--cv-errors", metavar="FILE",
+                       help="for one-vs-one: write how often each pair of classes was confused "
+                            "when its samples were held out, for order_classes and classify_m")
+    group.add_argument("--cv-irrelevant", action="store_true",
+                       help="with --cv-errors: also where each classifier sends the samples of "
+                            "all other classes, which takes longer")
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="folder of the model files, which control-out does not name")
+    group.add_argument("--no-names", action="store_true",
+                       help="leave the class names out of control-out: libAGF cannot read a "
+                            "control file that holds them")
+    group = parser.add_argument_group("training by another program")
+    group.add_argument("--command", metavar="COMMAND",
+                       help="`-- COMMAND` does the same: the program that trains each binary "
+                            "classifier, called `COMMAND OPTIONS data model` like svm-train; data "
+                            "is LIBSVM text, or LVQ text with -A, with the labels 0 and 1")
+    group.add_argument("-^", "--convert", metavar="COMMAND",
+                       help="program that makes the data what the trainer takes, from its "
+                            "standard input to its standard output")
+    group.add_argument("-K", "--keep", action="store_true",
+                       help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
+    group.add_argument("--allow-commands", action="store_true",
+                       help="pass on whatever options stand in control; without it those that "
+                            "could name a file to the trainer are refused")
+    group = add_input_kind(parser)
+    add_min_class(group)
+    group.add_argument("--dense", action="store_true",
+                       help="with -M: points become a full table in memory, also where all "
+                            "classifiers are linear and they could stay sparse")
+    add_normalisation(parser, unnormalised="write support vectors as they were before the "
+                                           "normalisation, which classify_m and mbh2mbm then need")
+    return parser.finish()
+
+
+def command_line(prog, args, work, job):
+    """A shell command that trains one job of `work` on its own, and what ends it."""
+    words = [*_ourselves(prog), f"--only={job.name}",
+             f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
+    if args.svm:
+        words += ["-M", f"--missing={args.missing!r}"] + ["--dense"] * work.dense
+    if args.lvq:
+        words += ["-A"] + ["-H"] * args.no_header
+    if args.min_class is not None:
+        words.append(f"--min-class={args.min_class}")
+    if work.norm_file is not None:
+        words.append(f"--norm-file={work.norm_file}")
+    words += ["-u"] * args.unnormalised
+    if args.platt is not None:
+        words.append(f"--platt={args.platt}")
+    if args.kernel_memory is not None:
+        words.append(f"--kernel-memory={args.kernel_memory}")
+    if args.cv_errors is not None:
+        words.append(f"--cv-errors={args.cv_errors}.{os.path.basename(job.name)}")
+    words += ["--cv-irrelevant"] * args.cv_irrelevant
+    words += ["--retrain"] * args.retrain
+    if args.time_limit is not None:
+        words.append(f"--time-limit={args.time_limit!r}")
+    if args.path is not None:
+        words.append(f"--path={args.path}")
+    if args.command is not None:
+        words.append(f"--command={args.command}")
+    if args.convert is not None:
+        words.append(f"--convert={args.convert}")
+    words += ["--allow-commands"] * args.allow_commands
+    words += ["-K"] * args.keep + ["--quiet"] * args.quiet
+    words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
+    for word in words:
+        if "\n" in word and not args.null:
+            raise UsageError("with -0, no name or option may hold a line break unless --null is "
+                             f"given too: {word!r} cannot stand in one line")
+    return shlex.join(words) + ("\0" if args.null else "\n")
+
+
+def _operand(name):
+    """A name that cannot be taken for an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _ourselves(prog):
+    """The words that start this very program, also where the shell has another environment."""
+    program = os.path.abspath(sys.argv[0])
+    if os.path.basename(program) == prog and os.path.isfile(program) and sys.executable:
+        return [sys.executable, program]
+    return [prog]
+
+
+def train_all(args, work, trainer, tally, deadline):
+    """Train what an earlier run has not left, and report; `JobsFailed` where something is missing.
+
+    trainer: `Trainer`, or None;  tally: `PairTally`, or None;  deadline: on
+    `time.monotonic`, or None.
+    """
+    from ..training.external import train_external
+    from ..training.resume import replaced
+    from ..training.run import Outcome, save_normalisation, train, train_directs
+
+    kept = _kept(args, work, trainer, tally)
+    total = len(work.jobs) + len(work.directs)
+    control_out = _earlier(args)
+    with library_words(), executor(args) as pool, Progress(args, "training", PROG) as progress:
+        if trainer is None:
+            made = train(work, args.jobs, progress, control_out, tally and tally.add,
+                         args.kernel_memory, kept=kept, deadline=deadline, **fitting(pool))
+        else:
+            train_external(work, trainer, args.jobs, progress, control_out,
+                           lambda: save_normalisation(work, control_out))
+            made = Outcome(len(work.jobs))
+        direct = train_directs(work, progress, control_out, trainer and trainer.convert,
+                               "lvq" if args.lvq else "svm", kept=kept, deadline=deadline)
+    for failure in made.errors:
+        say(PROG, str(failure))
+    if made.stopped or direct.stopped:
+        raise JobsFailed(f"the time is over: {made.done + direct.done} of {total} classifiers are "
+                         f"trained; the same command {'without --retrain ' * args.retrain}goes on "
+                         "from there")
+    if made.errors:
+        raise JobsFailed(f"{len(made.errors)} of {len(work.jobs)} binary classifiers could not be "
+                         "trained; the finished ones are kept, and control-out is not written")
+    other = replaced(work, only_direct=trainer is not None)
+    if other is not None:
+        raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
+                         "same names. control-out is not written; the same command goes on from "
+                         "there")
+    if tally is not None:
+        tally.write(args.cv_errors)
+    if args.keep:
+        report(args, PROG, "the temporary files are kept in the folders "
+                           f"{os.path.join(args.path or '', args.model)}*.tmp")
+
+
+def _earlier(args):
+    """control-out, if an earlier run may have left it: with --only it is not written, and
+    standard output has just been opened."""
+    if args.only is not None or args.control_out == "-":
+        return None
+    with suppress(OSError, ValueError):  # no file yet, or no such stream
+        if os.path.samestat(os.stat(args.control_out), os.fstat(sys.stdout.fileno())):
+            return None
+    return args.control_out
+
+
+def _kept(args, work, trainer, tally):
+    """Names of the models of an earlier run that need no training."""
+    from ..training.resume import finished
+
+    if args.retrain:
+        return frozenset()
+    kept = finished(work, only_direct=trainer is not None)
+    if kept and tally is not None:
+        report(args, PROG, "--cv-errors counts samples that are held out: all are trained again")
+        return frozenset()
+    if kept:
+        report(args, PROG, f"kept from an earlier run: {len(kept)} of "
+                           f"{len(work.jobs) + len(work.directs)} classifiers "
+                           "(--retrain trains all)")
+    return kept

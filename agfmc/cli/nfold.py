@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from ..errors import UsageError, one_line
-from .exploring import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
-from .jsontext import json_text
+from ..errors import one_line, UsageError
+from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
+from .messages import json_text, Progress, report
 from .library import library_words
-from .messages import Progress, report
-from .options import Parser, data_files, refuse_ending, refuse_inputs, whole_number
+from .options import data_files, Parser, refuse_ending, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -56,10 +55,10 @@ def get_parser():
 
 def execute(args):
     """Read, cross-validate, print, write."""
-    from ..explore.candidates import read_candidate
-    from ..explore.ledger import key_of
-    from ..explore.nfold import cross_validate, write_held_out
-    from ..formats.files import check_output
+    from ..experiments.candidates import read_candidate
+    from ..experiments.result_cache import key_of
+    from ..experiments.cross_validation import cross_validate, write_held_out
+    from ..formats.atomic import check_output
 
     if args.plot is not None:
         from ..picture.canvas import check_picture
@@ -114,8 +113,8 @@ def _text(args, plan, candidate, result, scores):
             "classifiers": result.classifiers, "plan": plan.words}
     if args.json:
         return json_text({**head, **scores, "over_splits": result.columns})
-    from ..explore.table import score_lines
-    from ..flow.report import format_scores
+    from ..experiments.comparison_table import score_lines
+    from ..prediction.evaluation import format_scores
 
     text = f"{one_line(head['configuration'])}, {head['decoder']}: {head['classifiers']} binary " \
            f"classifiers; {head['plan']}\n{score_lines(result.columns)}"

@@ -1,8 +1,14 @@
-"""Parsers that take libAGF's habits, and the groups of options that commands share."""
+"""Parsers that take libAGF's habits, and the groups of options that commands share.
+
+The option of commands whose work can be done elsewhere: --executor.
+
+Proportions of the classes on the command line.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import re
@@ -13,10 +19,10 @@ from .._version import __version__
 from ..errors import UsageError
 from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded, runs_on
 
-__all__ = ["Parser", "add_input_kind", "add_min_class", "add_normalisation", "add_seed",
-           "add_workers", "data_files", "finite_number", "input_kind", "reading",
+__all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
+           "add_normalisation", "add_seed", "add_workers", "check_executor", "data_files",
+           "executor", "finite_number", "fitting", "input_kind", "proportions", "reading",
            "refuse_ending", "refuse_inputs", "time_span", "whole_number"]
-
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can hold it.
@@ -292,7 +298,7 @@ def add_normalisation(parser, unnormalised=None):
 
 
 def reading(args):
-    """What the options of both groups say to `flow.prepare.load_training`."""
+    """What the options of both groups say to `data_tools.training_data.load_training`."""
     return {"missing": args.missing, "header": not args.no_header, "scale": args.normalise,
             "nsv": args.svd, "norm_file": args.norm_file, "min_class": args.min_class}
 
@@ -306,3 +312,70 @@ def add_workers(group):
     group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=1, metavar="N",
                        help="threads; 0 means all cores of this process (default 1). "
                             "Results do not depend on it")
+
+
+def add_executor(group):
+    """Add --executor to a group that has -j."""
+    group.add_argument("--executor", metavar="WHERE",
+                       help="workers elsewhere, in place of -j: dask:HOST:PORT or dask:FILE, a "
+                            "running dask.distributed cluster by its scheduler's address or "
+                            "scheduler file; or processes:N, N processes here (processes: one for "
+                            "each core). Results do not depend on it")
+
+
+def check_executor(args):
+    """Refuse --executor with -j, and text that names none."""
+    if args.executor is None:
+        return
+    from ..training.remote import executor_words
+
+    if args.jobs != 1:
+        raise UsageError("-j and --executor exclude each other")
+    executor_words(args.executor)
+
+
+def executor(args):
+    """A context manager: the pool of --executor, or None without it."""
+    if args.executor is None:
+        return contextlib.nullcontext()
+    from ..training.remote import open_executor
+
+    return open_executor(args.executor)
+
+
+def fitting(pool):
+    """The arguments of `train` that have a pool's workers do it; none without a pool."""
+    if pool is None:
+        return {}
+    import functools
+
+    from ..training.remote import remote_fit
+
+    return {"fitting": functools.partial(remote_fit, pool)}
+
+
+PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... for all of them, or " \
+              "the .cls file of a sample"
+
+
+def proportions(text):
+    """A type for options: the name of a .cls file, a list of numbers, or {label: number}."""
+    if text.endswith(".cls"):
+        return text
+    words = text.split(",")
+    pairs = [word.partition("=") for word in words]
+    if not any(sign for _, sign, _ in pairs):
+        try:
+            return [finite_number(word) for word in words]
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentTypeError(
+                f"expected p,p,... or label=p,... or a .cls file: {error}") from None
+    found = {}
+    for label, sign, number in pairs:
+        if not sign or not label.strip().isdecimal():
+            raise argparse.ArgumentTypeError(
+                f"expected label=p, found '{label}{sign}{number}'")
+        if int(label) in found:
+            raise argparse.ArgumentTypeError(f"class {int(label)} is named twice")
+        found[int(label)] = finite_number(number)
+    return found

@@ -1,17 +1,31 @@
-"""print_control: write the control file of a scheme."""
+"""print_control: write the control file of a scheme.
+
+The options of print_control.
+
+The control tree of print_control's operand and options.
+
+print_control --best: the control file that cross-validation prefers, and why.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 
-from ..errors import UsageError
-from .messages import report, say, show
-from .options import input_kind
-from .print_control_designs import designed, is_number, scheme_of
-from .print_control_options import PROG, get_parser
+from ..coding.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
+from ..errors import DataError, UsageError
+from ..score.scores import BY_OPTION
+from .experiments import (add_splits, add_state, add_trying, for_data, ledger_of, load_data,
+                          plan_of, settings_of)
+from .hints import refuse_scheme
+from .library import library_words
+from .messages import Progress, report, say, show, tell
+from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
+                      input_kind, Parser, reading, refuse_inputs, whole_number)
 from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
 
 _SHOWN = "a control file that is shown"
 _RANDOM = ("random", "random-as-orthogonal")
@@ -31,7 +45,6 @@ def execute(args):
         from ..picture.canvas import check_picture
         check_picture(args.plot)  # before the work, not after it
     if args.best:
-        from .print_control_best import best
         with best(args) as tree:
             _output(args, tree, None)
     else:
@@ -49,7 +62,7 @@ def _output(args, tree, heights):
         tree = changed(tree, names={})
     elif args.names is not None:
         from ..control.tree import changed
-        from ..formats.names import read_names_of
+        from ..formats.class_names import read_names_of
         tree = changed(tree, names=read_names_of(args.names, tree.classes))
     require_readable(tree)
     if args.print_matrix:
@@ -69,7 +82,7 @@ def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
     from ..coding.matrix import format_matrix, smallest_distances
     from ..control.build import to_code
-    from ..flow.design import matrix_of
+    from ..training.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
     sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
@@ -118,3 +131,259 @@ def _refuse_idle(args, scheme):
 def main(argv=None):
     """Run the command; -> exit status."""
     return run_command(get_parser(), execute, argv)
+
+
+PROG = "print_control"
+_METRICS = ("hausdorff", "mean-deviation")
+_LINKAGES = ("single", "complete", "average")
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Write to standard output a training control file: the partitions of the classes "
+        "that a multi-class classifier is built from.",
+        usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
+              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
+              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
+              "[--trials N] [--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
+              "[--state FILE | --no-state]] {n | data | control | table} [nrow]")
+    parser.add_argument(
+        "source", metavar="{n | data | control | table}",
+        help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
+             "used (base name of .vec and .cls files, or a text file with -M or -A); or, for "
+             "-Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how often "
+             "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
+             "(- is standard input)")
+    parser.add_argument("nrow", nargs="?", type=whole_number(1),
+                        help="rows of a random code (default 4 ceil(n/4)); for -Q 10 the "
+                             "number of entries that are not 0 in a row of the full matrix")
+    group = parser.add_argument_group("scheme")
+    group.add_argument("-Q", "--type", metavar="TYPE",
+                       help="the scheme, by number or name:\n" + "\n".join(
+                           f"{s.heading}: {s.summary}" for s in SCHEMES))
+    group.add_argument("-G", "--strict", action="store_true",
+                       help="random codes without 0: every classifier tells all classes apart")
+    group.add_argument("-Y", "--reduced", action="store_true",
+                       help="orthogonal codes with one row fewer: the Hadamard matrix is "
+                            "normalised and its constant row left out")
+    group.add_argument("--metric", choices=_METRICS,
+                       help="with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
+                            "mean-deviation): the distance of two classes, that of Hausdorff or "
+                            "that of the means over the root of the deviations' product")
+    group.add_argument("--linkage", choices=_LINKAGES,
+                       help="with -Q 3 (default single) and -Q contingency (default average): "
+                            "the distance of two groups, the smallest, the largest or the mean "
+                            "of the distances between their classes")
+    group.add_argument("--draws", type=whole_number(1, 10**7), metavar="N",
+                       help="with -Q 7 and -Q 16: the best of N random codes, with columns, then "
+                            "rows, as far as possible from each other (default 1)")
+    group.add_argument("-P", "--print-matrix", action="store_true",
+                       help="the coding matrix too, on standard error, columns in ascending "
+                            "order of the labels")
+    add_seed(group)
+    group.add_argument("-+", "--options", default="", metavar="TEXT",
+                       help='training options to write into the quotes (default none: "")')
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="with -Q 9: folder that is put before the names of the models")
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, carried along as comments")
+    group.add_argument("--no-names", action="store_true",
+                       help="leave out the class names that data or a control file give: libAGF "
+                            "cannot read a control file that holds them")
+    group = parser.add_argument_group("best")
+    group.add_argument("--best", action="store_true",
+                       help="the configuration that cross-validation on data prefers, with a table "
+                            "of all of them on standard error; -Q may list schemes with commas "
+                            f"(default {','.join(COMPARED)} and adjacent-ordered), and --options "
+                            "is also what they are trained with")
+    add_trying(group, "uncertainty")
+    add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
+    add_state(parser)
+    group = parser.add_argument_group("pictures")
+    group.add_argument("--dot", action="store_true",
+                       help="Graphviz text in place of the control file")
+    group.add_argument("--plot", metavar="FILE",
+                       help="a picture too: the tree, with the distances where this command "
+                            "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
+                            "matplotlib")
+    add_min_class(add_input_kind(parser, "data"))
+    add_normalisation(parser)
+    return parser.finish()
+
+
+def scheme_of(args):
+    """The `Scheme` that is asked for; None where a control file is shown as it is.
+
+    That is without -Q, with --dot or --plot, where the operand is standard input or
+    a file of exactly that name.
+    """
+    if args.type is not None:
+        return find_scheme(args.type)
+    if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
+        refuse_scheme(args.source, "N, for N classes, or DATA")
+    shown = (args.dot or args.plot is not None) and not (args.svm or args.lvq) \
+        and not is_number(args.source) \
+        and (args.source == "-" or os.path.exists(args.source) and not os.path.isdir(args.source))
+    return None if shown else DEFAULT
+
+
+def designed(args, scheme, kind):
+    """(tree, heights): the control tree; heights of a tree that was made by distances, or None.
+    """
+    if scheme is None:
+        from ..formats.controlfile import read_control
+        return read_control(args.source), None
+    if scheme.name == "convert":
+        from ..control.build import to_code
+        from ..formats.controlfile import read_control
+        refuse_scheme(args.source, "DATA writes one")
+        return to_code(_placed(read_control(args.source), args.path)), None
+    if scheme.name in ("empirical", "contingency", "adjacent-ordered"):
+        return _from_operand(args, scheme, kind)
+    from ..training.design import design
+    labels, names = _labels(args, kind)
+    return design(scheme.name, labels, rows=args.nrow, strict=args.strict, reduced=args.reduced,
+                  seed=args.seed, names=names, draws=args.draws or 1), None
+
+
+def _placed(tree, path):
+    """`tree` with the names of its models below the folder `path`, if there is one."""
+    from ..control.build import rename
+    from ..formats.controlfile import model_file
+
+    if path is None:
+        return tree
+    tree.require_names()
+    return rename(tree, [model_file(row.text, path) for row in tree.rows])
+
+
+def is_number(text):
+    """Is the operand a number of classes?"""
+    return text.isascii() and text.isdigit()
+
+
+def _labels(args, kind):
+    """The class labels that the operand stands for, and the names that data give them."""
+    if is_number(args.source):
+        k = int(args.source) if len(args.source) < 8 else 10**7
+        if k > 100_000:
+            raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
+        return range(k), {}
+    from ..formats.dataset import read_labels
+    counts, names = read_labels(args.source, kind, header=not args.no_header)
+    labels = list(counts)
+    if args.min_class is not None:
+        from ..data_tools.training_data import large_classes
+        labels = large_classes(counts, args.min_class, args.source, names)
+    _require_two(labels, args.source)
+    return labels, names
+
+
+def _from_operand(args, scheme, kind):
+    """A design from training data or from a contingency table."""
+    if is_number(args.source):
+        wanted = {"contingency": "a contingency table",
+                  "adjacent-ordered": "training data or a contingency table"}
+        raise UsageError(f"-Q {scheme.number or scheme.name} designs the "
+                         f"{'code' if scheme.name == 'adjacent-ordered' else 'tree'} from data: "
+                         f"expected {wanted.get(scheme.name, 'training data')}, "
+                         f"found the number {args.source}")
+    if scheme.name == "contingency" or scheme.name == "adjacent-ordered" and kind == "binary":
+        from ..formats.confusions import holds_confusions, read_confusions
+        if scheme.name == "contingency" or holds_confusions(args.source):
+            return _from_confusions(args, scheme, read_confusions(args.source))
+    from ..training import design
+    data = _data(args, kind)
+    names = dict(enumerate(data.names or ()))
+    if scheme.name == "empirical":
+        return design.tree_from_data(data.x, data.y, args.metric, names, args.linkage)
+    return design.ordered_from_data(data.x, data.y, args.metric, names), None
+
+
+def _from_confusions(args, scheme, confusions):
+    from ..training import design
+
+    if scheme.name == "contingency":
+        return design.tree_from_confusions(confusions, args.linkage)
+    for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
+                          (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
+                          (args.min_class is not None, "--min-class")):
+        if given:
+            raise UsageError(f"{option} is for training data, and {args.source} holds how often "
+                             "classes were confused")
+    return design.ordered_from_confusions(confusions), None
+
+
+def _data(args, kind):
+    """The points as they are, or as -n, -S and -a make them."""
+    from ..data_tools.training_data import load_training
+
+    if args.normalise or args.svd is not None:
+        refuse_inputs([args.norm_file], data_files(args.source, kind))
+    data, normalisation, _ = load_training(args.source, kind, **reading(args))
+    _require_two(set(data.y.tolist()), args.source)
+    if args.norm_file is not None and (args.normalise or args.svd is not None):
+        from ..formats.vectors import write_std
+        write_std(args.norm_file, normalisation)
+    return data
+
+
+def _require_two(labels, source):
+    if len(labels) < 2:
+        raise DataError("holds one class: there is nothing to tell apart", file=source)
+
+
+@contextmanager
+def best(args):
+    """The control tree, for `with`: what is finished is kept until that block ends well.
+
+    The table goes to standard error.
+    """
+    from ..experiments.comparison import find_best
+    from ..experiments.candidates import read_candidate
+    from ..experiments.result_cache import key_of
+    from ..experiments.comparison_table import plain_table
+
+    if args.source.isascii() and args.source.isdigit():
+        raise UsageError("--best tries configurations on training data, and cannot know them by "
+                         f"their number of classes: found {args.source}")
+    words = (*COMPARED, "adjacent-ordered") if args.type is None else \
+        [word.strip() for word in args.type.split(",")]
+    design = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
+              "seed": args.seed, "draws": args.draws or 1, "metric": args.metric,
+              "linkage": args.linkage}
+    candidates = [read_candidate(word, **design) for word in words]
+    names = [candidate.name for candidate in candidates]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given twice")
+    args.train = args.source
+    plan = plan_of(args, 10, 5, 2)
+    data, normalisation = load_data(args)
+    candidates = [for_data(candidate, data, args) for candidate in candidates]
+    if len(set(data.y.tolist())) < 2:
+        raise DataError("holds one class: there is nothing to tell apart", file=args.source)
+    settings = settings_of(args, normalisation)
+    with library_words(), ledger_of(
+            args, PROG, key_of("data", data.x, data.y), plan, words, design, args.options,
+            args.normalise, args.svd, args.platt,
+            "" if normalisation is None else normalisation.digest()) as ledger:
+        with Progress(args, "comparing") as progress:
+            tree, row, top, result = find_best(data, candidates, plan, settings, ledger,
+                                               by=BY_OPTION[args.by], progress=progress)
+        if ledger.found:
+            report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
+        for failed in result["rows"]:
+            if "error" in failed:
+                say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
+        if not args.quiet:
+            tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+                 f"{plain_table(result)}")
+        way = "classify_m" if row["decoder"] == "recursive" else f"classify_m -Q {row['decoder']}"
+        if row is not top:
+            report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by}, "
+                               "but by less than the standard error of the difference")
+        report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {way}")
+        yield tree

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ..errors import AgfmcError, AgfmcWarning, NotPutBack
 from .messages import discard, say
-from .signals import Terminated, catch_signals, restore_signals
+from .signals import catch_signals, restore_signals, Terminated
 
 __all__ = ["run_command"]
 
@@ -28,7 +28,7 @@ def run_command(parser, execute, argv=None):
         catch_signals(undo, seen)
         with _one_thread_each(), warnings.catch_warnings():
             status = _run(parser, execute, argv, seen)
-        temporaries = sys.modules.get("agfmc.formats.temporaries")
+        temporaries = sys.modules.get("agfmc.formats.atomic")
         if temporaries is not None:
             temporaries.remove_left()
         if seen:  # it was not heard in time
@@ -181,7 +181,7 @@ def _reported(prog, status, message):
 def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
     discard(sys.stdout)
-    temporaries = sys.modules.get("agfmc.formats.temporaries")
+    temporaries = sys.modules.get("agfmc.formats.atomic")
     if temporaries is None:
         os._exit(status)
     with temporaries.cleared():

@@ -9,7 +9,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import Progress
-from .options import Parser, add_seed, refuse_inputs, whole_number
+from .options import add_seed, Parser, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -100,7 +100,7 @@ def _opponents(text):
 
 def execute(args):
     """Simulate, draw, print."""
-    from ..flow import simulate
+    from ..experiments import simulation_tables
 
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
@@ -113,14 +113,14 @@ def execute(args):
     if args.similarity is not None:
         if args.error:
             raise UsageError("--error and --similarity exclude each other")
-        errors, similarity = [None], simulate.similarity_family(args.similarity)
+        errors, similarity = [None], simulation_tables.similarity_family(args.similarity)
         if similarity is None:
-            r = simulate.read_similarity(args.similarity)
+            r = simulation_tables.read_similarity(args.similarity)
             if args.classes not in (None, [len(r)]):
                 raise UsageError(f"--classes: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
     with Progress(args, "simulating") as progress:
-        rows = simulate.simulations(classes, errors, args.opponents, args.top, args.rounds,
+        rows = simulation_tables.simulations(classes, errors, args.opponents, args.top, args.rounds,
                                     args.seed, similarity, progress)
     if args.plot:
         draw(args.plot, rows, args.top, args.similarity)
@@ -129,7 +129,8 @@ def execute(args):
         text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.top,
                            "similarity": args.similarity, "results": rows}, indent=1) + "\n"
     else:
-        text = (simulate.format_csv if args.csv else simulate.format_table)(rows, args.top)
+        form = simulation_tables.format_csv if args.csv else simulation_tables.format_table
+        text = form(rows, args.top)
     sys.stdout.write(text)
 
 

@@ -6,7 +6,7 @@ import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import Parser, data_files, finite_number, refuse_ending, refuse_inputs
+from .options import data_files, finite_number, Parser, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -41,8 +41,8 @@ def get_parser():
 
 def execute(args):
     """Convert, and report new labels."""
-    from ..flow.convert import convert_text
-    from ..formats.names import read_names
+    from ..data_tools.convert import convert_text
+    from ..formats.class_names import read_names
 
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "

@@ -32,8 +32,8 @@ def get_parser():
 
 def execute(args):
     """Convert, and print the probabilities."""
-    from ..flow.svmoutput import convert_svm_output
-    from ..formats.names import read_names
+    from ..prediction.libagf_reports import convert_svm_output
+    from ..formats.class_names import read_names
 
     source = vars(args)["in"]
     if not os.path.basename(args.base):

@@ -40,7 +40,7 @@ def get_parser():
 
 def execute(args):
     """Read, score, write and print."""
-    from ..flow import validate
+    from ..prediction import libagf_reports
 
     if args.truth == "-" and args.prob == "-":
         raise UsageError("truth and prob cannot both be standard input")
@@ -49,15 +49,15 @@ def execute(args):
     refuse_inputs([args.output], [args.truth, *(
         (f"{args.prob}.cls", f"{args.prob}.con") if args.results else (args.prob,))])
     if args.results:
-        samples = validate.samples_of_results(args.truth, args.prob)
+        samples = libagf_reports.samples_of_results(args.truth, args.prob)
     else:
-        samples = validate.samples_of_text(args.truth, args.prob, not args.no_header,
+        samples = libagf_reports.samples_of_text(args.truth, args.prob, not args.no_header,
                                            not args.no_labels)
-    lines = None if args.brier and args.output is None else validate.curves_of(samples)
+    lines = None if args.brier and args.output is None else libagf_reports.curves_of(samples)
     if args.output is not None:
-        validate.write_curves(args.output, lines)
-    sys.stdout.write(validate.format_brier(samples) if args.brier
-                     else validate.format_validation(samples, lines))
+        libagf_reports.write_curves(args.output, lines)
+    sys.stdout.write(libagf_reports.format_brier(samples) if args.brier
+                     else libagf_reports.format_validation(samples, lines))
 
 
 def main(argv=None):

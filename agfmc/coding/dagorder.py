@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import UsageError
 from .dagbound import branch_and_bound
-from .dagsearch import Problem, local_search
+from .dagsearch import local_search, Problem
 from .dagsuccess import success
 
 __all__ = ["MOST_EXACT", "best_order", "class_success", "equal_error_success",

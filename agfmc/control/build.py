@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..errors import ControlError, UsageError
 from .made import Made
-from .tree import Leaf, Node, Row, Tree, changed
+from .tree import changed, Leaf, Node, Row, Tree
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
            "resolve_options", "to_code", "with_options", "written_out"]

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from ..errors import ControlError
 from .names import clash
 from .sizes import MAX_DEPTH, Sizes
-from .tree import CODES, Direct, Leaf, Node, Row, Tree, looks_like_options
+from .tree import CODES, Direct, Leaf, looks_like_options, Node, Row, Tree
 
 __all__ = ["MAX_DEPTH", "closing_quote", "parse"]
 

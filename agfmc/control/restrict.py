@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ControlError
 from .build import written_out
-from .tree import Leaf, changed
+from .tree import changed, Leaf
 
 __all__ = ["restricted"]
 

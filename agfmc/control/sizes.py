@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .tree import MAX_CELLS, Leaf
+from .tree import Leaf, MAX_CELLS
 
 __all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..control.tree import changed
 from ..errors import DataError
-from ..formats.names import check_names
+from ..formats.class_names import check_names
 
 __all__ = ["Labelled", "labels_for", "labels_in", "named"]
 

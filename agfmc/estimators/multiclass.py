@@ -13,15 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..control.build import rename, rename_directs
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning
-from ..flow.configuration import load, save
-from ..flow.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
-from ..flow.memory import classify_points, configuration_of, train_configuration
-from ..flow.tables import MEGABYTES
+from ..prediction.configuration import load, save
+from ..prediction.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
+from ..training.memory import classify_points, configuration_of, train_configuration
+from ..training.kernel_tables import MEGABYTES
 from ..formats.vectors import read_std
 from .labels import labels_for, labels_in, named
-from .settings import (
-    control_tree, options_of, refused_as_value_error, seed_of, sketch, workers_of,
-)
+from .settings import control_tree, options_of, refused_as_value_error, seed_of, sketch, workers_of
 
 try:
     from sklearn.utils.validation import validate_data
@@ -49,7 +47,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     The numbers are those of the commands print_control, multi_borders, mbh2mbm and
     classify_m with the same settings.  Functions without scikit-learn are in
-    `agfmc.flow.memory`.
+    `agfmc.training.memory`.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from ..control.parse import parse
 from ..control.tree import Tree
 from ..errors import AgfmcError
-from ..flow.design import design, design_for
-from ..workers.executors import available_cores
+from ..training.design import design, design_for
+from ..executors.threads import available_cores
 from ..formats.controlfile import read_control
 
 __all__ = ["control_tree", "options_of", "refused_as_value_error", "seed_of", "sketch",

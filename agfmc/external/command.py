@@ -16,7 +16,7 @@ import threading
 from contextlib import contextmanager, suppress
 
 from ..errors import CommandFailed, DataError, UsageError
-from ..formats.temporaries import temporary_file
+from ..formats.atomic import temporary_file
 
 __all__ = ["Command", "Works", "killing_commands"]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
-from .files import open_input
-from .pairerrors import read_pair_errors
+from .atomic import open_input
+from .pair_errors import read_pair_errors
 
 __all__ = ["Confusions", "holds_confusions", "read_confusions"]
 

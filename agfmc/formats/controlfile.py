@@ -11,9 +11,9 @@ from ..control.parse import parse
 from ..control.sizes import MAX_TEXT
 from ..control.write import tree_lines
 from ..errors import ControlError
-from .files import read_bytes, replacing
+from .atomic import read_bytes, replacing
 from .inputs import refuse_irregular
-from .store import MAGIC
+from .mbm import MAGIC
 
 __all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
            "write_control"]

@@ -13,13 +13,12 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Dataset
-from .files import open_input
+from .atomic import open_input
 from .foreign import foreign_line
 from .lvq import iter_lvq, read_lvq
-from .names import read_names
-from .svmtext import iter_svm, read_svm, read_svm_labels
-from .valuenames import named_by_value
-from .vectors import VecReader, read_cls, read_dat, read_vec, refuse_negative
+from .class_names import named_by_value, read_names
+from .libsvm_data import iter_svm, read_svm, read_svm_labels
+from .vectors import read_cls, read_dat, read_vec, refuse_negative, VecReader
 
 __all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from .textblocks import CONTROL
+from .numbers import CONTROL
 
 __all__ = ["LABELS", "POINTS", "SCALE", "VALUES", "foreign_line", "is_text"]
 

@@ -1,17 +1,21 @@
-"""Opening and reading files, with errors that carry the name the user gave."""
+"""Opening and reading files, with errors that carry the name the user gave.
+
+How much memory what a file asks for may take.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from ..errors import DataError
-from .limits import memory_limit
 
-__all__ = ["open_input", "read_bytes", "refuse_irregular", "regular_files"]
+__all__ = ["memory_limit", "open_input", "read_bytes", "refuse_beyond", "refuse_irregular",
+           "regular_files", "within_memory"]
 
 _PIECE = 1 << 20
 _only_regular = ContextVar("only_regular", default=False)
@@ -158,3 +162,42 @@ def read_bytes(path, stdin=None, endings=()):
         if size > limit:
             raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB", file=file.name)
         return bytes(data)
+
+
+_GROUP = "/sys/fs/cgroup"
+
+
+@functools.cache  # asked for with each of half a million models
+def memory_limit():
+    """Bytes that a table read from a file may take: half of what this process may use.
+
+    That is the memory of the machine, or of the control group where it has less.
+    """
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        size = 1 << 33
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError), \
+                open(os.path.join(_GROUP, name), encoding="ascii") as file:
+            size = min(size, int(file.read()))  # ValueError: "max"
+    return size // 2
+
+
+def refuse_beyond(size, what, file):
+    """Raise DataError where so many bytes do not fit in memory twice."""
+    limit = memory_limit() // 2
+    if size > limit:
+        raise DataError(f"{what} are more than {limit / 2**30:.3g} GiB", file=file)
+
+
+def within_memory(parts, file, size_of=lambda part: part.nbytes, what="the points"):
+    """Yield the parts of a stream, which may never end, or of what is held together.
+
+    Raises DataError for more than fits in memory twice, as they are joined at last.
+    """
+    size = 0
+    for part in parts:
+        size += size_of(part)
+        refuse_beyond(size, what, file)
+        yield part

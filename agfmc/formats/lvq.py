@@ -6,12 +6,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Dataset
-from .files import open_input, replacing
+from .atomic import open_input, replacing
 from .foreign import foreign_line
-from .limits import within_memory
-from .svmwriter import check_words
-from .textblocks import BLOCK, CONTROL, NUMBER, blocks, numbers, tokenise
-from .textlabels import TextLabels, show
+from .inputs import within_memory
+from .libsvm_data import check_words
+from .numbers import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
+from .textlabels import show, TextLabels
 
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import DataError
-from .textblocks import CONTROL, NUMBER, blank_out
-from .valuenames import ByValue, named_by_value
+from .numbers import blank_out, CONTROL, NUMBER
+from .class_names import ByValue, named_by_value
 
 __all__ = ["TextLabels", "numeric", "show"]
 

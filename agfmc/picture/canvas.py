@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from ..control.dot import visible
 from ..errors import AgfmcWarning, UsageError
-from ..formats.files import check_output, replacing
+from ..formats.atomic import check_output, replacing
 from .loading import load_matplotlib
 
 __all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "new_figure", "page", "save",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..control.dot import visible
 from ..control.tree import CODES, Leaf
-from .canvas import GREY, LEFT, RIGHT, class_name, page, save, text_width, thinned
+from .canvas import class_name, GREY, LEFT, page, RIGHT, save, text_width, thinned
 from .dendrogram import dendrogram_figure
 from .matrix import legend, matrix_figure
 

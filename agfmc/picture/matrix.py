@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..control.dot import visible
-from .canvas import LEFT, RIGHT, class_name, page, text_width, thinned
+from .canvas import class_name, LEFT, page, RIGHT, text_width, thinned
 
 __all__ = ["legend", "matrix_figure"]
 

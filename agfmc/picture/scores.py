@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .canvas import GREY, LEFT, RIGHT, class_name, new_figure, save, text_width, thinned
+from .canvas import class_name, GREY, LEFT, new_figure, RIGHT, save, text_width, thinned
 
 __all__ = ["draw_scores"]
 
@@ -12,7 +12,7 @@ _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
 def draw_scores(path, scores, names=None):
-    """Draw `scores`, the dictionary of `flow.evaluate.evaluate`; names: {label: name}.
+    """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name}.
 
     Left, unless calibration is None, how often the answer is right against the
     probability it had, with the number of points below; right the contingency

@@ -7,7 +7,7 @@ import math
 from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import SCORES
-from .canvas import RIGHT, new_figure, save
+from .canvas import new_figure, RIGHT, save
 
 __all__ = ["draw_search"]
 

@@ -11,7 +11,7 @@ _MAX_WIN, _ADAG, _DDAG = "#222222", "#d95f02", "#7b3294"
 
 
 def draw(path, rows, top, similarity=None):
-    """Draw the rows of `flow.simulate.simulations`, a panel for each error probability.
+    """Draw simulations (`experiments.simulation_tables`), a panel for each error probability.
 
     The same rows give the same bytes with the same matplotlib.
     Raises UsageError and DataError as `canvas.save`.

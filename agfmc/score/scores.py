@@ -1,6 +1,6 @@
 """The scores that configurations are compared by: a row for each, read by all that shows them.
 
-To add one, add a row here and its value to what `flow.evaluate.evaluate` gives.
+To add one, add a row here and its value to what `prediction.evaluation.evaluate` gives.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def train(folder, name, k, scheme="one-vs-one", options="-c 10"):
 
 
 def vectors(folder, name):
-    from agfmc.flow.configuration import load
+    from agfmc.prediction.configuration import load
     return len(load(str(folder / f"{name}.mbm")).model.sv)
 
 
@@ -116,7 +116,7 @@ def support(folder):
 
 
 def real(folder, name, rows, options, scheme):
-    from agfmc.formats.svmtext import read_svm
+    from agfmc.formats.libsvm_data import read_svm
     from agfmc.formats.vectors import write_cls, write_vec
     data = read_svm(str(DATA / f"{name}.svm"))
     x = ((data.x - data.x[:rows].mean(0)) / data.x[:rows].std(0, ddof=1)).astype("f4")
@@ -139,9 +139,9 @@ def parts(folder):
     """Microseconds a point of each step, beside the bare product and exponential."""
     from agfmc.decode.front import plan
     from agfmc.coding.matrix import rows_to_matrix
-    from agfmc.flow.configuration import load
-    from agfmc.flow.values import MachineValues
-    from agfmc.formats.probtext import format_points
+    from agfmc.prediction.configuration import load
+    from agfmc.prediction.decision_values import MachineValues
+    from agfmc.formats.probability_text import format_points
     from agfmc.kernel.values import PreparedKernel
     print("\nWhere the time goes: us a point, 20,000 points, in-process, one core\n\n"
           "| data | support vectors | product + exp | f | r | decoding | text | f / bound |\n"

@@ -10,8 +10,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.flow.evaluate import evaluate, load_results
-from agfmc.flow.svmoutput import convert_svm_output
+from agfmc.prediction.evaluation import evaluate, load_results
+from agfmc.prediction.libagf_reports import convert_svm_output
 
 
 def run(command, *words):

@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 
 from agfmc.formats.lvq import read_lvq, write_lvq
-from agfmc.formats.svmtext import read_svm
-from agfmc.formats.svmwriter import write_svm
-from agfmc.formats.vectors import (
-    read_cls,
-    read_dat,
-    read_std,
-    read_vec,
-    write_cls,
-    write_dat,
-    write_vec,
-)
+from agfmc.formats.libsvm_data import read_svm
+from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.vectors import (read_cls, read_dat, read_std, read_vec, write_cls, write_dat,
+                                   write_vec)
 
 
 def call(command, *words):

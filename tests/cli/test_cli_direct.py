@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agfmc.formats.controlfile import read_control
-from agfmc.formats.svmmodel import read_svm_model
+from agfmc.formats.libsvm_model import read_svm_model
 from agfmc.formats.vectors import read_std, write_cls, write_vec
 
 

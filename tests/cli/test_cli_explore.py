@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.cli import (
-    agf_preprocess, classify_m, compare_control, eval_uc, float_to_class, mbh2mbm, multi_borders,
-    nfold, print_control,
-)
+from agfmc.cli import (agf_preprocess, classify_m, compare_control, eval_uc, float_to_class,
+                       mbh2mbm, multi_borders, nfold, print_control)
 from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
 from agfmc.models import Normalisation
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.formats.store import read_store, write_store
+from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 

@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.formats.svmmodel import read_svm_model
+from agfmc.formats.libsvm_model import read_svm_model
 from agfmc.formats.vectors import write_cls, write_vec
 
 pytest.importorskip("liblinear")
@@ -199,10 +199,10 @@ def test_errors(folder, capsys, words, status, told):
 
 
 def test_without_the_library(folder, pairs, capsys, monkeypatch):
-    from agfmc.train import linear
+    from agfmc.learners import liblinear
 
-    monkeypatch.setattr(linear, "shared_object", lambda package: None)
-    linear._library.cache_clear()
+    monkeypatch.setattr(liblinear, "shared_object", lambda package: None)
+    liblinear._library.cache_clear()
     capsys.readouterr()
     assert call("multi_borders", "-+", "learner=linear", pairs, "trn", "m", "c") == 2
     told = capsys.readouterr().err
@@ -222,30 +222,30 @@ def test_exploring(folder, pairs, capsys):
 
 def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
-    from agfmc.explore import problems
-    from agfmc.train.jobs import plan_jobs
+    from agfmc.experiments import binary_problems
+    from agfmc.learners.jobs import plan_jobs
 
     class Ledger(dict):
         put = dict.__setitem__
 
     x, y = points(400, 1)
     jobs = plan_jobs(parse(TREE), "m", "", 1)
-    keys = {problems.problem_key("digest", job): job for job in jobs}
+    keys = {binary_problems.problem_key("digest", job): job for job in jobs}
     other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
-    assert len(set(keys) & {problems.problem_key("digest", job) for job in other}) == 3
+    assert len(set(keys) & {binary_problems.problem_key("digest", job) for job in other}) == 3
     ledger = Ledger()
-    first = problems.train_missing(keys, x, y, ledger=ledger)
-    monkeypatch.setattr(problems, "fit", None)
-    again = problems.train_missing(keys, x, y, ledger=ledger)
+    first = binary_problems.train_missing(keys, x, y, ledger=ledger)
+    monkeypatch.setattr(binary_problems, "fit", None)
+    again = binary_problems.train_missing(keys, x, y, ledger=ledger)
     for key, job in keys.items():
-        one, other = (problems.binary_model(job, found[key], x) for found in (first, again))
+        one, other = (binary_problems.binary_model(job, found[key], x) for found in (first, again))
         for field in ("sv", "coef"):
             assert getattr(one, field).tobytes() == getattr(other, field).tobytes()
         assert (one.rho, one.platt, one.labels) == (other.rho, other.platt, other.labels)
         data = ledger[key]
         for cut in (0, 3, 10, len(data) // 2, len(data) - 1):
-            assert problems.Trained.from_bytes(data[:cut], len(y)) is None
-        assert problems.Trained.from_bytes(data + b"\0", len(y)) is None
+            assert binary_problems.Trained.from_bytes(data[:cut], len(y)) is None
+        assert binary_problems.Trained.from_bytes(data + b"\0", len(y)) is None
 
 
 @pytest.mark.parametrize("options, dense", [("learner=linear", False), ("-t 2", True)])

@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pytest
 
-from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.formats.names import write_names
+from agfmc.formats.class_names import write_names
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
 COMMANDS = ("multi_borders", "mbh2mbm", "classify_m", "mbm_info", "print_control")

@@ -157,7 +157,7 @@ def test_a_message_is_one_line_and_forges_none(call, capfdbinary, tmp_path, monk
 
 
 def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, tmp_path):
-    from agfmc.formats.store import read_store, write_store
+    from agfmc.formats.mbm import read_store, write_store
 
     call("multi_borders", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
     call("mbh2mbm", "c", "x.mbm")

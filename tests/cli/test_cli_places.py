@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agfmc.formats.lvq import write_lvq
-from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 

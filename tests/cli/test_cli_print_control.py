@@ -228,7 +228,7 @@ def test_trees_too_large_to_be_read(run, monkeypatch):
     save("near", (0, 1, 2, 3))
     monkeypatch.setattr("agfmc.control.write.MAX_DEPTH", 1)
     refused(run("-Q", "3", "near"), 1, "again: nested deeper than 1 levels")
-    monkeypatch.setattr("agfmc.formats.limits.memory_limit", lambda: 2 * 21 * 16 - 2)
+    monkeypatch.setattr("agfmc.formats.inputs.memory_limit", lambda: 2 * 21 * 16 - 2)
     refused(run("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
 
 

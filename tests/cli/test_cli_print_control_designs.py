@@ -13,7 +13,7 @@ from agfmc.cli.print_control import main
 from agfmc.coding.matrix import smallest_distances
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
-from agfmc.flow.design import matrix_of
+from agfmc.training.design import matrix_of
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 TABLE = {"labels": [0, 1, 2, 3],

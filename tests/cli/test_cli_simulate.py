@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.cli.simulate_decoders import main
 from agfmc.decode.asked import opponents_of
-from agfmc.flow.simulate import read_similarity, similarity_family
+from agfmc.experiments.simulation_tables import read_similarity, similarity_family
 from agfmc.score.simulation import adag_success, simulate
 
 SMALL = ["--classes", "4,8", "--error", ".2,.1", "--rounds", "400"]
@@ -150,7 +150,7 @@ def test_a_bad_file_is_named(capsys, tmp_path):
 
 def test_without_matplotlib_nothing_is_simulated(capsys, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr("agfmc.flow.simulate.simulations", None)
+    monkeypatch.setattr("agfmc.experiments.simulation_tables.simulations", None)
     told = refused(capsys, *SMALL, "--plot", str(tmp_path / "a.png"))
     assert "--plot needs matplotlib: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())
@@ -178,7 +178,7 @@ def test_picture_that_cannot_be_written(capsys, tmp_path):
 def test_panels_and_axes_of_the_figure():
     pytest.importorskip("matplotlib")
     from agfmc.picture.simulation import _figure
-    from agfmc.flow.simulate import simulations
+    from agfmc.experiments.simulation_tables import simulations
 
     def panels(classes, errors):
         rows = simulations(classes, errors, ["2", "1log"], 3, 50, 1)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import compare_control, multi_borders, print_control, tune_m
-from agfmc.explore import problems
+from agfmc.experiments import binary_problems
 from agfmc.formats.vectors import write_cls, write_vec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,8 +117,8 @@ def test_killed_and_started_again(run, monkeypatch):
     assert process.communicate()[0] == b"" and process.returncode == -signal.SIGKILL
     assert not Path("killed.json").exists() and left_behind()
     trained = []
-    fit = problems.fit
-    monkeypatch.setattr(problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
+    fit = binary_problems.fit
+    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
                         or fit(jobs, *args, **more))
     again = run(tune_m, *words, "killed.json")
     assert again[:2] == whole[:2] and left_behind() == []
@@ -136,7 +136,7 @@ def test_time_limit(run, monkeypatch):
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
         patch.setattr("agfmc.cli.tune_m.time", clock)
-        patch.setattr("agfmc.explore.tune.time", clock)
+        patch.setattr("agfmc.experiments.tuning.time", clock)
         status, text, err = run(tune_m, *words, "--time-limit", "60")
     assert status == 3 and text.count('"-g ') + text.count('"-c ') == 3
     assert "the best of which is written; the same command goes on from there" in err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import compare_control, nfold, print_control, run as wrapper, tune_m
-from agfmc.explore import compare as comparing, nfold as validating
+from agfmc.experiments import comparison as comparing, cross_validation as validating
 from agfmc.formats.vectors import write_cls, write_vec
 
 WORDS = {
@@ -115,7 +115,7 @@ def test_what_is_said_when_the_time_is_over(place, monkeypatch, capsys, where):
         os.chmod("cache/agfmc", 0o777)
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
-    monkeypatch.setattr("agfmc.explore.tune.time", clock)
+    monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
     assert tune_m.main([*WORDS[tune_m], "--time-limit", "3"]) == 3
     err = capsys.readouterr().err
     assert "the time was over" in err and (GOES_ON in err) == (where == "kept")

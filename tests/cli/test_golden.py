@@ -19,8 +19,8 @@ from agfmc.control.build import code_rows
 from agfmc.control.tree import Leaf
 from agfmc.control.write import format_tree
 from agfmc.decode.front import decode
-from agfmc.flow.configuration import load
-from agfmc.flow.values import MachineValues
+from agfmc.prediction.configuration import load
+from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats.controlfile import read_control
 from agfmc.formats.vectors import read_vec
 

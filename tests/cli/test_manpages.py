@@ -19,10 +19,10 @@ from agfmc.control.build import to_code
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.write import format_tree
 from agfmc.decode.methods import METHODS
-from agfmc.errors import EXIT_STATUSES, AgfmcError
-from agfmc.flow.design import design, matrix_of
-from agfmc.formats import store
-from agfmc.train.options import parse_options
+from agfmc.errors import AgfmcError, EXIT_STATUSES
+from agfmc.training.design import design, matrix_of
+from agfmc.formats import mbm
+from agfmc.learners.protocol import parse_options
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPEC = importlib.util.spec_from_file_location("manpages", ROOT / "man" / "generate.py")
@@ -268,11 +268,11 @@ def test_control_files_of_the_control_page():
 def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
     model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
-    direct = [f"{name} 0" for kinds in store._DIRECT.values() for name in kinds]
-    for name in (*store._ARRAYS, *store._NORMALISATION, *store._KEYS, *direct, "direct"):
+    direct = [f"{name} 0" for kinds in mbm._DIRECT.values() for name in kinds]
+    for name in (*mbm._ARRAYS, *mbm._NORMALISATION, *mbm._KEYS, *direct, "direct"):
         assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
-    assert " ".join(f"{byte:02X}" for byte in store.MAGIC) in model
-    for dtype, ndim in (*store._ARRAYS.values(), *store._NORMALISATION.values()):
+    assert " ".join(f"{byte:02X}" for byte in mbm.MAGIC) in model
+    for dtype, ndim in (*mbm._ARRAYS.values(), *mbm._NORMALISATION.values()):
         assert {"f": "float", "i": "int"}[dtype[1]] + str(8 * int(dtype[2])) in model
 
 

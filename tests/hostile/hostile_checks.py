@@ -8,7 +8,7 @@ import warnings
 from contextlib import contextmanager
 
 from agfmc.errors import AgfmcError, AgfmcWarning
-from agfmc.formats import limits, svmheader, svmtext
+from agfmc.formats import inputs, libsvm_data, libsvm_model
 
 from hostile_readers import LIMIT
 
@@ -79,7 +79,7 @@ def guarded(limit=LIMIT, bells=True):
     def bell(number, frame):
         raise Hang
 
-    modules = [module for module in (limits, svmtext, svmheader) if hasattr(module, "memory_limit")]
+    modules = [module for module in (inputs, libsvm_data, libsvm_model) if hasattr(module, "memory_limit")]
     kept = [module.memory_limit for module in modules]
     before = signal.signal(signal.SIGALRM, bell) if bells else None
     try:

@@ -17,11 +17,11 @@ from agfmc.control.parse import parse
 from agfmc.control.tree import looks_like_options
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
-from agfmc.flow.configuration import gather
-from agfmc.flow.values import MachineValues
-from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisticmodel, lvq, names,
-                           pairerrors, probtable, probtext, seal, svmmodel, svmmulticlass,
-                           svmout, svmtext, svmwriter, vectors)
+from agfmc.prediction.configuration import gather
+from agfmc.prediction.decision_values import MachineValues
+from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
+                           libsvm_model, logistic_model, lvq, pair_errors, probability_text, seal,
+                           svm_predict_output, vectors)
 from agfmc.formats.consistency import check_model
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
@@ -178,7 +178,7 @@ def confused(found, raw):
     assert (found.errors <= found.samples).all() and (found.errors >= 0).all()
 
 
-def pair_errors(found, raw):
+def pair_error_counts(found, raw):
     k = len(found.labels)
     assert found.n.shape == found.errors.shape == (k, k)
     assert (found.errors <= found.n).all() and (found.errors >= 0).all()
@@ -199,7 +199,7 @@ def normalisation(found, raw):
 
 def named(found, raw):
     assert found and len(set(found)) == len(found)
-    assert names.names_bytes(found)
+    assert class_names.names_bytes(found)
     assert all(name and "\n" not in name for name in found)
 
 
@@ -213,14 +213,14 @@ def bytes_of(path):
 
 def by_blocks(path):
     """LIBSVM text gives the same points in small blocks as in one, dense as sparse."""
-    whole = svmtext.read_svm(path, limit_bytes=LIMIT)
+    whole = libsvm_data.read_svm(path, limit_bytes=LIMIT)
     for size in (3, 16) if os.path.getsize(path) < 4096 else (4096,):
-        part = svmtext.read_svm(path, limit_bytes=LIMIT, block=size)
+        part = libsvm_data.read_svm(path, limit_bytes=LIMIT, block=size)
         assert np.array_equal(part.x, whole.x) and np.array_equal(part.y, whole.y)
         assert part.names == whole.names
-    sparse = svmtext.read_svm(path, limit_bytes=LIMIT, sparse=True)
+    sparse = libsvm_data.read_svm(path, limit_bytes=LIMIT, sparse=True)
     assert np.array_equal(np.asarray(sparse.x), whole.x) and np.array_equal(sparse.y, whole.y)
-    y, told = svmtext.read_svm_labels(path)
+    y, told = libsvm_data.read_svm_labels(path)
     assert np.array_equal(y, whole.y) and told == whole.names
     return whole
 
@@ -274,7 +274,7 @@ def text_of(read):
 
 
 def training_options(text, **place):
-    from agfmc.train.options import parse_options
+    from agfmc.learners.protocol import parse_options
 
     options = parse_options(text, **place)
     assert "\n" not in options.canonical()
@@ -282,7 +282,7 @@ def training_options(text, **place):
 
 
 def direct_options(text, **place):
-    from agfmc.direct.options import parse_logistic_options, parse_neighbour_options
+    from agfmc.learners.multiclass_options import parse_logistic_options, parse_neighbour_options
 
     try:
         return parse_neighbour_options(text, **place)
@@ -291,7 +291,7 @@ def direct_options(text, **place):
 
 
 def similarity(path):
-    from agfmc.flow.simulate import read_similarity
+    from agfmc.experiments.simulation_tables import read_similarity
 
     return read_similarity(path)
 
@@ -306,12 +306,12 @@ VEC = np.int32(3).tobytes() + X.astype("<f4").tobytes()
 CLS = Y.astype("<i4").tobytes()
 CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
 STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
-SVM = "".join(svmwriter.svm_lines(X, Y)).encode()
-WORDS = "".join(svmwriter.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
+SVM = "".join(libsvm_data.svm_lines(X, Y)).encode()
+WORDS = "".join(libsvm_data.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
 LVQ = "".join(lvq.lvq_lines(X, Y)).encode()
 PLAIN = "".join(lvq.lvq_lines(X, header=False)).encode()
-NAMES = names.names_bytes(("ant", "b\u00e4r", "a cat"))
+NAMES = class_names.names_bytes(("ant", "b\u00e4r", "a cat"))
 CONTROLS = (
     b'"" 0 / 1;\n"-c 2" 0 2 / 1; # x\n{ 2 5 9}\n',
     b'# class 3: b\xc3\xa4r\nm-00 0 1 / 2;\n"m 01" 0 / 1 2;\n'
@@ -326,8 +326,8 @@ def _binary(labels=(0, 1), platt=(-1.5, 0.25), kernel=Kernel("rbf", 0.5)):
 
 
 def _svm_models():
-    yield svmmodel.format_svm_model(_binary())
-    yield seal.sealed(svmmodel.format_svm_model(
+    yield libsvm_model.format_svm_model(_binary())
+    yield seal.sealed(libsvm_model.format_svm_model(
         _binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))), "0123456789abcdef")
 
 
@@ -377,7 +377,7 @@ c
 """
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
-PROBABILITIES = b"labels 0 2 5\n" + probtext.format_points(
+PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
     np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
 
 
@@ -391,16 +391,16 @@ def found(name):
 def readers():
     """The table, by name."""
     svm = tuple(text.encode() for text in _svm_models())
-    weights = logisticmodel.LogisticModel(X[:2], 0.5, 40,
+    weights = logistic_model.LogisticModel(X[:2], 0.5, 40,
                                           Provenance.from_line("logistic; ridge 0.5"))
-    logistics = (logisticmodel.format_logistic_model(weights).encode(),)
+    logistics = (logistic_model.format_logistic_model(weights).encode(),)
     f = "formats."
     rows = [
         ("control", controlfile.read_control, CONTROLS, True, tree_again,
          ["control.parse.parse", "control.parse.closing_quote", f + "controlfile.read_control"]),
-        ("names", names.read_names, [NAMES], True, named, [f + "names.read_names"]),
-        ("names of", functools.partial(names.read_names_of, labels=(0, 2)), [NAMES], True, anything,
-         [f + "names.read_names_of"]),
+        ("names", class_names.read_names, [NAMES], True, named, [f + "class_names.read_names"]),
+        ("names of", functools.partial(class_names.read_names_of, labels=(0, 2)), [NAMES], True, anything,
+         [f + "class_names.read_names_of"]),
         ("vec", vectors.read_vec, [VEC], False, table,
          [f + "vectors.read_vec", f + "vectors.VecReader"]),
         ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, table, []),
@@ -415,20 +415,20 @@ def readers():
         ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),
         ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
         ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
-         [f + "svmtext.read_svm", f + "svmtext.read_svm_labels"]),
-        ("svm text, absent", functools.partial(svmtext.read_svm, missing=-7.5,
+         [f + "libsvm_data.read_svm", f + "libsvm_data.read_svm_labels"]),
+        ("svm text, absent", functools.partial(libsvm_data.read_svm, missing=-7.5,
                                                         limit_bytes=LIMIT),
          [SVM], True, points, []),
         ("svm text, named", functools.partial(dataset.read_training, kind="svm",
                                               names=("ant", "b\u00e4r", "cat")),
          [WORDS], True, points, []),
-        ("svm text, sparse", functools.partial(svmtext.read_svm, sparse=True, block=16),
+        ("svm text, sparse", functools.partial(libsvm_data.read_svm, sparse=True, block=16),
          [SVM, WORDS], True, points, []),
-        ("svm text, ordinates", functools.partial(svmtext.read_svm, ordinates=True,
+        ("svm text, ordinates", functools.partial(libsvm_data.read_svm, ordinates=True,
                                                   limit_bytes=LIMIT),
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
-        ("svm text in chunks", lambda path: all_of(svmtext.iter_svm(path, 2, block=8)), [SVM], True,
-         chunks, [f + "svmtext.iter_svm"]),
+        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, 2, block=8)), [SVM], True,
+         chunks, [f + "libsvm_data.iter_svm"]),
         ("svm text to classify", lambda path: all_of(dataset.iter_points(path, "svm", 3, 3)),
          [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
         ("svm text to classify, sparse", lambda path: all_of(
@@ -453,34 +453,34 @@ def readers():
          [LVQ], True, chunks, [f + "lvq.iter_lvq"]),
         ("lvq training", functools.partial(dataset.read_training, kind="lvq"), [LVQ], True, points,
          []),
-        ("svm model", svmmodel.read_svm_model, svm, True, binary_model,
-         [f"{f}svmmodel.read_svm_model",
-          *(f"{f}svmheader.{name}" for name in ("read_lines", "Header", "provenance_after",
+        ("svm model", libsvm_model.read_svm_model, svm, True, binary_model,
+         [f"{f}libsvm_model.read_svm_model",
+          *(f"{f}libsvm_model.{name}" for name in ("read_lines", "Header", "provenance_after",
                                                 "support_vectors"))]),
-        ("svm multiclass", svmmulticlass.read_svm_multiclass, [MULTICLASS], True, multiclass,
-         [f + "svmmulticlass.read_svm_multiclass"]),
+        ("svm multiclass", libsvm_model.read_svm_multiclass, [MULTICLASS], True, multiclass,
+         [f + "libsvm_model.read_svm_multiclass"]),
         ("svm multiclass used", gather, [MULTICLASS], True, classifying, []),
-        ("logistic model", logisticmodel.read_logistic_model, logistics, True, logistic,
-         [f + "logisticmodel.read_logistic_model"]),
-        ("ascii model", asciimodel.read_ascii_model, [ASCII], True, collated,
-         [f + "asciimodel.read_ascii_model"]),
+        ("logistic model", logistic_model.read_logistic_model, logistics, True, logistic,
+         [f + "logistic_model.read_logistic_model"]),
+        ("ascii model", libagf_model.read_ascii_model, [ASCII], True, collated,
+         [f + "libagf_model.read_ascii_model"]),
         ("ascii model used", gather, [ASCII], True, classifying, []),
-        ("is ascii", lambda path: asciimodel.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
-         anything, [f + "asciimodel.is_ascii_model"]),
+        ("is ascii", lambda path: libagf_model.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
+         anything, [f + "libagf_model.is_ascii_model"]),
         ("seal", lambda path: (seal.seal_of(bytes_of(path)),
                                seal.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
          anything, [f + "seal.seal_of", f + "seal.unsealed"]),
-        ("probabilities", probtable.read_probabilities, [PROBABILITIES], True, probabilities,
-         [f + "probtable.read_probabilities"]),
+        ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
+         [f + "probability_text.read_probabilities"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
          [f + "confusions.read_confusions"]),
         ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
          [f + "confusions.holds_confusions"]),
-        ("pair errors", pairerrors.read_pair_errors, [PAIRS], True, pair_errors,
-         [f + "pairerrors.read_pair_errors"]),
-        ("svm-predict", functools.partial(svmout.read_svm_output, block=8),
+        ("pair errors", pair_errors.read_pair_errors, [PAIRS], True, pair_error_counts,
+         [f + "pair_errors.read_pair_errors"]),
+        ("svm-predict", functools.partial(svm_predict_output.read_svm_output, block=8),
          [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
-         predicted, [f + "svmout.read_svm_output"]),
+         predicted, [f + "svm_predict_output.read_svm_output"]),
         ("training options", text_of(training_options),
          [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
          anything, []),

@@ -16,9 +16,9 @@ import tracemalloc
 from pathlib import Path
 
 from agfmc.errors import AgfmcError
-from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisticmodel, lvq, names,
-                           pairerrors, probtable, svmmodel, svmmulticlass, svmout, svmtext,
-                           vectors)
+from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
+                           libsvm_model, logistic_model, lvq, pair_errors, probability_text,
+                           svm_predict_output, vectors)
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
 PATIENCE = 60  # seconds: a guard against hanging, no measurement
@@ -52,22 +52,22 @@ def training(**more):
 
 # name: (reader, file): numbers that lie
 LIES = {
-    "total_sv": (svmmodel.read_svm_model, svm_model(2 * 10**9, b"1 1:1\n")),
-    "nr_class": (svmmulticlass.read_svm_multiclass, svm_model(1, b"1 1:1\n").replace(
+    "total_sv": (libsvm_model.read_svm_model, svm_model(2 * 10**9, b"1 1:1\n")),
+    "nr_class": (libsvm_model.read_svm_multiclass, svm_model(1, b"1 1:1\n").replace(
         b"nr_class 2", b"nr_class 1000000000")),
-    "many classes": (svmmulticlass.read_svm_multiclass, svm_model(0, b"", 4000, 10)),
-    "wide support vectors": (svmmodel.read_svm_model,
+    "many classes": (libsvm_model.read_svm_multiclass, svm_model(0, b"", 4000, 10)),
+    "wide support vectors": (libsvm_model.read_svm_model,
                              svm_model(9000, b"1 16777216:1\n" * 9000)),
-    "wide in a comment": (svmmodel.read_svm_model, svm_model(
+    "wide in a comment": (libsvm_model.read_svm_model, svm_model(
         9000, b"1 1:1\n" * 9000 + b"# agfmc features 16777216\n")),
-    "wide, for many classifiers": (svmmulticlass.read_svm_multiclass, svm_model(
+    "wide, for many classifiers": (libsvm_model.read_svm_multiclass, svm_model(
         6, b"1 " * 199 + b"1000000:1\n" + (b"1 " * 199 + b"1:1\n") * 5, 200, 19900)),
-    "feature of a support vector": (svmmodel.read_svm_model, svm_model(1, b"1 2000000000:1\n")),
-    "degree": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+    "feature of a support vector": (libsvm_model.read_svm_model, svm_model(1, b"1 2000000000:1\n")),
+    "degree": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"linear", b"polynomial\ngamma 1\ncoef0 0\ndegree 2000000000")),
-    "dense text": (svmtext.read_svm, b"1 1:1 999999999:1\n" * 50),
-    "dense text, ten digits": (svmtext.read_svm, b"1 1:1 2000000000:1\n"),
-    "dense text in chunks": (functools.partial(all_of, svmtext.iter_svm),
+    "dense text": (libsvm_data.read_svm, b"1 1:1 999999999:1\n" * 50),
+    "dense text, ten digits": (libsvm_data.read_svm, b"1 1:1 2000000000:1\n"),
+    "dense text in chunks": (functools.partial(all_of, libsvm_data.iter_svm),
                              b"1 1:1 999999999:1\n" * 50),
     "sparse text": (training(kind="svm", sparse=True), b"1 1:1 999999999:1\n" * 900),
     "labels of wide text": (functools.partial(dataset.read_labels, kind="svm"),
@@ -84,22 +84,22 @@ LIES = {
     "position": (controlfile.read_control, b"m 0 / 999999999; {0 1}"),
     "position, ten digits": (controlfile.read_control, b"m 0 / 9999999999; {0 1}"),
     "label": (controlfile.read_control, b"m {0 " + b"9" * 5000 + b"}"),
-    "ascii vectors": (asciimodel.read_ascii_model, ascii_model("2000000000 2")),
-    "ascii features": (asciimodel.read_ascii_model, ascii_model("1 2000000000")),
-    "ascii no vectors": (asciimodel.read_ascii_model, ascii_model("0 2000000000")),
-    "ascii coefficients": (asciimodel.read_ascii_model, ascii_model("1 2", "2000000000")),
-    "logistic classes": (logisticmodel.read_logistic_model,
+    "ascii vectors": (libagf_model.read_ascii_model, ascii_model("2000000000 2")),
+    "ascii features": (libagf_model.read_ascii_model, ascii_model("1 2000000000")),
+    "ascii no vectors": (libagf_model.read_ascii_model, ascii_model("0 2000000000")),
+    "ascii coefficients": (libagf_model.read_ascii_model, ascii_model("1 2", "2000000000")),
+    "logistic classes": (logistic_model.read_logistic_model,
                          b"agfmc logistic 1\nclasses 999999999999\nfeatures 2\nridge 1\n"
                          b"points 1\n"),
-    "logistic features": (logisticmodel.read_logistic_model,
+    "logistic features": (logistic_model.read_logistic_model,
                           b"agfmc logistic 1\nclasses 2\nfeatures 999999999999\nridge 1\npoints 1\n"
                           b"1 2\n1 2\n"),
-    "pairs": (pairerrors.read_pair_errors,
+    "pairs": (pair_errors.read_pair_errors,
               b"".join(b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(2000))),
-    "pairs, counts": (pairerrors.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
+    "pairs, counts": (pair_errors.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
-    "classes of predictions": (svmout.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
+    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
 }
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
@@ -119,58 +119,58 @@ LARGE = {
         b"%d" % i for i in range(200 * K)) + b"}"),
     "control of positions": (controlfile.read_control, b"a " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b" / 999999; {0 1}"),
-    "names": (names.read_names, b"\n".join(b"n%d" % i for i in range(300 * K))),
-    "one name": (names.read_names, (b"a" * (2 * M) + b"\n") * 2),
-    "words": (svmtext.read_svm, b"".join(b"w%x 1:1\n" % i for i in range(200 * K))),
-    "a long word": (svmtext.read_svm, b"a" * (2 * M) + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long word passed over": (functools.partial(all_of, svmtext.iter_svm, truth=False),
+    "names": (class_names.read_names, b"\n".join(b"n%d" % i for i in range(300 * K))),
+    "one name": (class_names.read_names, (b"a" * (2 * M) + b"\n") * 2),
+    "words": (libsvm_data.read_svm, b"".join(b"w%x 1:1\n" % i for i in range(200 * K))),
+    "a long word": (libsvm_data.read_svm, b"a" * (2 * M) + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long word passed over": (functools.partial(all_of, libsvm_data.iter_svm, truth=False),
                                 b"a" * M + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long label": (svmtext.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long value": (svmtext.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" + b"1 1:1\n" * (100 * K)),
-    "a long line": (svmtext.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
-    "a long line that is wrong": (svmtext.read_svm, b"1" + b" a" * (2 * M)),
-    "labels alone": (svmtext.read_svm, b"1\n" * (2 * M)),
-    "blank lines": (svmtext.read_svm, b"\n" * (4 * M)),
-    "blanks": (svmtext.read_svm, b" " * (4 * M)),
-    "comments": (svmtext.read_svm, b"#\n" * (2 * M)),
-    "wider and wider": (svmtext.read_svm, b"".join(b"1 %d:1\n" % i for i in range(1, 1 + K))),
+    "a long label": (libsvm_data.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" + b"1 1:1\n" * (100 * K)),
+    "a long line": (libsvm_data.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
+    "a long line that is wrong": (libsvm_data.read_svm, b"1" + b" a" * (2 * M)),
+    "labels alone": (libsvm_data.read_svm, b"1\n" * (2 * M)),
+    "blank lines": (libsvm_data.read_svm, b"\n" * (4 * M)),
+    "blanks": (libsvm_data.read_svm, b" " * (4 * M)),
+    "comments": (libsvm_data.read_svm, b"#\n" * (2 * M)),
+    "wider and wider": (libsvm_data.read_svm, b"".join(b"1 %d:1\n" % i for i in range(1, 1 + K))),
     "lvq, a long word": (lvq.read_lvq, b"1\n1 " + b"a" * (2 * M) + b"\n" + b"1 1\n" * (200 * K)),
     "lvq, a long word passed over": (functools.partial(all_of, lvq.iter_lvq, truth=False),
                                      b"1\n1 " + b"a" * M + b"\n" + b"1 1\n" * (200 * K)),
-    "classifiers": (svmmulticlass.read_svm_multiclass, svm_model(0, b"", 300, 44850)),
-    "support vectors": (svmmodel.read_svm_model, svm_model(200 * K, b"1 1:1\n" * (200 * K))),
-    "a long support vector": (svmmodel.read_svm_model, svm_model(1, b"1" + b"".join(
+    "classifiers": (libsvm_model.read_svm_multiclass, svm_model(0, b"", 300, 44850)),
+    "support vectors": (libsvm_model.read_svm_model, svm_model(200 * K, b"1 1:1\n" * (200 * K))),
+    "a long support vector": (libsvm_model.read_svm_model, svm_model(1, b"1" + b"".join(
         b" %d:1" % i for i in range(1, 300 * K)) + b"\n")),
-    "a number of many digits": (svmmodel.read_svm_model, svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
-    "rho of many digits": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+    "a number of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
+    "rho of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"rho 0", b"rho 0." + b"7" * (2 * M))),
-    "label of many digits": (svmmodel.read_svm_model, svm_model(1, b"1 1:1\n").replace(
+    "label of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"label 0 1", b"label 0 " + b"0" * (2 * M) + b"1")),
-    "ascii model of quotes": (asciimodel.read_ascii_model, b'SVM\n"' + b'\\"' * (2 * M) + b"\n"),
-    "ascii model of braces": (asciimodel.read_ascii_model, b"SVM\n" + b"a{" * (2 * M) + b"\n"),
-    "ascii model of comments": (asciimodel.read_ascii_model, b"SVM\n" + b"#\n" * (2 * M)),
-    "ascii model of kernels": (asciimodel.read_ascii_model, b"SVM\n" + b"linear \t" * M + b"\n"),
-    "ascii model of blanks": (asciimodel.read_ascii_model, b"SVM\n" + b" \t" * (2 * M) + b"\n"),
-    "logistic weights": (logisticmodel.read_logistic_model,
+    "ascii model of quotes": (libagf_model.read_ascii_model, b'SVM\n"' + b'\\"' * (2 * M) + b"\n"),
+    "ascii model of braces": (libagf_model.read_ascii_model, b"SVM\n" + b"a{" * (2 * M) + b"\n"),
+    "ascii model of comments": (libagf_model.read_ascii_model, b"SVM\n" + b"#\n" * (2 * M)),
+    "ascii model of kernels": (libagf_model.read_ascii_model, b"SVM\n" + b"linear \t" * M + b"\n"),
+    "ascii model of blanks": (libagf_model.read_ascii_model, b"SVM\n" + b" \t" * (2 * M) + b"\n"),
+    "logistic weights": (logistic_model.read_logistic_model,
                          b"agfmc logistic 1\nclasses 2\nfeatures %d\nridge 1\npoints 1\n"
                          % (500 * K - 1) + (b"1 " * (500 * K) + b"\n") * 2),
-    "logistic blanks": (logisticmodel.read_logistic_model,
+    "logistic blanks": (logistic_model.read_logistic_model,
                         b"agfmc logistic 1\nclasses 2\nfeatures 999999\nridge 1\npoints 1\n"
                         + (b" " * (2 * M) + b"\n") * 2),
-    "probabilities": (probtable.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
-    "a long line of probabilities": (probtable.read_probabilities, b"0 " * (2 * M)),
-    "blank lines of probabilities": (probtable.read_probabilities, b"\n" * (3 * M)),
-    "pairs again": (pairerrors.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
-    "many labels of pairs": (pairerrors.read_pair_errors, b"".join(
+    "probabilities": (probability_text.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
+    "a long line of probabilities": (probability_text.read_probabilities, b"0 " * (2 * M)),
+    "blank lines of probabilities": (probability_text.read_probabilities, b"\n" * (3 * M)),
+    "pairs again": (pair_errors.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
+    "many labels of pairs": (pair_errors.read_pair_errors, b"".join(
         b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(100 * K))),
-    "a word of pairs": (pairerrors.read_pair_errors, b"a" * (4 * M) + b" 1 2 3 4\n"),
+    "a word of pairs": (pair_errors.read_pair_errors, b"a" * (4 * M) + b" 1 2 3 4\n"),
     "json of brackets": (confusions.read_confusions, b'{"a":' + b"[" * (2 * M)),
     "json of lists": (confusions.read_confusions, b'{"a":[' + b"[]," * M + b"1]}"),
     "json of digits": (confusions.read_confusions, b'{"labels":[' + b"1" * (4 * M) + b"]}"),
     "json of labels": (confusions.read_confusions, b'{"labels":[' + b"1," * M + b"1]}"),
     "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
-    "predicted classes": (svmout.read_svm_output, b"1\n" * (500 * K)),
-    "labels of predictions": (svmout.read_svm_output, b"labels " + b" ".join(
+    "predicted classes": (svm_predict_output.read_svm_output, b"1\n" * (500 * K)),
+    "labels of predictions": (svm_predict_output.read_svm_output, b"labels " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b"\n1 2\n"),
 }
 

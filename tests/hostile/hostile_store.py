@@ -20,11 +20,11 @@ import numpy as np
 from agfmc.control.parse import parse
 from agfmc.decode.methods import METHODS
 from agfmc.errors import AgfmcError
-from agfmc.flow.configuration import _stored, export, load, renamed, save
-from agfmc.flow.describe import describe, format_description
-from agfmc.flow.predict import TREE_MODES, Classifier
-from agfmc.flow.values import MachineValues
-from agfmc.formats import store
+from agfmc.prediction.configuration import _stored, export, load, renamed, save
+from agfmc.prediction.description import describe, format_description
+from agfmc.prediction.classifier import Classifier, TREE_MODES
+from agfmc.prediction.decision_values import MachineValues
+from agfmc.formats import mbm
 from agfmc.models import CollatedModel, DirectModel, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
@@ -88,7 +88,7 @@ def bytes_of(model):
     """The .mbm file of a model."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m"
-        store.write_store(str(path), model, {"agfmc": "0.1.0"})
+        mbm.write_store(str(path), model, {"agfmc": "0.1.0"})
         return path.read_bytes()
 
 
@@ -105,7 +105,7 @@ def taken_apart(raw):
 
 def dtype_of(name):
     """The numbers of an array, by its name."""
-    known = {**store._ARRAYS, **store._NORMALISATION, **store._DIRECT["K"], **store._DIRECT["L"]}
+    known = {**mbm._ARRAYS, **mbm._NORMALISATION, **mbm._DIRECT["K"], **mbm._DIRECT["L"]}
     return np.dtype(known[name.split()[0]][0]) if name.split()[0] in known else np.dtype("u1")
 
 
@@ -134,7 +134,7 @@ def put_together(header, arrays, *, tail=b"", **start):
     return sealed(header, b"".join(blobs) + tail, **start)
 
 
-def sealed(header, body, *, major=1, minor=1, length=None, size=None, magic=store.MAGIC):
+def sealed(header, body, *, major=1, minor=1, length=None, size=None, magic=mbm.MAGIC):
     """A .mbm file of these bytes with a checksum that agrees."""
     text = header if isinstance(header, bytes) else header.encode("utf-8", "surrogatepass")
     text += b" " * (-len(text) % 64)

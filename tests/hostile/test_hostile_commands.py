@@ -85,7 +85,7 @@ def place(tmp_path_factory):
     """A folder in which all these commands end well; and "out", an empty one."""
     folder = tmp_path_factory.mktemp("right")
     from agfmc.formats.lvq import write_lvq
-    from agfmc.formats.svmwriter import write_svm
+    from agfmc.formats.libsvm_data import write_svm
     from agfmc.formats.vectors import write_cls, write_con, write_vec
 
     (folder / "out").mkdir()
@@ -108,7 +108,7 @@ def place(tmp_path_factory):
         "predicted": READERS["svm-predict"].seeds[0],
         "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5",
                                      b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
-        "printed": b"labels 0 1 2\n" + right.probtext.format_points(rows, DATA),
+        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
     }
     for name, data in made.items():
         (folder / name).write_bytes(data)

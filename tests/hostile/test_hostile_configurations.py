@@ -10,10 +10,10 @@ import pytest
 
 from agfmc.collate.merge import collate
 from agfmc.errors import AgfmcError, DataError, ModelError
-from agfmc.flow import configuration
-from agfmc.flow.configuration import load
+from agfmc.prediction import configuration
+from agfmc.prediction.configuration import load
 from agfmc.formats import inputs
-from agfmc.formats.svmmodel import read_svm_model
+from agfmc.formats.libsvm_model import read_svm_model
 from agfmc.formats.vectors import write_cls, write_vec
 from agfmc.models import Normalisation
 
@@ -51,7 +51,7 @@ def write_models(widths, k=3):
 
 
 def limited(monkeypatch, limit):
-    for module in ("limits", "svmheader", "vectors"):
+    for module in ("inputs", "libsvm_model", "vectors"):
         monkeypatch.setattr(f"agfmc.formats.{module}.memory_limit", lambda: limit)
 
 
@@ -112,7 +112,7 @@ def test_a_direct_classifier_for_which_there_is_no_memory_is_named(here, monkeyp
     def classifier_of(model):
         raise MemoryError
 
-    monkeypatch.setattr("agfmc.flow.direct.classifier_of", classifier_of)
+    monkeypatch.setattr("agfmc.prediction.direct.classifier_of", classifier_of)
     with pytest.raises(ModelError, match="^a: there is not enough memory for its points"):
         load("c")
 

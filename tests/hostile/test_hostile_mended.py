@@ -9,15 +9,15 @@ from hostile_readers import ASCII, MULTICLASS, readers
 
 from agfmc.control.parse import closing_quote, parse
 from agfmc.errors import AgfmcError, ControlError, DataError, ModelError
-from agfmc.formats import inputs, limits, svmtext, textblocks, vectors
-from agfmc.formats.asciimodel import read_ascii_model
+from agfmc.formats import inputs, libsvm_data, numbers, vectors
+from agfmc.formats.libagf_model import read_ascii_model
 from agfmc.formats.confusions import read_confusions
 from agfmc.formats.lvq import iter_lvq, read_lvq
-from agfmc.formats.names import read_names
-from agfmc.formats.probtable import read_probabilities
-from agfmc.formats.svmmodel import read_svm_model
-from agfmc.formats.svmmulticlass import read_svm_multiclass
-from agfmc.formats.svmtext import iter_svm, read_svm
+from agfmc.formats.class_names import read_names
+from agfmc.formats.probability_text import read_probabilities
+from agfmc.formats.libsvm_model import read_svm_model
+from agfmc.formats.libsvm_model import read_svm_multiclass
+from agfmc.formats.libsvm_data import iter_svm, read_svm
 from agfmc.formats.vectors import read_vec
 
 MODEL = readers()["svm model"].seeds[0]
@@ -65,13 +65,13 @@ def test_whole_numbers_of_models_are_plain(save):
 def test_support_vectors_larger_than_memory(save, monkeypatch):
     wide = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n" \
         b"nr_sv 1 1\nSV\n1 1:1 \n-1 16777216:1 \n"
-    monkeypatch.setattr("agfmc.formats.svmheader.memory_limit", lambda: 1 << 20)
+    monkeypatch.setattr("agfmc.formats.libsvm_model.memory_limit", lambda: 1 << 20)
     assert "above the limit" in refused(read_svm_model, save(wide)).message
     assert read_svm_model(save(MODEL)).sv.shape == (4, 3)
 
 
 def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
-    monkeypatch.setattr("agfmc.formats.svmheader.memory_limit", lambda: 4 * 3 * 8 * 2)
+    monkeypatch.setattr("agfmc.formats.libsvm_model.memory_limit", lambda: 4 * 3 * 8 * 2)
     error = refused(read_svm_multiclass, save(MULTICLASS))
     assert "7 support vectors of 3 features" in error.message
 
@@ -82,8 +82,8 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
                                     (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
 @pytest.mark.filterwarnings("error")
 def test_a_kernel_that_overflows_says_nothing_of_numpy(save, kernel):
-    from agfmc.flow.configuration import gather
-    from agfmc.flow.values import MachineValues
+    from agfmc.prediction.configuration import gather
+    from agfmc.prediction.decision_values import MachineValues
 
     old, new, data = kernel
     assert old in data
@@ -125,15 +125,15 @@ def test_one_long_label_costs_no_more_than_its_length(save, monkeypatch):
 def test_blank_out_is_the_same_for_short_and_long_tokens():
     data = b"\nab  cde f\n" + b"x" * 40 + b"  y zz\n"
     for step in (1, 2, 3):
-        tokens = textblocks.tokenise(data, 1)
+        tokens = numbers.tokenise(data, 1)
         which = np.arange(0, len(tokens.start), step)
         start, end = tokens.start[which], tokens.end[which]
         plain = bytearray(tokens.text.tobytes())
         for i, j in zip(start, end):
             plain[i:j] = b" " * (j - i)
-        textblocks.blank_out(tokens.text, start, end)
+        numbers.blank_out(tokens.text, start, end)
         assert tokens.text.tobytes() == plain
-    textblocks.blank_out(tokens.text, start[:0], end[:0])
+    numbers.blank_out(tokens.text, start[:0], end[:0])
 
 
 def test_many_words_are_numbered_one_by_one(save, monkeypatch):
@@ -226,9 +226,9 @@ class Endless:
     (read_lvq, Endless(b"1 2\n", b"1\n")),
 ])
 def test_a_stream_that_never_ends(read, stream, monkeypatch):
-    for module in (inputs, limits, svmtext):
+    for module in (inputs, inputs, libsvm_data):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)
-    monkeypatch.setattr(textblocks, "LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr(numbers, "LONGEST_LINE", 1 << 22)
     with pytest.raises(DataError, match="larger than|more than|above the limit|too long"):
         read("-", stdin=stream)
 

@@ -21,8 +21,8 @@ STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
     "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
-    "formats.files.open_input": "any bytes", "formats.files.read_bytes": "any bytes",
-    "formats.store.read_store": "has a fuzzer of its own, and a checksum",
+    "formats.atomic.open_input": "any bytes", "formats.atomic.read_bytes": "any bytes",
+    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum",
 }
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
           "replacing", "remove", "quote_", "sealed", "std_table", "writing")
@@ -50,14 +50,14 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "formats.controlfile.model_file", "formats.controlfile.model_files",
     "formats.controlfile.require_regular", "formats.foreign.is_text",
-    "formats.sparsetext.sparse_rows", "formats.textblocks.blank_out", "formats.textblocks.blocks",
-    "formats.textblocks.numbers", "formats.textblocks.tokenise", "formats.decimals.values",
-    "formats.install.install", "formats.limits.within_memory",
+    "formats.libsvm_data.sparse_rows", "formats.numbers.blank_out", "formats.numbers.blocks",
+    "formats.numbers.numbers", "formats.numbers.tokenise", "formats.numbers.values",
+    "formats.atomic.install", "formats.inputs.within_memory",
     "formats.textlabels.TextLabels", "formats.textlabels.numeric",
-    "formats.valuenames.named_by_value", "formats.valuenames.number_classes",
-    "formats.vectors.VecWriter", "formats.ownership.hand_on", "formats.files.sync",
-    "formats.temporaries.keep_temporary", "formats.temporaries.remove_temporary",
-    "formats.temporaries.temporary_name",
+    "formats.class_names.named_by_value", "formats.class_names.number_classes",
+    "formats.vectors.VecWriter", "formats.atomic.hand_on", "formats.atomic.sync",
+    "formats.atomic.keep_temporary", "formats.atomic.remove_temporary",
+    "formats.atomic.temporary_name",
 }
 
 
@@ -65,7 +65,7 @@ def test_every_reader_is_in_the_table():
     covered = {name for reader in READERS.values() for name in reader.covers}
     public = set(public_readers())
     assert len(public) > 30
-    assert covered <= public | {"formats.svmheader.Header"}, "the table names what there is not"
+    assert covered <= public | {"formats.libsvm_model.Header"}, "the table names what there is not"
     assert public - covered - set(ELSEWHERE) - NO_FILE == set(), "readers without broken files"
 
 

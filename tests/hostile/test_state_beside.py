@@ -12,8 +12,8 @@ import time
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.explore import ledger as room
-from agfmc.explore.ledger import Ledger
+from agfmc.experiments import result_cache as room
+from agfmc.experiments.result_cache import Ledger
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 OTHERS = 12345  # a user
@@ -101,7 +101,7 @@ def test_another_user_who_is_writing_is_waited_for(state, tmp_path):
 
 KILLED = """
 import os, sys
-from agfmc.explore.ledger import Ledger
+from agfmc.experiments.result_cache import Ledger
 ledger = Ledger(sys.argv[1], keep=True)
 ledger._connection.execute("PRAGMA cache_size = 1")  # pages reach the file before the end
 ledger._connection.execute("BEGIN IMMEDIATE")
@@ -184,7 +184,7 @@ def endless(path, what):
 USE = """
 import sys
 from agfmc.errors import DataError
-from agfmc.explore.ledger import Ledger
+from agfmc.experiments.result_cache import Ledger
 try:
     with Ledger(sys.argv[1], keep=True) as ledger:
         print("opened", ledger.get("b"), ledger.keeps_anything())

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.explore import ledger as room
-from agfmc.explore.ledger import Ledger, are_numbers
-from agfmc.explore.problems import Trained
-from agfmc.explore.trial import Outcome
+from agfmc.experiments import result_cache as room
+from agfmc.experiments.result_cache import are_numbers, Ledger
+from agfmc.experiments.binary_problems import Trained
+from agfmc.experiments.trial import Outcome
 from agfmc.score.scores import SCORES
-from agfmc.explore.tune_trial import _read
+from agfmc.experiments.tuning_trial import _read
 
 VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}
 
@@ -203,7 +203,7 @@ def test_a_file_that_may_not_be_written(state):
 FULL = """
 import resource, signal, sys, warnings
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.explore.ledger import Ledger
+from agfmc.experiments.result_cache import Ledger
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 warnings.simplefilter("always")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import CommandFailed
-from agfmc.workers.cluster import connected
+from agfmc.executors.dask_cluster import connected
 
 pytestmark = [
     pytest.mark.dask,

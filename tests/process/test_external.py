@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import UsageError
-from agfmc.flow.exttrain import any_options
+from agfmc.training.external import any_options
 
 svm = pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("svm-predict")),
                          reason="LIBSVM's svm-train and svm-predict are not installed")
@@ -366,7 +366,7 @@ def test_a_control_file_of_another_normalisation_goes(place, inside, script, mon
     (place / "mixed").write_text('"" { 2 "-k 5" K { 5 9 } }')
     words = ["multi_borders", "-M", "-n", "--", command, "mixed"]
     assert inside(*words, "trn.svm", "x", "xctl").returncode == 0
-    monkeypatch.setattr("agfmc.flow.training.train_direct", lambda *words: 1 / 0)
+    monkeypatch.setattr("agfmc.training.run.train_direct", lambda *words: 1 / 0)
     assert inside(*words, "tst.svm", "x", "xctl").returncode != 0
     assert not (place / "xctl").exists()
 

@@ -34,7 +34,7 @@ def workers_of(process):
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
         for number in map(int, file.read().split()):
             with open(f"/proc/{number}/cmdline", "rb") as line:
-                if b"workers.processes" in line.read():
+                if b"executors.processes" in line.read():
                     found.append(number)
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import run
-from agfmc.cli.print_control_options import get_parser
+from agfmc.cli.print_control import get_parser
 from agfmc.cli.signals import Terminated
 
 PATIENCE = 60

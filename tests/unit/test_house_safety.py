@@ -17,16 +17,16 @@ MODULES = {
                      "dill", "cloudpickle", "joblib", "yaml", "multiprocessing", "runpy", "code",
                      "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport",
                      "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
-    "subprocess": ("agfmc/external/command.py", "agfmc/workers/processes.py"),
+    "subprocess": ("agfmc/external/command.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
     "importlib": ("agfmc/decode/asked.py", "agfmc/decode/front.py",
-                  "agfmc/picture/loading.py", "agfmc/train/clibrary.py", "agfmc/train/options.py",
-                  "agfmc/workers/plain.py", "agfmc/workers/processes.py"),
-    "ctypes": ("agfmc/train/clibrary.py", "agfmc/train/linear.py", "agfmc/train/svm.py"),
-    "socket": ("agfmc/workers/processes.py",),
-    "sqlite3": ("agfmc/explore/ledger.py",),
-    "distributed": ("agfmc/workers/cluster.py", "agfmc/workers/scheduler.py"),
-    "asyncio": ("agfmc/workers/scheduler.py",),
+                  "agfmc/picture/loading.py", "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
+                  "agfmc/executors/wire_format.py", "agfmc/executors/processes.py"),
+    "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
+    "socket": ("agfmc/executors/processes.py",),
+    "sqlite3": ("agfmc/experiments/result_cache.py",),
+    "distributed": ("agfmc/executors/dask_cluster.py", "agfmc/executors/dask_cluster.py"),
+    "asyncio": ("agfmc/executors/dask_cluster.py",),
 }
 # Builtins, and attributes by their last two names.
 CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.system", "os.popen",
@@ -34,7 +34,7 @@ CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.sys
          "tempfile.mktemp", "numpy.load", "np.load", "np.save", "np.savez", "np.lib",
          "util.find_library", "ctypes.util", "subprocess.getoutput", "subprocess.getstatusoutput",
          "os.chmod", "os.umask", "enable_load_extension", "load_extension", "sys.setprofile"}
-MAY_CALL = {"os.umask": ("agfmc/formats/ownership.py",)}
+MAY_CALL = {"os.umask": ("agfmc/formats/atomic.py",)}
 BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.
@@ -127,7 +127,7 @@ def test_the_rules_let_pass(line):
 
 
 def test_outputs_are_opened_in_one_place():
-    """`open` for writing is left to `formats.files`, but for private folders and nothing."""
+    """`open` for writing is left to `formats.atomic`, but for private folders and nothing."""
     writers = set()
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -136,4 +136,4 @@ def test_outputs_are_opened_in_one_place():
                                             if word.arg == "mode")]
                 if any(set(ast.literal_eval(mode)) & set("wax+") for mode in modes):
                     writers.add(name_of(path))
-    assert writers <= {"agfmc/flow/exttrain.py", "agfmc/flow/extpredict.py", "agfmc/cli/run.py"}
+    assert writers <= {"agfmc/training/external.py", "agfmc/prediction/external.py", "agfmc/cli/run.py"}

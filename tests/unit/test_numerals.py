@@ -3,7 +3,7 @@
 import pytest
 
 from agfmc.cli.options import finite_number, whole_number
-from agfmc.direct.options import parse_neighbour_options
+from agfmc.learners.multiclass_options import parse_neighbour_options
 from agfmc.errors import UsageError
 from agfmc.numerals import numeral
 
@@ -34,7 +34,7 @@ def test_options_of_commands(word):
 
 @pytest.mark.parametrize("word", ["1_0", "٣", "１２"])
 def test_training_options(word):
-    from agfmc.train.options import parse_options
+    from agfmc.learners.protocol import parse_options
 
     for parse, text in ((parse_options, f"-c {word}"), (parse_neighbour_options, f"-k {word}")):
         with pytest.raises(UsageError, match="expected a .*number, found"):

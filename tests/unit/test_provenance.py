@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.provenance import Provenance, classes_text, shared
+from agfmc.provenance import classes_text, Provenance, shared
 
 SIDES = st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4).map(
     lambda sides: [sorted(side - set().union(*sides[:i])) for i, side in enumerate(sides)]).filter(

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from agfmc.formats.files import replacing_all
+from agfmc.formats.atomic import replacing_all
 
 
 def together(place, *commands, **more):

@@ -7,14 +7,9 @@ import pytest
 
 from agfmc.coding import dagsearch
 from agfmc.coding.dagbound import branch_and_bound, upper_bounds
-from agfmc.coding.dagorder import (
-    best_order,
-    class_success,
-    equal_error_success,
-    expected_accuracy,
-    greedy_order,
-)
-from agfmc.coding.dagsearch import Problem, _moves, _sources, local_search
+from agfmc.coding.dagorder import (best_order, class_success, equal_error_success,
+                                   expected_accuracy, greedy_order)
+from agfmc.coding.dagsearch import _moves, _sources, local_search, Problem
 from agfmc.errors import UsageError
 
 PRIORS = [.3, .1, .2, .4]

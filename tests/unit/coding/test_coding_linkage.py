@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.coding import linkage, trees
-from agfmc.coding.linkage import LINKAGES, join
+from agfmc.coding.linkage import join, LINKAGES
 from agfmc.errors import DataError, UsageError
 
 INF = float("inf")
@@ -133,8 +133,8 @@ def test_what_is_no_distance():
 
 
 def test_the_parser_knows_the_linkages_and_metrics():
-    from agfmc.cli import print_control_options
+    from agfmc.cli import print_control
     from agfmc.coding.empirical import METRICS
 
-    assert linkage.LINKAGES == print_control_options._LINKAGES
-    assert METRICS == print_control_options._METRICS
+    assert linkage.LINKAGES == print_control._LINKAGES
+    assert METRICS == print_control._METRICS

@@ -12,9 +12,9 @@ from agfmc.cli.print_control import main
 from agfmc.coding import dagorder, pathorder
 from agfmc.control.build import from_rows
 from agfmc.errors import AgfmcWarning
-from agfmc.flow.design import design
-from agfmc.flow.ordering import order_for_pairs, order_for_path
-from agfmc.formats.pairerrors import PairErrors
+from agfmc.training.design import design
+from agfmc.training.ordering import order_for_pairs, order_for_path
+from agfmc.formats.pair_errors import PairErrors
 
 SOME = [2, 3, 4, 5, 8, 12, 13, 29, 40]
 EVERY = [k if k < 14 or k in SOME else pytest.param(k, marks=pytest.mark.long)

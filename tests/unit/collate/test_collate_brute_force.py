@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from agfmc.collate.merge import collate, unique_rows
 from agfmc.control.parse import parse
 from agfmc.errors import Place
-from agfmc.flow.configuration import load, merge, save
-from agfmc.flow.direct import DirectJob, train_direct
-from agfmc.flow.predict import Classifier
-from agfmc.formats.svmmodel import format_svm_model
+from agfmc.prediction.configuration import load, merge, save
+from agfmc.prediction.direct import DirectJob, train_direct
+from agfmc.prediction.classifier import Classifier
+from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 

@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.collate.merge import collate, unique_rows
 from agfmc.errors import ModelError
-from agfmc.kernel.machine import Machine, decision_values
+from agfmc.kernel.machine import decision_values, Machine
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from agfmc.control.build import (check_classes, code_rows, rename, rename_directs,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse
-from agfmc.control.tree import (CODES, Direct, Leaf, Node, Row, Tree, changed, looks_like_options,
-                                model_names, node_names)
+from agfmc.control.tree import (changed, CODES, Direct, Leaf, looks_like_options, model_names, Node,
+                                node_names, Row, Tree)
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import ControlError, UsageError
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agfmc.control import parse as parsing, sizes, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import Leaf, Node, Row, Tree, changed, looks_like_options
+from agfmc.control.tree import changed, Leaf, looks_like_options, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats import controlfile

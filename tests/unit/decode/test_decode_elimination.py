@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agfmc.decode import front, matching
 from agfmc.decode import winner as winner_module
 from agfmc.decode.elimination import adag, ddag, radag, unanimous
-from agfmc.decode.matching import LARGEST, Matcher, match_by_masks, match_by_milp
+from agfmc.decode.matching import LARGEST, match_by_masks, match_by_milp, Matcher
 from agfmc.decode.pairs import PairTable
 from agfmc.decode.polling import draw, max_win, poll
 from agfmc.decode.winner import fitted_probability, met_probability

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.decode import plain, zadrozny
-from agfmc.decode.asked import AskOptions, asking_plan
+from agfmc.decode.asked import asking_plan, AskOptions
 from agfmc.decode.digits import least_norm
 from agfmc.decode.front import plan
 from agfmc.decode.losses import LOSSES

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from agfmc.decode.methods import METHODS, find_method
+from agfmc.decode.methods import find_method, METHODS
 from agfmc.errors import UsageError
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agfmc.decode.priors import Adjustment, class_counts
 from agfmc.errors import ModelError
-from agfmc.flow.design import design
+from agfmc.training.design import design
 
 
 def exactly(p, new, trained):

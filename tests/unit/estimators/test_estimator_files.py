@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from agfmc.cli import classify_m, mbh2mbm, multi_borders, print_control
 from agfmc.errors import AgfmcError
 from agfmc.estimators import MultiClassFromBinary
-from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
 LABELS = (2, 5, 9, 11)

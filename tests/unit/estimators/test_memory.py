@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
-from agfmc.flow import memory
-from agfmc.flow.configuration import load, save
-from agfmc.flow.decoders import classifier_with, decoders_of
-from agfmc.flow.design import design
-from agfmc.flow.fit import fit
-from agfmc.flow.memory import classify_points, configuration_of, train_configuration
+from agfmc.training import memory
+from agfmc.prediction.configuration import load, save
+from agfmc.prediction.decoders import classifier_with, decoders_of
+from agfmc.training.design import design
+from agfmc.training.fit import fit
+from agfmc.training.memory import classify_points, configuration_of, train_configuration
 from agfmc.prepare.normalise import fit_normalisation
 
 

@@ -22,8 +22,8 @@ from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.errors import AgfmcWarning
 from agfmc.estimators import MultiClassFromBinary
-from agfmc.flow.design import design
-from agfmc.flow.predict import Answers
+from agfmc.training.design import design
+from agfmc.prediction.classifier import Answers
 from agfmc.formats.dataset import read_training
 from agfmc.formats.vectors import read_std, write_std
 
@@ -273,7 +273,7 @@ def test_a_search_finds_the_scheme_of_the_sample_data(root, data, n, options, be
 
 
 def test_without_scikit_learn():
-    code = ("import sys\nsys.modules['sklearn'] = None\nimport agfmc.flow.memory\n"
+    code = ("import sys\nsys.modules['sklearn'] = None\nimport agfmc.training.memory\n"
             "try:\n    import agfmc.estimators\nexcept ImportError as error:\n"
             "    assert 'agfmc[sklearn]' in str(error), error\nelse:\n    sys.exit(1)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,

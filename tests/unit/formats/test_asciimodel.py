@@ -11,7 +11,7 @@ from agfmc.control.parse import parse
 from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
 from agfmc.errors import AgfmcWarning, ModelError
-from agfmc.formats.asciimodel import format_ascii_model, is_ascii_model, read_ascii_model
+from agfmc.formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
 from agfmc.formats.vectors import read_vec
 from agfmc.kernel.machine import Machine
 from agfmc.models import CollatedModel, Kernel, Normalisation

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
-from agfmc.formats.dataset import KINDS, iter_points, read_labels, read_training
+from agfmc.formats.dataset import iter_points, KINDS, read_labels, read_training
 from agfmc.formats.lvq import write_lvq
-from agfmc.formats.names import write_names
-from agfmc.formats.svmwriter import write_svm
+from agfmc.formats.class_names import write_names
+from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import write_cls, write_vec
 
 X = np.array([[1, 2, 0], [0.5, 0, 3], [4, 4, -4], [0, 0, 1]], np.float32)

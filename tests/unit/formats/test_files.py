@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.formats.files import open_input, read_bytes, replacing, replacing_all
-from agfmc.formats.temporaries import cleared
+from agfmc.formats.atomic import open_input, read_bytes, replacing, replacing_all
+from agfmc.formats.atomic import cleared
 
 
 def modes(path):

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from agfmc.errors import DataError, NotPutBack
-from agfmc.formats.files import replacing_all
-from agfmc.formats.temporaries import cleared
+from agfmc.formats.atomic import replacing_all
+from agfmc.formats.atomic import cleared
 
 
 class Stopped(Exception):

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.formats import temporaries
-from agfmc.formats.files import check_output, remove, replacing, replacing_all
+from agfmc.formats import atomic
+from agfmc.formats.atomic import check_output, remove, replacing, replacing_all
 
 NAMES = ("a", "b", "c")
 
@@ -96,24 +96,24 @@ def test_outputs_that_cannot_be_written_are_known_before(tmp_path):
 
 def test_what_is_left_is_cleared(tmp_path):
     """For the end of a program in the middle of the work."""
-    path = temporaries.temporary_name(str(tmp_path))
+    path = atomic.temporary_name(str(tmp_path))
     with open(path, "w"):
         pass
-    block = temporaries.private_folder(str(tmp_path))
+    block = atomic.private_folder(str(tmp_path))
     folder = block.__enter__()
     with open(os.path.join(folder, "x"), "w"):
         pass
     (tmp_path / "mine").write_text("x")
-    with temporaries.cleared():
+    with atomic.cleared():
         pass
     assert os.listdir(tmp_path) == ["mine"]
     block.__exit__(None, None, None)
 
 
 def test_a_folder_under_a_temporary_name_is_not_removed(tmp_path):
-    path = temporaries.temporary_name(str(tmp_path))
+    path = atomic.temporary_name(str(tmp_path))
     os.mkdir(path)
-    temporaries.remove_temporary(path)
+    atomic.remove_temporary(path)
     assert os.listdir(tmp_path) == [os.path.basename(path)]
 
 
@@ -125,7 +125,7 @@ def test_no_folder_for_temporary_files(monkeypatch):
 
     monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
     with pytest.raises(DataError, match="TMPDIR"):
-        temporaries.temporary_file()
+        atomic.temporary_file()
 
 
 def test_removing_follows_a_symbolic_link(tmp_path):

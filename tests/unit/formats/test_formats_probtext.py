@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from agfmc.errors import DataError
-from agfmc.formats.probtable import read_probabilities
-from agfmc.formats.probtext import format_points
+from agfmc.formats.probability_text import read_probabilities
+from agfmc.formats.probability_text import format_points
 
 
 def expected(values, classes=None):

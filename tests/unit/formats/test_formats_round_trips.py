@@ -11,27 +11,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from agfmc.cli.jsontext import json_text
+from agfmc.cli.messages import json_text
 from agfmc.control.parse import parse
-from agfmc.control.tree import Leaf, Node, Row, Tree, changed
+from agfmc.control.tree import changed, Leaf, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import DataError, UsageError
-from agfmc.flow.configuration import load, save
-from agfmc.flow.evaluate import Results, evaluate
+from agfmc.prediction.configuration import load, save
+from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.formats import vectors
-from agfmc.formats.asciimodel import format_ascii_model, read_ascii_model
+from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
 from agfmc.formats.confusions import read_confusions
-from agfmc.formats.logisticmodel import LogisticModel, format_logistic_model, read_logistic_model
+from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.formats.lvq import lvq_lines, read_lvq, write_lvq
-from agfmc.formats.names import read_names, write_names
-from agfmc.formats.pairerrors import PairErrors, format_pair_errors, read_pair_errors
-from agfmc.formats.probtable import read_probabilities
-from agfmc.formats.probtext import format_points
-from agfmc.formats.store import read_store, write_store
-from agfmc.formats.svmmodel import format_svm_model, read_svm_model
-from agfmc.formats.svmout import read_svm_output
-from agfmc.formats.svmtext import iter_svm, read_svm
-from agfmc.formats.svmwriter import svm_lines, write_svm
+from agfmc.formats.class_names import read_names, write_names
+from agfmc.formats.pair_errors import format_pair_errors, PairErrors, read_pair_errors
+from agfmc.formats.probability_text import read_probabilities
+from agfmc.formats.probability_text import format_points
+from agfmc.formats.mbm import read_store, write_store
+from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
+from agfmc.formats.svm_predict_output import read_svm_output
+from agfmc.formats.libsvm_data import iter_svm, read_svm
+from agfmc.formats.libsvm_data import svm_lines, write_svm
 from agfmc.models import BinaryModel, CollatedModel, DirectModel, Kernel, Normalisation
 from agfmc.provenance import Provenance
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from agfmc.errors import DataError, ModelError
-from agfmc.flow.configuration import load
-from agfmc.formats.store import MAGIC, read_store, write_store
+from agfmc.prediction.configuration import load
+from agfmc.formats.mbm import MAGIC, read_store, write_store
 from agfmc.models import CollatedModel, Kernel, Normalisation
 from agfmc.provenance import Provenance
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import ModelError
-from agfmc.formats.svmmodel import RowText, format_svm_model, read_svm_model
+from agfmc.formats.libsvm_model import format_svm_model, read_svm_model, RowText
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 

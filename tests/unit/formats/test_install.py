@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agfmc.errors import DataError, NotPutBack
-from agfmc.formats.install import install
-from agfmc.formats.temporaries import cleared
+from agfmc.formats.atomic import install
+from agfmc.formats.atomic import cleared
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.formats import limits, vectors
+from agfmc.formats import inputs, vectors
 from agfmc.formats.vectors import read_vec, write_vec
 
 
@@ -12,12 +12,12 @@ from agfmc.formats.vectors import read_vec, write_vec
 @pytest.mark.parametrize("text, wanted", [("1048576\n", 1 << 19), ("max\n", None), ("", None),
                                           ("9223372036854771712\n", None), ("\xff", None)])
 def test_the_limit_of_the_control_group(tmp_path, monkeypatch, name, text, wanted):
-    monkeypatch.setattr(limits, "_GROUP", str(tmp_path / "none"))
-    machine = limits.memory_limit.__wrapped__()
-    monkeypatch.setattr(limits, "_GROUP", str(tmp_path))
+    monkeypatch.setattr(inputs, "_GROUP", str(tmp_path / "none"))
+    machine = inputs.memory_limit.__wrapped__()
+    monkeypatch.setattr(inputs, "_GROUP", str(tmp_path))
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text, encoding="latin-1")
-    assert limits.memory_limit.__wrapped__() == (wanted or machine) > 0
+    assert inputs.memory_limit.__wrapped__() == (wanted or machine) > 0
 
 
 def test_points_in_a_file_fit_in_memory_or_are_mapped(tmp_path, monkeypatch):

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import ModelError
-from agfmc.formats.logisticmodel import (
-    LogisticModel, format_logistic_model, read_logistic_model,
-)
+from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.provenance import Provenance
 
 TEXT = """agfmc logistic 1

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError
-from agfmc.formats.names import read_names, write_names
+from agfmc.formats.class_names import read_names, write_names
 
 
 @pytest.fixture(scope="module")

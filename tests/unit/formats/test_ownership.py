@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from agfmc.formats import ownership
-from agfmc.formats.files import replacing
+from agfmc.formats import atomic
+from agfmc.formats.atomic import replacing
 
 ACL = "system.posix_acl_access"
 OWNER, USER, GROUP, MASK, OTHER = 1, 2, 4, 16, 32
@@ -92,7 +92,7 @@ def test_systems_without_lists(tmp_path, monkeypatch):
 def test_the_mask_of_new_files_is_only_read():
     before = os.umask(0o026)
     try:
-        assert ownership.new_permissions() == 0o640
+        assert atomic.new_permissions() == 0o640
         assert os.umask(0o026) == 0o026
     finally:
         os.umask(before)

@@ -18,7 +18,7 @@ from agfmc.control.write import format_tree
 from agfmc.decode.front import plan
 from agfmc.decode.methods import find_method
 from agfmc.errors import AgfmcWarning, DataError, ModelError
-from agfmc.formats.svmmulticlass import format_svm_multiclass, read_svm_multiclass
+from agfmc.formats.libsvm_model import format_svm_multiclass, read_svm_multiclass
 from agfmc.kernel.machine import Machine
 from agfmc.models import BinaryModel, Kernel, Normalisation
 from agfmc.provenance import Provenance

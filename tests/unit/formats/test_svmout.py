@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError
-from agfmc.formats.svmout import read_svm_output
+from agfmc.formats.svm_predict_output import read_svm_output
 
 NAMED = b"labels 5 -1 2\n-1 0.25 0.5 0.25\n5 0.75 0.125 0.125\n"
 

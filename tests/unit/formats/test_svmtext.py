@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.formats.svmtext import iter_svm, read_svm, read_svm_labels
-from agfmc.formats.svmwriter import svm_lines, write_svm
+from agfmc.formats.libsvm_data import iter_svm, read_svm, read_svm_labels
+from agfmc.formats.libsvm_data import svm_lines, write_svm
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=7),

@@ -11,23 +11,9 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import DataError
 from agfmc.formats import vectors
-from agfmc.formats.vectors import (
-    VecReader,
-    VecWriter,
-    cls_bytes,
-    con_bytes,
-    iter_vec,
-    read_cls,
-    read_con,
-    read_dat,
-    read_std,
-    read_vec,
-    write_cls,
-    write_con,
-    write_dat,
-    write_std,
-    write_vec,
-)
+from agfmc.formats.vectors import (cls_bytes, con_bytes, iter_vec, read_cls, read_con, read_dat,
+                                   read_std, read_vec, VecReader, VecWriter, write_cls, write_con,
+                                   write_dat, write_std, write_vec)
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 TABLES = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=FLOATS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.collate.merge import collate
-from agfmc.kernel.machine import Machine, decision_values
+from agfmc.kernel.machine import decision_values, Machine
 from agfmc.kernel.values import PreparedKernel
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.collate.merge import collate
-from agfmc.kernel.machine import BLOCK, Machine, decision_values
+from agfmc.kernel.machine import BLOCK, decision_values, Machine
 from agfmc.kernel.values import PreparedKernel
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.flow.evaluate import Results, evaluate
+from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.picture import scores as module
 
 matplotlib = pytest.importorskip("matplotlib")

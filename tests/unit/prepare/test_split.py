@@ -6,13 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.prepare.split import (
-    shuffled,
-    split_fraction,
-    split_parts,
-    split_random,
-    split_stratified,
-)
+from agfmc.prepare.split import (shuffled, split_fraction, split_parts, split_random,
+                                 split_stratified)
 
 FRACTIONS = st.floats(0.01, 0.99)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError
-from agfmc.flow.evaluate import Results, evaluate
+from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.score.weights import class_weights
 
 

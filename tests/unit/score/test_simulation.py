@@ -6,13 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from agfmc.score.simulation import (
-    adag_success,
-    ddag_success,
-    separation_limit,
-    simulate,
-    standard_error,
-)
+from agfmc.score.simulation import (adag_success, ddag_success, separation_limit, simulate,
+                                    standard_error)
 
 # k, error: MAX-WIN, POLL with 1, 3, 5 log2 k, ADAG, DDAG, POLL 3 log2 k + TOP-5, from 10000
 # rounds of an independent program

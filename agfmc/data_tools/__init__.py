@@ -1,0 +1,1 @@
+"""Data tools: training data read, prepared, converted and reported."""

@@ -1,0 +1,274 @@
+"""Data between formats: text to binary files and back, values to classes.
+
+Data sets to files or to standard output, in any format, all complete before any appears.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import AgfmcWarning, DataError, UsageError
+from ..formats.atomic import open_input, replacing_all
+from ..formats.class_names import names_bytes
+from ..formats.dataset import read_training
+from ..formats.libsvm_data import check_words, svm_lines
+from ..formats.lvq import lvq_lines
+from ..formats.numbers import blocks, tokenise
+from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, VecWriter
+from ..models import Dataset
+from ..prepare import relabel
+from ..prepare.normalise import fit_normalisation
+from .training_data import about
+
+__all__ = ["Classed", "Form", "break_down", "classes_from_floats", "convert_text", "print_data",
+           "range_of", "refuse_pipe", "relabelled", "write_together"]
+
+_TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
+
+
+def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, **reading):
+    """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
+
+    compact: number the classes 0..k-1 in ascending order; -> the old labels,
+    or None.  omit: there are labels, but they are not written.  Points without
+    labels may go to `-`, the binary stream `stdout`.  reading: as for `read_training`.
+    """
+    refuse_pipe([base], Form(), reading.get("labels", True) and not omit)
+    data = read_training(source, kind, negative=compact or omit, **reading)
+    _refuse(data, source, reading.get("header", kind == "lvq"))
+    old = None
+    if omit:
+        data = Dataset(data.x, None)
+    elif compact and data.y is not None:
+        data, old = relabelled(data)
+    write_together({base: data}, stdout=stdout)
+    return old
+
+
+def _refuse(data, source, header):
+    """DataError, with the line of the text, for what has no place in binary files."""
+    x, y = data.x, data.y
+    large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
+    if y is not None and y.dtype.kind == "f":
+        large |= np.abs(y) >= _TOO_LARGE
+    if not large.any():
+        return
+    row = int(np.argmax(large))
+    problem = "a value is too large for the float32 of binary files"
+    if not os.path.isfile(source):  # it cannot be read again
+        raise DataError(f"point {row + 1}: {problem}", file=source)
+    raise DataError(problem, file=source, line=_line(source, row + header))
+
+
+def _line(path, number):
+    """The line, from 1, of that line of text, from 0, when blank ones and comments do not count."""
+    with open_input(path) as file:
+        for text, first_line in blocks(file):
+            lines = tokenise(text, first_line).line
+            if number < len(lines):
+                return int(lines[number])
+            number -= len(lines)
+    return None  # the file has changed
+
+
+def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=False,
+               scale=False):
+    """Binary data as text of the `form` to the file `out`, or `-` for the stream `stdout`.
+
+    Without `labels`, `base` may be the name of the .vec file itself.  ordinates:
+    base.dat in place of base.cls;  words: the names of base.names in place of
+    labels;  scale: divided by standard deviations, constant features left out.
+    """
+    if not labels and os.path.exists(base) and not os.path.isdir(base):
+        data = Dataset(read_vec(base), None)
+    else:
+        if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
+                not os.path.exists(f"{base}.vec"):
+            raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
+                            f"{base} is no name of such", file=base)
+        data = read_training(base, labels=labels, ordinates=ordinates, negative=True)
+    if words and data.names is None:
+        raise UsageError(f"--words needs the class names in {base}.names")
+    if scale:
+        with about(base):
+            data = replace(data, x=fit_normalisation(data.x).apply(data.x))
+    write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
+
+
+def relabelled(data):
+    """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
+    names = data.names
+    if names is not None and data.y.min() < 0:
+        warnings.warn(f"label {data.y.min()} has no name: the class names are left out",
+                      AgfmcWarning, stacklevel=2)
+        names = None
+    y, old, names = relabel.relabel(data.y, names)
+    return Dataset(data.x, y, names), old
+
+
+class Classed(NamedTuple):
+    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values."""
+
+    classes: np.ndarray
+    edges: np.ndarray
+    range: tuple
+
+
+def range_of(source, missing=None):
+    """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
+    seen = _present(source, read_dat(source), missing)
+    return float(seen.min()), float(seen.max())
+
+
+def _present(source, values, missing):
+    with about(source):
+        return values if missing is None else relabel.present(values, missing)
+
+
+def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=None, ends=False):
+    """The Classed values of `source` (.dat), with `bins` classes (default 2).
+
+    numbers: (), or (min, max) with `bins` classes between them, or, without
+    `bins`, the thresholds themselves.  missing: larger values do not count for the
+    least and greatest.  ends: the thresholds include both ends, and what is outside
+    has class -1.
+    """
+    values = read_dat(source)
+    seen = _present(source, values, missing)
+    if bins is None and numbers:
+        if geometric:
+            raise UsageError("-g spaces thresholds between min and max: it needs -q")
+        edges = relabel.check_edges(numbers)
+    elif numbers and len(numbers) != 2:
+        raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
+    else:
+        with about(source):
+            edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
+    return Classed(relabel.classes_of(values, edges, ends), edges,
+                   (float(seen.min()), float(seen.max())))
+
+
+def break_down(classed, ends=False):
+    """Lines with the number of values in each class, as libAGF prints them."""
+    edges = classed.edges.tolist()
+    ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
+    if ends:
+        ranges = ["(< %g %g <)" % (edges[0], edges[-1]), *ranges]
+    else:
+        ranges = ["(< %g)" % edges[0], *ranges, "(> %g)" % edges[-1]]
+    count = np.bincount(classed.classes + bool(ends), minlength=len(ranges)).tolist()
+    yield "Class break-down:\n"
+    for label, (text, number) in enumerate(zip(ranges, count), -bool(ends)):
+        yield "%2d %s:  %d\n" % (label, text, number)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How data stand in files.
+
+    kind: "binary" (a base name of .vec, .cls or .dat, .names), "svm" or "lvq" (a
+    file of text);  header: LVQ text begins with its number of features;  full:
+    LIBSVM text with its zeros.
+    """
+
+    kind: str = "binary"
+    header: bool = True
+    full: bool = False
+
+
+def refuse_pipe(names, form, labels):
+    """UsageError where `-` is among the names of binary data with labels."""
+    if form.kind == "binary" and labels and "-" in names:
+        raise UsageError("binary data with labels are several files and cannot go through a pipe "
+                         "(text can, and points without labels)")
+
+
+def write_together(outputs, extra=None, form=Form(), stdout=None):
+    """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
+
+    Ordinates, a y of floats, go to base.dat, labels to base.cls.  `-` is `stdout`,
+    a binary stream, which is written before the files appear.  Raises DataError for
+    what cannot be written or would not be read back.
+    """
+    refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
+    files = {}
+    for name, data in outputs.items():
+        files.update(_binary(name, data) if form.kind == "binary" else _text(name, data, form))
+    files.update(extra or {})
+    with ExitStack() as stack:
+        named = [path for path in files if path != "-"]
+        opened = dict(zip(named, stack.enter_context(replacing_all(named, binary=True))))
+        for path in named:
+            _write(opened[path], files[path])
+        if "-" in files:
+            for path in named:
+                opened[path].flush()
+            _write(_Stream(stdout), files["-"])
+            stdout.flush()
+
+
+class _Stream:
+    """A stream that takes all it is given, under the name that errors use."""
+
+    name = "standard output"
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, data):
+        data = memoryview(data)
+        while len(data):  # without a buffer a stream may take a part
+            data = data[self._file.write(data):]
+
+
+def _binary(base, data):
+    """{path: content} of binary data."""
+    if base == "-":
+        return {"-": data.x}
+    if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
+        warnings.warn(f"{base}.names was there before: its names now stand for these labels",
+                      AgfmcWarning, stacklevel=4)
+    files = {f"{base}.vec": data.x}
+    if data.y is not None and data.y.dtype.kind == "f":
+        files[f"{base}.dat"] = con_bytes(data.y, f"{base}.dat")
+    elif data.y is not None:
+        files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
+    if data.names is not None:
+        files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
+    if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
+        warnings.warn(f"{base}.cls was there before, and stands beside these points now",
+                      AgfmcWarning, stacklevel=4)
+    return files
+
+
+def _text(path, data, form):
+    """{path: lines} of data as text."""
+    where = "standard output" if path == "-" else path
+    finite = np.isfinite(data.x).all(axis=1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=where)
+    if data.names is not None:
+        check_words(data.y, data.names, where)
+    if form.kind == "svm":
+        return {path: svm_lines(data.x, data.y, data.names, form.full)}
+    return {path: lvq_lines(data.x, data.y, form.header, data.names)}
+
+
+def _write(file, content):
+    if isinstance(content, bytes):
+        file.write(content)
+    elif isinstance(content, np.ndarray):
+        writer = VecWriter(file, content.shape[1])
+        step = max(1, 2**22 // content.shape[1])
+        for start in range(0, len(content), step):
+            writer.write(content[start:start + step])
+    else:
+        while text := "".join(islice(content, 512)):
+            file.write(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,195 @@
+"""Data made ready for training: classes, features, parts and normalisation, in one pass."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import AgfmcWarning, DataError, UsageError
+from ..formats.dataset import read_training
+from ..formats.vectors import read_std, std_table
+from ..models import Dataset
+from ..prepare import split
+from ..prepare.covariance import covariance
+from ..prepare.normalise import fit_normalisation
+from .convert import Form, refuse_pipe, relabelled, write_together
+from .training_data import about
+
+__all__ = ["Recipe", "covariances", "part_names", "preprocess"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What agf_preprocess is to do, in this order.
+
+    partition: two or more tuples of labels, made classes 0, 1, ..., others left out;
+    compact: labels 0..k-1;  features: columns to keep;  shuffle: random order;
+    sort: by class or ordinate;  fraction: share of the rows for testing, the last,
+    of every class where `stratified`, or each with that probability where
+    `independent`;  parts: number of equal parts;  scale, nsv: normalise, with
+    statistics of the training part alone;  norm_in: apply this file;  norm_out:
+    write it;  labels: False where the data have none;  ordinates: they have
+    numbers in place of labels;  form: of input and output;  missing: value of
+    features that LIBSVM text leaves out, or None for 0.
+    """
+
+    partition: tuple | None = None
+    compact: bool = False
+    features: tuple | None = None
+    shuffle: bool = False
+    sort: bool = False
+    fraction: float | None = None
+    stratified: bool = False
+    independent: bool = False
+    parts: int | None = None
+    scale: bool = False
+    nsv: int | None = None
+    norm_in: str | None = None
+    norm_out: str | None = None
+    labels: bool = True
+    ordinates: bool = False
+    form: Form = Form()
+    missing: float | None = None
+    seed: int = 1
+
+
+def preprocess(recipe, source, output, test=None, stdout=None):
+    """Read `source`, follow the recipe, write `output` and `test`.
+
+    They are base names, or files of text, and `-` is standard input or the binary
+    stream `stdout`.  All files appear together or not at all.
+    -> {base: number of rows}.
+    """
+    refuse_pipe([source, output, test], recipe.form, recipe.labels)
+    if output == "-":
+        if recipe.parts is not None:
+            raise UsageError("-d needs the name of the parts: they cannot go to standard output")
+        if recipe.norm_out is None and _fits(recipe):
+            raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
+    data = _prepared(recipe, source)
+    outputs = _divided(recipe, data, output, test)
+    normalisation = _normalisation(recipe, outputs.get(output, data).x, source)
+    extra = {}
+    if _fits(recipe):
+        extra[recipe.norm_out or f"{output}.std"] = std_table(normalisation)
+    if normalisation is not None:
+        with about(source):
+            outputs = {base: replace(part, x=normalisation.apply(part.x))
+                       for base, part in outputs.items()}
+    write_together(outputs, extra, recipe.form, stdout)
+    return {base: len(part.x) for base, part in outputs.items()}
+
+
+def covariances(recipe, source):
+    """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
+    refuse_pipe([source], recipe.form, recipe.labels)
+    x = _prepared(recipe, source).x
+    normalisation = _normalisation(recipe, x, source)
+    with about(source):
+        return covariance(x if normalisation is None else normalisation.apply(x))
+
+
+def part_names(output, parts):
+    """The names of so many parts: output-00, output-01, ..."""
+    width = max(2, len(str(parts - 1)))
+    return [f"{output}-{i:0{width}d}" for i in range(parts)]
+
+
+def _fits(recipe):
+    return recipe.scale or recipe.nsv is not None
+
+
+def _normalisation(recipe, x, source):
+    """The Normalisation fitted to x, or read, or None."""
+    if _fits(recipe):
+        with about(source):
+            return fit_normalisation(x, scale=recipe.scale, nsv=recipe.nsv)
+    return None if recipe.norm_in is None else read_std(recipe.norm_in)
+
+
+def _prepared(recipe, source):
+    """The Dataset with the rows and columns that the recipe asks for, in its order."""
+    _check(recipe)
+    form = recipe.form
+    data = read_training(
+        source, form.kind, recipe.missing or 0.0, form.header, recipe.labels,
+        negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
+        ordinates=recipe.ordinates)
+    if recipe.partition is not None:
+        data = _partitioned(data, recipe.partition, source)
+    if recipe.compact:
+        data, _ = relabelled(data)
+        if form.kind != "binary":
+            data = replace(data, names=None)  # numbers were asked for
+    if recipe.features is not None:
+        wrong = [i for i in recipe.features if i >= data.x.shape[1]]
+        if wrong:
+            raise UsageError(f"there is no feature {wrong[0]}: {source} has "
+                             f"{data.x.shape[1]}, counted from 0")
+        data = replace(data, x=data.x[:, list(recipe.features)])
+    if recipe.shuffle:
+        data = _rows(data, split.shuffled(len(data.x), recipe.seed))
+    if recipe.sort:
+        data = _rows(data, np.argsort(data.y, kind="stable"))
+    return data
+
+
+def _check(recipe):
+    """UsageError where something needs labels that are not there."""
+    for what, asked in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
+                        ("--stratified", recipe.stratified)):
+        if asked and not recipe.labels:
+            raise UsageError(f"{what} needs labels")
+        if asked and recipe.ordinates:
+            raise UsageError(f"{what} needs classes: -L says that there are ordinates")
+    if recipe.sort and not recipe.labels:
+        raise UsageError("-B needs labels to sort by")
+
+
+def _partitioned(data, sides, source):
+    """Classes 0, 1, ... from the labels on each side of a partition."""
+    y = np.full(len(data.y), -1, np.int32)
+    for code, side in enumerate(sides):
+        for label in side:
+            rows = data.y == label
+            if not rows.any():
+                raise DataError(f"class {label} of the partition has no samples", file=source)
+            y[rows] = code
+    rows = np.flatnonzero(y >= 0)
+    return Dataset(data.x[rows], y[rows])
+
+
+def _rows(data, rows):
+    return replace(data, x=data.x[rows], y=None if data.y is None else data.y[rows])
+
+
+def _divided(recipe, data, output, test):
+    """{base: Dataset} of the parts that the recipe asks for."""
+    if recipe.parts is not None:
+        return {base: _rows(data, rows) for base, rows in zip(
+            part_names(output, recipe.parts), split.split_parts(len(data.x), recipe.parts))}
+    if recipe.fraction is None:
+        return {output: data}
+    if recipe.stratified:
+        train, held = split.split_stratified(data.y, recipe.fraction, recipe.seed)
+    elif recipe.independent:
+        train, held = split.split_random(len(data.x), recipe.fraction, recipe.seed)
+    else:
+        train, held = split.split_fraction(len(data.x), recipe.fraction)
+    if data.y is not None and not recipe.stratified:
+        _warn_of_classes_in_one_part(data.y[train], data.y[held])
+    return {output: _rows(data, train), test: _rows(data, held)}
+
+
+def _warn_of_classes_in_one_part(train, held):
+    found = []
+    for name, part, other in (("training", train, held), ("test", held, train)):
+        alone = np.setdiff1d(part, other)
+        if len(alone):
+            more = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
+            found.append(f"class {alone[0]}{more} is in the {name} part alone")
+    if found:
+        warnings.warn(f"{', '.join(found)}: --stratified takes the fraction of every class, -z "
+                      "shuffles first", AgfmcWarning, stacklevel=4)

@@ -1,1 +1,0 @@
-"""Classifiers that tell all classes apart at once: neighbours, logistic regression."""

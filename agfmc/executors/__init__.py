@@ -1,0 +1,1 @@
+"""Executors: where tasks run (threads of this process, other processes, a cluster)."""

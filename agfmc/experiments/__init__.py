@@ -1,0 +1,1 @@
+"""Experiments: configurations tried on splits of the data, compared and tuned."""

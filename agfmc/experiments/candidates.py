@@ -1,0 +1,92 @@
+"""What is compared: control files or schemes, each with the decoders that suit it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..coding.schemes import find_scheme
+from ..control.names import named_as
+from ..control.tree import Tree
+from ..decode.methods import find_method
+from ..errors import ControlError, UsageError
+from ..prediction.decoders import TREE_DECODERS, Decoder, decoders_of
+from ..training.design import design_for
+from ..data_tools.training_data import for_classes
+from ..formats.controlfile import read_control
+
+__all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration before it is trained.
+
+    name: as the user wrote it;  tree: its training control tree, or None for a scheme
+    that is laid out anew for each training part;  wanted: names of decoders, or
+    None for those that suit;  design: further arguments of `design_for`.
+    """
+
+    name: str
+    tree: Tree | None
+    scheme: str | None
+    wanted: tuple | None = None
+    design: dict = field(default_factory=dict, compare=False)
+
+    def for_classes(self, labels):
+        """The same with no other classes than `labels`: a scheme knows none before the data."""
+        return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
+
+    def tree_for(self, x, y, names):
+        """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""
+        if self.tree is not None:
+            return named_as(self.tree, names)
+        labels = [int(label) for label in np.unique(y)]
+        return design_for(self.scheme, x, y, labels, names, **self.design)
+
+
+def read_candidate(text, wanted=None, **design):
+    """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
+
+    wanted: names of decoders where the word has none; design: for schemes, as
+    `design_for` takes it.  Raises `UsageError` for a word that is neither, and for a
+    trained control file `ControlError`.
+    """
+    name, decoders = _parted(text)
+    if decoders is not None:
+        wanted = tuple(word.strip() for word in decoders.split(","))
+    for word in wanted or ():
+        if word not in TREE_DECODERS:
+            find_method(word)
+    if name == "-" or os.path.exists(name) and not os.path.isdir(name):
+        tree = read_control(name)
+        tree.require_options()
+        for direct in tree.directs.values():
+            if direct.code == "G":
+                raise tree.place(direct).error(
+                    ControlError, "a classifier of code G is another program's: it cannot be tried "
+                    "here")
+        return Candidate(name, tree, None, wanted)
+    try:
+        scheme = find_scheme(name)
+    except UsageError as error:
+        data = f" but the data {name}.vec" if os.path.exists(f"{name}.vec") else ""
+        raise UsageError(f"there is no file '{name}'{data}, and {error.message}") from None
+    if scheme.name in ("convert", "contingency"):
+        raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
+                         "control file of it")
+    return Candidate(scheme.name, None, scheme.name, wanted, design)
+
+
+def _parted(text):
+    """(file or scheme, decoders or None): the name ends at the last colon that leaves a file,
+    else at the first."""
+    if os.path.exists(text) or ":" not in text:
+        return text, None
+    places = [place for place, letter in enumerate(text) if letter == ":"]
+    for place in reversed(places):
+        if os.path.exists(text[:place]):
+            return text[:place], text[place + 1:]
+    return text[:places[0]], text[places[0] + 1:]

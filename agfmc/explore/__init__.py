@@ -1,1 +1,0 @@
-"""Experiments: configurations tried on data, compared and tuned."""

@@ -1,1 +1,0 @@
-"""The joints: training and classification from end to end."""

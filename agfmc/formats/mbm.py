@@ -1,0 +1,232 @@
+"""The suite's own model file, `.mbm`: everything needed to classify, in one file.
+
+    bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
+                  conversions damage)
+    8-11, 12-15   format version: major 1, minor 0, or 1 with direct classifiers (uint32,
+                  little-endian throughout)
+    16-23, 24-31  length of the header, length of the whole file (uint64)
+    32-63         SHA-256 of all bytes but these 32
+    64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
+
+Nothing in the file is executed or unpickled; every length is checked against
+the size of the file before anything is allocated, and no byte serves two arrays, so
+that what a model takes in memory is in proportion to its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+
+import numpy as np
+
+from ..errors import ModelError, one_line
+from ..models import CollatedModel, DirectModel, Kernel, KERNELS, Normalisation
+from ..provenance import Provenance
+from .consistency import check_model
+from .atomic import read_bytes, replacing
+
+__all__ = ["MAGIC", "read_store", "write_store"]
+
+MAGIC = b"\x89MBM\r\n\x1a\n"
+_MAJOR, _MINOR = 1, 1
+_START = struct.Struct("<8sIIQQ32s")
+_ARRAYS = {  # name: (dtype, number of dimensions)
+    "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
+    "coef": ("<f8", 1), "rho": ("<f8", 1), "a": ("<f8", 1), "b": ("<f8", 1),
+    "orientation": ("|i1", 1), "kernel_of": ("<i4", 1),
+}
+_NORMALISATION = {"matrix": ("<f4", 2), "mean": ("<f4", 1)}
+_DIRECT = {"K": {"points": ("<f4", 2), "y": ("<i4", 1)}, "L": {"weights": ("<f8", 2)}}
+_KEYS = {"arrays", "any_width", "control", "kernels", "made_by", "names", "settings"}
+
+
+def write_store(path, model, made_by):
+    """Write a `CollatedModel` to `path`, whole or not at all.
+
+    made_by: {program: version}; equal models written by equal versions are
+    equal files.
+    """
+    arrays = {name: getattr(model, name) for name in _ARRAYS}
+    wanted = dict(_ARRAYS)
+    if model.normalisation is not None:
+        wanted.update(_NORMALISATION)
+        arrays.update(matrix=model.normalisation.matrix, mean=model.normalisation.mean)
+    for number, direct in enumerate(model.direct):
+        for name, kind in _DIRECT[direct.code].items():
+            wanted[f"{name} {number}"] = kind
+            arrays[f"{name} {number}"] = getattr(direct, name)
+    listing = {}
+    blobs = []
+    offset = 0
+    for name, (dtype, _) in wanted.items():
+        blob = np.ascontiguousarray(arrays[name], dtype=dtype).tobytes()
+        listing[name] = {"shape": list(np.shape(arrays[name])), "offset": offset}
+        blobs.append(blob + bytes(-len(blob) % 64))
+        offset += len(blobs[-1])
+    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
+                        for d in model.direct]} if model.direct else {}
+    header = json.dumps({
+        "control": model.control, "names": {str(k): v for k, v in sorted(model.names.items())},
+        "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
+        "settings": [one.to_line() for one in model.provenances],
+        "any_width": bool(model.any_width),
+        "made_by": made_by, "arrays": listing, **extra,
+    }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    header += b" " * (-len(header) % 64)
+    size = _START.size + len(header) + offset
+    start = _START.pack(MAGIC, _MAJOR, 1 if model.direct else 0, len(header), size, bytes(32))
+    body = b"".join([header, *blobs])
+    digest = hashlib.sha256(start[:32] + body).digest()
+    with replacing(path, binary=True) as file:
+        file.write(start[:32] + digest)
+        file.write(body)
+
+
+def read_store(path, raw=None):
+    """Read a `.mbm` file; -> (`CollatedModel`, made_by).  raw: its bytes, if read already.
+
+    Raises `ModelError` where the file is not one, is damaged, or is of a
+    version that this program does not know.  The arrays share the memory that
+    the file was read into.
+    """
+    raw = read_bytes(path) if raw is None else raw
+    header, start = _checked_header(raw, path)
+
+    def fail(message):
+        return ModelError(f"damaged or not made by this suite: {message}", file=path)
+
+    if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
+        raise fail("the header does not have the keys it should have")
+    listing = header["arrays"]
+    wanted = dict(_ARRAYS)
+    if isinstance(listing, dict) and "matrix" in listing:
+        wanted.update(_NORMALISATION)
+    entries = _direct_entries(header.get("direct", []), fail)
+    for number, entry in enumerate(entries):
+        wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
+    if not isinstance(listing, dict) or set(listing) != set(wanted):
+        raise fail("the list of arrays is not as it should be")
+    places = []
+    arrays = {name: _array(raw, start, listing[name], *wanted[name], name, places, fail)
+              for name in wanted}
+    places.sort()
+    if any(first_end > second for (_, first_end), (second, _) in zip(places, places[1:])):
+        raise fail("two arrays share bytes")
+    names, kernels, settings = header["names"], header["kernels"], header["settings"]
+    if not (isinstance(header["control"], str) and isinstance(names, dict)
+            and all(key.isascii() and key.isdigit() and len(key) <= 10
+                    and key == str(int(key)) and isinstance(value, str)
+                    for key, value in names.items())
+            and isinstance(settings, list) and all(isinstance(s, str) for s in settings)
+            and not any("\n" in name for name in names.values())
+            and all(text == one_line(text) for text in settings)
+            and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)
+            and all(isinstance(word, str) and word == one_line(word)
+                    for told in header["made_by"].items() for word in told)):
+        raise fail("a value of the header has the wrong type")
+    normalisation = None
+    if "matrix" in arrays:
+        matrix, mean = arrays.pop("matrix"), arrays.pop("mean")
+        if matrix.shape != (len(mean), arrays["sv"].shape[1]):
+            raise fail("the normalisation does not fit the support vectors")
+        normalisation = Normalisation(matrix, mean)
+    direct = tuple(
+        DirectModel(code, name, branches, Provenance.from_line(made_from), k=k, **{
+            part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
+        for number, (code, name, branches, k, made_from) in enumerate(entries))
+    model = CollatedModel(
+        control=header["control"], names={int(key): value for key, value in names.items()},
+        kernels=_kernels(kernels, fail), normalisation=normalisation,
+        provenances=tuple(map(Provenance.from_line, settings)),
+        any_width=header["any_width"], direct=direct, **arrays)
+    check_model(model, fail)
+    return model, header["made_by"]
+
+
+def _checked_header(raw, path):
+    """The header of the bytes of a model file, checksum and lengths verified."""
+    if not raw.startswith(MAGIC):
+        what = "an empty file" if not raw else "another kind of file"
+        raise ModelError(f"expected a model file (.mbm), found {what}", file=path)
+    if len(raw) < _START.size:
+        raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
+    _, major, minor, length, size, digest = _START.unpack_from(raw)
+    if major != _MAJOR or minor > _MINOR:
+        raise ModelError(f"has format version {major}.{minor}, this program reads {_MAJOR}.0 to "
+                         f"{_MAJOR}.{_MINOR}: use a newer version of the suite", file=path)
+    if size != len(raw):
+        word = "truncated" if size > len(raw) else "damaged"
+        raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
+    check = hashlib.sha256(raw[:32])
+    check.update(memoryview(raw)[_START.size:])
+    if check.digest() != digest or _START.size + length > size or length % 64:
+        raise ModelError("damaged: the checksum does not agree with the contents", file=path)
+    try:
+        text = raw[_START.size:_START.size + length].decode("utf-8")
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole,
+                          parse_constant=_refused), _START.size + length
+    except (ValueError, RecursionError):
+        raise ModelError("damaged: the header cannot be read", file=path) from None
+
+
+def _object(pairs):
+    """A JSON object, in which no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _whole(text):
+    """A whole number of JSON: those of hundreds of thousands of digits take minutes."""
+    return int(text) if len(text) <= 20 else _refused(text)
+
+
+def _refused(text):
+    raise ValueError(text)
+
+
+def _array(raw, start, entry, dtype, ndim, name, places, fail):
+    if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
+        raise fail(f"the entry of '{name}' is not as it should be")
+    shape, offset = entry["shape"], entry["offset"]
+    numbers = [*shape, offset] if isinstance(shape, list) else [None]
+    if len(numbers) != ndim + 1 or not all(type(n) is int and 0 <= n < 2**48 for n in numbers) \
+            or any(n >= 2**31 for n in shape[1:]):
+        raise fail(f"the shape of '{name}' is not as it should be")
+    count = 1
+    for n in shape:
+        count *= n
+    stop = offset + count * np.dtype(dtype).itemsize
+    if offset % 64 or start + stop > len(raw):
+        raise fail(f"'{name}' does not lie inside the file")
+    if count == 0:
+        return np.zeros(shape, dtype)
+    places.append((offset, stop))
+    return np.frombuffer(raw, dtype=dtype, count=count, offset=start + offset).reshape(shape)
+
+
+def _direct_entries(entries, fail):
+    """[code, name, branches, k, line of provenance] of each direct classifier, checked."""
+    for entry in entries if isinstance(entries, list) else [None]:
+        if not (isinstance(entry, list) and [type(part) for part in entry] == [
+                str, str, int, int, str] and entry[0] in _DIRECT
+                and entry[4] == one_line(entry[4])):
+            raise fail("a direct classifier is not as it should be")
+    return entries
+
+
+def _kernels(entries, fail):
+    kernels = []
+    for entry in entries if isinstance(entries, list) else [None]:
+        if not (isinstance(entry, list) and len(entry) == 4
+                and isinstance(entry[0], str) and entry[0] in KERNELS
+                and all(type(v) in (int, float) and abs(v) < math.inf for v in entry[1:3])
+                and entry[1] >= 0
+                and type(entry[3]) is int and 0 <= entry[3] <= 1000):
+            raise fail("a kernel is not as it should be")
+        kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))
+    return tuple(kernels)

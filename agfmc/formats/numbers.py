@@ -1,0 +1,220 @@
+"""Text of numbers, read in blocks of whole lines and split into tokens with numpy.
+
+The text formats share this: blank lines and comments from `#` to the end of the
+line are allowed everywhere, and so are CRLF and a last line without newline.
+
+Tokens of text to numbers, the plain decimals many at a time.
+
+A decimal of at most 15 digits is a whole number that float64 holds, over a power of
+ten that it holds too, so one division gives the float64 that is nearest (Clinger
+1990).  Exponents, longer numbers and whatever is wrong are left to numpy.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+
+__all__ = ["BLOCK", "CONTROL", "NUMBER", "Tokens", "blank_out", "blocks", "numbers", "tokenise",
+           "values"]
+
+BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
+LONGEST_LINE = 1 << 27  # bytes; a block takes some twenty times its size
+
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_COMMENT = re.compile(rb"#[^\n]*")
+_PIECE = 1 << 18
+_MARK = b"\xef\xbb\xbf"
+_SHORT = 32  # bytes of a token
+
+
+def blocks(file, size=BLOCK):
+    """Yield (text of whole lines without comments, number of its first line from 1).
+
+    `file` comes from `files.open_input`.  Raises DataError for what is not text.
+    """
+    first_line, first = 1, True
+    pieces = []
+    held = 0
+    while True:
+        piece = file.read(size)
+        if b"\0" in piece:
+            line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
+                                                                         piece.find(b"\0"))
+            raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
+        if first:
+            first, piece = False, _without_mark(piece, file) or file.read(size)
+        cut = piece.rfind(b"\n") + 1
+        if piece and not cut:
+            pieces.append(piece)
+            held += len(piece)
+            if held > LONGEST_LINE:
+                raise DataError("the line is too long", file=file.name, line=first_line)
+            continue
+        text = b"".join(pieces) + piece[:cut]
+        pieces, held = [piece[cut:]], len(piece) - cut
+        if not piece and text:
+            text += b"\n"
+        if text:
+            yield _without_comments(text) if b"#" in text else text, first_line
+            first_line += text.count(b"\n")
+        if not piece:
+            return
+
+
+def _without_comments(text):
+    """In pieces of whole lines, as each comment is an object for a moment."""
+    pieces, at = [], 0
+    while at < len(text):
+        end = text.find(b"\n", min(at + _PIECE, len(text) - 1)) + 1 or len(text)
+        pieces.append(_COMMENT.sub(b"", text[at:end]))
+        at = end
+    return b"".join(pieces)
+
+
+def _without_mark(piece, file):
+    """The first piece of a file without the mark of order of bytes in UTF-8."""
+    while piece and len(piece) < len(_MARK) and _MARK.startswith(piece):
+        more = file.read(len(_MARK) - len(piece))
+        if not more:
+            break
+        piece += more
+    return piece.removeprefix(_MARK)
+
+
+class Tokens(NamedTuple):
+    """What is between the blanks of a block.
+
+    text: bytes as a writable uint8 array;  start, end (t,): where each token is;
+    first (n,): the first token of each line that has any;  count (n,): its tokens;
+    line (n,): its number in the file.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    line: np.ndarray
+
+
+def tokenise(data, first_line):
+    """The Tokens of a block that ends with a newline."""
+    text = np.frombuffer(bytearray(b"\n" + data), np.uint8)
+    blank = (text - np.uint8(9) < 5) | (text == 32)  # the white space of bytes.split
+    edge = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    start, end = edge[0::2], edge[1::2]
+    begin = np.flatnonzero(text == 10)[:-1]
+    first = np.append(np.searchsorted(start, begin), len(start))
+    count = np.diff(first)
+    used = np.flatnonzero(count)
+    return Tokens(text, start, end, first[used], count[used], first_line + used)
+
+
+def blank_out(text, start, end):
+    """Put blanks in the place of the tokens text[start:end], which do not touch each other."""
+    longest = int((end - start).max(initial=0))
+    if longest > _SHORT:  # else one long token would cost its length for every other one
+        edge = np.zeros(len(text) + 1, np.int8)
+        edge[start], edge[end] = 1, -1
+        text[np.cumsum(edge[:-1], dtype=np.int8) > 0] = 32
+        return
+    for k in range(longest):
+        text[np.minimum(start + k, end - 1)] = 32
+
+
+def numbers(text, count):
+    """The `count` numbers that `text` (uint8) consists of, float64; None if it does not.
+
+    None too for NaN, infinity and numbers beyond the range.
+    """
+    if count == 0:
+        return None if text.tobytes().strip() else np.empty(0)
+    with warnings.catch_warnings():
+        # what cannot be read is a warning in some versions of numpy, an error in others
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values = np.fromstring(text.tobytes(), sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    # a token of two numbers, as 1-2, makes one too many
+    if len(values) != count or not np.isfinite(values).all():
+        return None
+    return values
+
+
+TILE = 1 << 13
+_DIGITS = 15
+_LONGEST = _DIGITS + 2  # with sign and point
+_POWERS = 10.0 ** np.arange(_LONGEST + 1)
+
+
+def values(text, start, end, alone=False):
+    """The numbers (t,) that the tokens text[start:end] are; None if one is not a number.
+
+    text: bytes as uint8; start, end (t,); alone: text holds nothing but these tokens.
+    None too for NaN, infinity and numbers beyond the range.
+    """
+    length = end - start
+    plain = length <= _LONGEST
+    found = np.empty(len(start))
+    for first in range(0, len(start), TILE):
+        part = slice(first, first + TILE)
+        plain[part] &= _decimals(text, start[part], length[part], found[part])
+        if alone and np.count_nonzero(plain[part]) * 8 < len(plain[part]) * 7:
+            return numbers(text, len(start))  # long numbers, or with exponents
+    others = np.flatnonzero(~plain)
+    if len(others):
+        rest = numbers(_joined(text, start[others], length[others]), len(others))
+        if rest is None:
+            return None
+        found[others] = rest
+    return found
+
+
+def _joined(text, start, length):
+    """The tokens with a blank behind each, as uint8."""
+    stop = np.cumsum(length + 1)
+    place = np.arange(stop[-1]) + np.repeat(start - (stop - length - 1), length + 1)
+    letters = np.take(text, place, mode="clip")
+    letters[stop - 1] = 32
+    return letters
+
+
+def _decimals(text, start, length, out):
+    """Write numbers (t,) to `out`; -> which tokens (t,) are plain decimals."""
+    width = min(int(length.max(initial=1)), _LONGEST)
+    place = np.arange(width, dtype=np.uint8)[:, None]
+    letters = np.empty((width, len(start)), np.uint8)
+    for k in range(width):
+        np.take(text, start + k, out=letters[k], mode="clip")
+    size = np.minimum(length, 255).astype(np.uint8)
+    inside = place < size
+    digit = letters - np.uint8(48)
+    is_digit = digit < 10
+    is_digit &= inside
+    point = letters == 46
+    point &= inside
+    minus = letters[0] == 45
+    count = is_digit.sum(axis=0, dtype=np.uint8)
+    points = point.sum(axis=0, dtype=np.uint8)
+    signed = minus | (letters[0] == 43)
+    good = (count > 0) & (count <= _DIGITS) & (points < 2) & (count + points + signed == size)
+    digit *= is_digit
+    step = is_digit * np.uint8(9)
+    step += np.uint8(1)
+    out[:] = digit[0]
+    for k in range(1, width):
+        out *= step[k]
+        out += digit[k]
+    # Digits behind the point.
+    behind = (size - np.uint8(1) - (point * place).sum(axis=0, dtype=np.uint8)) * points
+    out /= np.take(_POWERS, behind, mode="clip")
+    np.negative(out, out=out, where=minus)
+    return good

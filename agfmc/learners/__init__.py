@@ -1,0 +1,1 @@
+"""Learners: training of one classifier from one job."""

@@ -1,0 +1,153 @@
+"""The only importer of LIBSVM: one binary problem in, support vectors and coefficients out.
+
+The shared object of libsvm-official is called through ctypes, which releases
+the interpreter's lock, so threads train side by side over one packed copy of
+the data.  The Python module of libsvm-official is not imported: it loads SciPy.
+`-b 1` is never used: LIBSVM's own cross-validation draws from one random
+number generator for the whole process, so its results depend on the order of
+training.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+from ..models import KERNELS
+from .nodes import set_print, shared_object, Solution
+
+__all__ = ["library_version", "solve"]
+
+_TYPES = {"c_svc": 0, "nu_svc": 1}
+_PRECOMPUTED = 4
+_OLDEST = 331
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [(name, kind) for names, kind in (
+        (("svm_type", "kernel_type", "degree"), ctypes.c_int),
+        (("gamma", "coef0", "cache_size", "eps", "C"), ctypes.c_double),
+        (("nr_weight",), ctypes.c_int),
+        (("weight_label",), ctypes.POINTER(ctypes.c_int)),
+        (("weight",), ctypes.POINTER(ctypes.c_double)),
+        (("nu", "p"), ctypes.c_double),
+        (("shrinking", "probability"), ctypes.c_int),
+    ) for name in names]
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [("l", ctypes.c_int), ("y", ctypes.c_void_p), ("x", ctypes.c_void_p)]
+
+
+class _Model(ctypes.Structure):
+    _fields_ = [("param", _Parameter), ("nr_class", ctypes.c_int), ("l", ctypes.c_int),
+                ("SV", ctypes.c_void_p),
+                ("sv_coef", ctypes.POINTER(ctypes.POINTER(ctypes.c_double))),
+                ("rho", ctypes.POINTER(ctypes.c_double)),
+                ("probA", ctypes.c_void_p), ("probB", ctypes.c_void_p),
+                ("prob_density_marks", ctypes.c_void_p),
+                ("sv_indices", ctypes.POINTER(ctypes.c_int)),
+                ("label", ctypes.POINTER(ctypes.c_int)),
+                ("nSV", ctypes.POINTER(ctypes.c_int)), ("free_sv", ctypes.c_int)]
+
+
+@functools.lru_cache(maxsize=1)
+def _library():
+    found = shared_object("libsvm")
+    if found is None:
+        raise UsageError("LIBSVM is not installed: pip install libsvm-official "
+                         "(its source needs a C++ compiler)")
+    # its OpenMP loops, whose number is read while it is loaded, would fight with our threads
+    asked = os.environ.get("OMP_NUM_THREADS")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        library = ctypes.CDLL(found)
+    finally:
+        if asked is None:
+            del os.environ["OMP_NUM_THREADS"]
+    if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
+        raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
+    library.svm_train.restype = ctypes.POINTER(_Model)
+    library.svm_train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    library.svm_check_parameter.restype = ctypes.c_char_p
+    library.svm_check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    library.svm_free_and_destroy_model.restype = None
+    library.svm_free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
+    set_print(library.svm_set_print_string_function)
+    return library
+
+
+def library_version():
+    """LIBSVM's version as a number, such as 337."""
+    return ctypes.c_int.in_dll(_library(), "libsvm_version").value
+
+
+def solve(nodes, rows, side, options):
+    """Train one binary support vector machine.
+
+    nodes: `Nodes` of all points, or a `KernelTable` of these or more; rows (l,)
+    the points of this problem; side (l,) 0 for left and 1 for right; options:
+    `SvmOptions`.  As in LIBSVM, the label of the first row comes first.  Raises
+    `DataError` where LIBSVM finds the problem infeasible (a nu too large for the
+    sizes of the sides) and where the kernel overflows.
+    """
+    library = _library()
+    pointers = nodes.pointers(rows)
+    y = np.ascontiguousarray(side, dtype=np.float64)
+    problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
+    kernel = options.kernel_for(nodes.features)
+    parameter = _Parameter(
+        svm_type=_TYPES[options.svm_type],
+        kernel_type=_PRECOMPUTED if nodes.precomputed else KERNELS[options.kernel].number,
+        degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
+        cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
+        shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))
+    if options.weights:
+        count = len(options.weights)
+        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
+        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+    complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
+    if complaint:
+        way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""
+        raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}{way_out}")
+    model = library.svm_train(ctypes.byref(problem), ctypes.byref(parameter))
+    try:
+        content = model.contents
+        count = content.l
+        sv = np.ctypeslib.as_array(content.sv_indices, (count,)) - 1 if count else \
+            np.empty(0, dtype=np.int32)
+        coef = np.ctypeslib.as_array(content.sv_coef[0], (count,)).copy() if count else \
+            np.empty(0)
+        if not (np.isfinite(coef).all() and np.isfinite(content.rho[0])):
+            raise DataError(_why_not_finite(options, side, count))
+        return Solution(sv, coef, content.rho[0], (content.label[0], content.label[1]),
+                        (content.nSV[0], content.nSV[1]))
+    finally:
+        library.svm_free_and_destroy_model(ctypes.byref(model))
+
+
+def _why_not_finite(options, side, count):
+    """What to say of a solution with NaN or infinity; count: of its support vectors."""
+    if options.svm_type == "nu_svc" and options.nu * len(side) >= 2 * min(_sizes(side)):
+        return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
+    if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it
+        return "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the " \
+               "data, choose a larger -g, or C-SVC (-s 0)"
+    return "training gave NaN or infinity: the kernel values of these points are too large; " \
+           "normalise the data or choose other options"
+
+
+def _smaller_nu(side):
+    left, right = _sizes(side)
+    most = 2 * min(left, right) / (left + right)
+    return f": with {left} and {right} samples -n must be less than {most:.3g}, in " \
+           f"cross-validation still less ({most / 2:.2g}, for instance)"
+
+
+def _sizes(side):
+    right = int(np.count_nonzero(side))
+    return len(side) - right, right

@@ -1,0 +1,1 @@
+"""Prediction: a configuration, its classifier, answers and scores."""

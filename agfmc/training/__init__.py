@@ -1,0 +1,1 @@
+"""Training: plan, fit, resume, write."""

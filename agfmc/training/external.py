@@ -1,0 +1,207 @@
+"""Training by a program of the user's: a file of points in, a model file out.
+
+The program is called `command options data model`, as svm-train is: the data
+are text with labels 0 (left) and 1 (right).
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import re
+import shlex
+import stat
+import tempfile
+import threading
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
+from ..external.command import Command, killing_commands
+from ..formats.atomic import install, private_folder, remove, writing
+from ..formats.lvq import lvq_lines
+from ..formats.libsvm_model import read_svm_model, RowText
+from ..learners.jobs import check_jobs, rows_by_class
+from ..executors.threads import available_cores, run_tasks
+
+__all__ = ["Trainer", "any_options", "partition_text", "train_external"]
+
+TEXTS = ("svm", "lvq")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
+                     rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?")
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """What trains the binary classifiers in the place of LIBSVM.
+
+    command, convert: `Command`s, the latter or None for one that turns the
+    text of a partition, on its standard input, to what the trainer takes; text:
+    "svm" or "lvq", the text they get; keep: leave temporary files there.
+    """
+
+    command: Command
+    convert: Command | None = None
+    text: str = "svm"
+    keep: bool = False
+
+
+def any_options(text, *, own="", allowed=False, file=None, line=None, column=None):
+    """Options of a foreign trainer: passed on as they are, if they are words.
+
+    own: the user's, which may be anything.  Others are a control file's, and may name no file
+    to the program, unless `allowed`: they are options such as -c or --cost, each with one
+    number behind it at most, and -q with none, as it takes none from svm-train.
+    Raises `UsageError`, with the place given, for others and for a quote that is left open.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"the options '{text}' cannot be read: {error}", file=file, line=line,
+                         column=column) from None
+    takes = False
+    for word in [] if allowed or text == own else words:
+        is_option = _OPTION.fullmatch(word)
+        if not is_option and not (takes and _NUMBER.fullmatch(word)):
+            raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
+                             "could name a file to the command: expected options with a number "
+                             "each at most, such as -c 50 -q, or --allow-commands, if the "
+                             "options are to be trusted", file=file, line=line, column=column)
+        takes = is_option and word != "-q"
+    return text
+
+
+def partition_text(x, rows, labels, text, row_text):
+    """Lines of text of the points `rows` of x, labelled; row_text: `RowText` of x."""
+    if text == "svm":
+        for row, label in zip(rows.tolist(), labels.tolist()):
+            yield f"{label} {row_text(row)}\n"
+    else:
+        yield from lvq_lines(x[rows], labels)
+
+
+def train_external(work, trainer, workers, progress=None, control_out=None, started=None):
+    """Train the jobs of `work` with `trainer`, `workers` of them at a time (0: all cores).
+
+    control_out: control file of an earlier run, which goes as soon as a model
+    of that run is replaced by another one; started: called when the first
+    model is there;  progress: called with (done, all, words).
+
+    A model appears under its name when its program has ended well and the file
+    is there; one that begins as a LIBSVM model must be a whole one.  The first
+    program that fails ends the run: raises `JobsFailed`, and what was finished
+    is kept.
+    """
+    rows_of = rows_by_class(work.data.y)
+    check_jobs(work.jobs, {label: len(rows) for label, rows in rows_of.items()})
+    row_text = RowText(work.data.x)
+    lock = threading.Lock()
+
+    def put(source, target):
+        with lock, writing(target):
+            before = None
+            if control_out is not None and os.path.exists(target) and not _same(source, target):
+                before = partial(remove, control_out)
+            install(source, target, before)
+
+    def task(job):
+        try:
+            _train_one(job, work, rows_of, trainer, row_text, put)
+        except AgfmcError as error:
+            return job.place.error(JobsFailed, f"'{job.name}': {error}")
+
+    done = 0
+    with killing_commands() as works:
+        for _, error in run_tasks(works.of(task), work.jobs, workers or available_cores(),
+                                  ordered=False, inline=False):
+            if error is not None:
+                raise error
+            done += 1
+            if started is not None and done == 1:
+                started()
+            if progress is not None:
+                progress(done, len(work.jobs), f"{done} of {len(work.jobs)} classifiers")
+
+
+def _same(source, target):
+    """Are these two files of the same bytes?  Of folders nobody looks."""
+    return os.path.isfile(source) and os.path.isfile(target) and \
+        filecmp.cmp(source, target, shallow=False)
+
+
+def _train_one(job, work, rows_of, trainer, row_text, put):
+    sides = [np.concatenate([rows_of[label] for label in side]) for side in (job.left, job.right)]
+    rows = np.concatenate(sides)
+    labels = np.repeat([0, 1], [len(side) for side in sides])
+    order = np.argsort(rows)
+    rows, labels = rows[order], labels[order]
+    folder, name = os.path.split(work.place(job.name))
+    with ExitStack() as stack:
+        if trainer.keep:
+            with writing(work.place(job.name)):
+                private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp",
+                                           dir=folder or os.curdir)
+        else:
+            private = stack.enter_context(private_folder(folder or os.curdir))
+        data = os.path.join(private, "partition.txt")
+        with writing(data), open(data, "w", encoding="ascii") as file:
+            file.writelines(partition_text(work.data.x, rows, labels, trainer.text, row_text))
+        if trainer.convert is not None:
+            converted = os.path.join(private, "converted.txt")
+            with writing(converted), open(data, "rb") as source, open(converted, "wb") as target:
+                trainer.convert.run(stdin=source, stdout=target)
+            data = converted
+        made = os.path.join(private, "model")
+        with writing(made):
+            os.mkdir(made)
+        trainer.command.run(data, os.path.join(made, name), options=job.options)
+        _check(made, name, trainer, work.data.x.shape[1])
+        for entry in sorted(os.listdir(made)):
+            put(os.path.join(made, entry), os.path.join(folder, entry))
+
+
+def _check(made, name, trainer, features):
+    """The program said it succeeded: is there a model of this problem, a file or a folder?
+
+    made: the folder where it was to be, with the files beside it;  features: of the points.
+    """
+    def fail(words):
+        return CommandFailed(f"the command '{trainer.command.text}' wrote {words}")
+
+    try:
+        entries = sorted(os.listdir(made))
+        for entry in entries:
+            kind = stat.S_IFMT(os.lstat(os.path.join(made, entry)).st_mode)
+            if kind not in (stat.S_IFREG, stat.S_IFDIR):
+                what = "a symbolic link" if kind == stat.S_IFLNK else "something"
+                raise fail(f"{what} in place of a file: '{entry}'")
+        if name not in entries:
+            more = f", but '{entries[0]}': a model has the name that is given" if entries else ""
+            raise fail(f"no model{more}")
+        path = os.path.join(made, name)
+        if os.path.isdir(path):
+            return
+        with open(path, "rb") as file:
+            begin = file.read(8)
+    except OSError:
+        raise fail("no model that can be read") from None
+    if not begin:
+        raise fail("an empty model")
+    if begin == b"svm_type":
+        try:
+            model = read_svm_model(path)
+        except AgfmcError as error:
+            raise fail(f"a wrong model: {error.message}") from error
+        if model.platt is None:
+            text = trainer.command.text
+            warnings.warn(f"the models of the command '{text}' hold no probabilities, so that only "
+                          "votes can be used: svm-train fits them with -b 1, as in "
+                          f'-- "{text} -b 1"', AgfmcWarning, stacklevel=2)
+        if model.sv.shape[1] > features:
+            raise fail(f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
+                       f"{features}")

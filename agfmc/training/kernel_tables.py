@@ -1,0 +1,118 @@
+"""Which training jobs share a table of kernel values, have one of their own, or have none."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ..arrays import is_sparse
+from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
+from ..executors.threads import run_tasks
+
+__all__ = ["MEGABYTES", "PACKED", "Tables"]
+
+MEGABYTES = 512
+PACKED = 256  # megabytes of points that are packed together; else each job's apart
+_SPREAD = 4  # jobs a worker, before a whole job may be one task
+
+
+class Tables:
+    """Where the fits of each job find their kernel values.
+
+    x (n, d): all points, an array or `SparsePoints`;  jobs: `TrainingJob`s;
+    rows_of: {label: rows of x};  fits: how many fits on all its points a job amounts
+    to;  megabytes: what tables may take together, 0 for none.
+
+    Jobs with the same radial kernel share one table of all their points where
+    it fits into the memory, saves more than it costs, and has no more values
+    than tables for each job would have.  Else, where there are many jobs, each
+    has a table of its own while a worker is busy with it, if that pays.  Where all points
+    packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
+    workers need only some at a time, each packs the points of its job.
+    Models are the same either way.
+    """
+
+    def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
+        self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
+        self._bounds, self._shared, self._own = {}, {}, set()
+        self._seconds = {}  # of a core for a common table, as much as falls to a job
+        self._packed = {}  # of learners' own keys
+        sizes = [self._points(job) for job in jobs]
+        self._apart = _values(x) >> 16 > PACKED and \
+            self._workers * max(sizes, default=0) < len(x)
+        for job in [] if self._apart else jobs:
+            if job.options.packing not in self._packed:
+                self._packed[job.options.packing] = job.options.pack(x)
+        groups = {}
+        for job in jobs:
+            kernel = job.options.kernel_for(x.shape[1])
+            if kernel.kind == "rbf" and megabytes:
+                groups.setdefault(kernel.gamma, []).append(job)
+        for gamma, group in groups.items():
+            self._bounds[gamma] = rounding(x, gamma)
+            if self._bounds[gamma] is not None:
+                megabytes -= self._settle(gamma, group, fits, megabytes)
+
+    def _settle(self, gamma, jobs, fits, megabytes):
+        """Decide for the jobs of one kernel; -> megabytes that their common table takes."""
+        d = self._x.shape[1]
+        sizes = [self._points(job) for job in jobs]
+        labels = sorted({label for job in jobs for label in job.left + job.right})
+        size = sum(len(self._rows_of[label]) for label in labels)
+        if size <= most_rows(megabytes) and size ** 2 <= sum(own ** 2 for own in sizes) and \
+                table_pays(size, [(own, fits) for own in sizes], d):
+            rows = np.concatenate([self._rows_of[label] for label in labels])
+            table = KernelTable(self._x, rows, gamma, self._bounds[gamma])
+
+            def fill(block):
+                start = time.thread_time()
+                table.fill(block)
+                return time.thread_time() - start
+
+            seconds = sum(spent for _, spent in run_tasks(fill, table.blocks, self._workers,
+                                                          inline=False))
+            whole = sum(own ** 2 for own in sizes)
+            self._seconds.update((job.name, seconds * own ** 2 / whole)
+                                 for job, own in zip(jobs, sizes))
+            self._shared[gamma] = table
+            return size * (size + 2) / 2 ** 17
+        if fits > 1 and len(jobs) >= _SPREAD * self._workers:
+            most = most_rows(megabytes // self._workers)
+            self._own.update(job.name for job, own in zip(jobs, sizes)
+                             if own <= most and table_pays(own, [(own, fits)], d))
+        return 0
+
+    def _points(self, job):
+        return sum(len(self._rows_of[label]) for label in job.left + job.right)
+
+    def seconds(self, job):
+        """Of a core: the share of a job, by the squares of sizes, in its common table."""
+        return self._seconds.get(job.name, 0.0)
+
+    def has_own(self, job):
+        """True where the fits of a job should come one after the other: it has its own points."""
+        return self._apart or job.name in self._own
+
+    def of(self, job, rows, several):
+        """A `KernelTable`, or what the learner makes of all points, for a job on x[rows].
+
+        several: there is more than one fit.  A table of its own is good until
+        this thread asks for the next one.
+        """
+        kernel = job.options.kernel_for(self._x.shape[1])
+        gamma = kernel.gamma
+        if not (several and job.name in self._own):
+            if kernel.kind == "rbf" and gamma in self._shared:
+                return self._shared[gamma]
+            return job.options.pack(self._x, rows) if self._apart else \
+                self._packed[job.options.packing]
+        table = KernelTable(self._x, rows, gamma, self._bounds[gamma], reuse=True)
+        for block in table.blocks:
+            table.fill(block)
+        return table
+
+
+def _values(x):
+    """How many values are to be packed, at most; a megabyte is 2^16 of them."""
+    return x.counts.sum() if is_sparse(x) else x.shape[0] * x.shape[1]

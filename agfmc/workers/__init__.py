@@ -1,1 +1,0 @@
-"""Where tasks run: threads of this process, other processes, a cluster."""

@@ -1,0 +1,193 @@
+"""The search: grids, refinement, ties and borders, on scores that are known."""
+
+import math
+
+import pytest
+
+from agfmc.errors import UsageError
+from agfmc.experiments.tuning import grids_for, scale_exponent
+from agfmc.experiments.search_points import fixed_words, given_text, number_text, Point, power
+from agfmc.experiments.search_points import Axis, BEYOND, Grid, Search
+from agfmc.learners.protocol import parse_options
+
+RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))
+
+
+def run(grids, score, refine=2, sign=1):
+    """(search, rounds of points) after all that a search wants was told."""
+    search, rounds = Search(grids, refine, sign), []
+    while wanted := search.wanted():
+        assert not set(wanted) & set(search.scores) and len(set(wanted)) == len(wanted)
+        rounds.append(wanted)
+        for point in wanted:
+            search.tell(point, score(point))
+    return search, rounds
+
+
+def peak(c, g, tilt=0.7):
+    """A hill in C and gamma that runs along a diagonal, as those of real data do."""
+    return lambda point: -(point.log2c - c) ** 2 - (point.log2g - g) ** 2 \
+        - tilt * (point.log2c - c) * (point.log2g - g)
+
+
+def test_axis_values_and_limits():
+    assert Axis(-1, 9, 2).values == [-1, 1, 3, 5, 7, 9]
+    assert Axis(-1, 8.5, 2).values == [-1, 1, 3, 5, 7]
+    assert Axis(0, 0.3, 0.1).values == [0, 0.1, 0.2, 0.3]
+    assert Axis(-1, 8.5, 2).limits == (-1 - 2 * BEYOND, 7 + 2 * BEYOND)
+    assert Axis(3, 3, 2).values == [3] and Axis(3, 3, 2).limits == (3, 3)
+    assert Axis(-4, 4, 2).moved(-5) == Axis(-9, -1, 2)
+
+
+def test_first_round_is_the_grid_middle_gamma_first():
+    first = Search([RBF]).wanted()
+    assert sorted((p.log2g, p.log2c) for p in first) == \
+        [(g, c) for g in (-8, -6, -4, -2, 0) for c in (-1, 1, 3, 5, 7, 9)]
+    assert [p.log2g for p in first][::6] == [-4, -6, -2, -8, 0]
+    assert [p.log2c for p in first][:6] == [-1, 1, 3, 5, 7, 9]
+
+
+@pytest.mark.parametrize("c, g", [(4, -3), (4.5, -3.5), (0.5, -7.5), (9, 0), (3, -4)])
+def test_the_optimum_is_found_to_half_a_unit(c, g):
+    search, rounds = run([RBF], peak(c, g))
+    assert (search.best.log2c, search.best.log2g) == (c, g)
+    assert search.border == []
+    assert len(search.scores) <= 30 + 30 and search.ranked[0] == search.best
+
+
+def test_each_refinement_halves_the_step():
+    for refine, step in ((0, 2), (1, 1), (2, 0.5), (4, 0.125)):
+        search, rounds = run([RBF], peak(4.3, -3.2), refine)
+        c, g = search.best.log2c, search.best.log2g
+        assert (c % step, g % step) == ((1 % step), 0)
+        assert abs(c - 4.3) <= step and abs(g + 3.2) <= step
+        moved = {p.log2c % step for p in search.scores}
+        assert moved <= {1 % step} and any(p.log2c == c + step for p in search.scores)
+
+
+def test_grid_is_extended_beyond_its_border_and_no_further_than_the_limit():
+    search, rounds = run([RBF], peak(13, -6))
+    assert (search.best.log2c, search.best.log2g) == (13, -6) and search.border == []
+    assert not any(point.log2c > 9 for point in rounds[0])
+    search, _ = run([RBF], lambda point: point.log2c - 2 * abs(point.log2g + 4))
+    assert search.best.log2c == 9 + 2 * BEYOND == max(p.log2c for p in search.scores)
+    assert search.border == [("C", "high")]
+    search, _ = run([RBF], lambda point: -point.log2c - point.log2g)
+    assert search.border == [("C", "low"), ("gamma", "low")]
+    # only near the best
+    assert len([p for p in search.scores if p.log2c < -1 or p.log2g < -8]) < 25
+
+
+def test_border_says_nothing_where_others_are_as_good():
+    search, _ = run([RBF], lambda point: 1.0)
+    assert (search.best.log2c, search.best.log2g) == (-7, -14) and search.border == []
+
+
+def test_single_values_are_kept():
+    search, _ = run([RBF._replace(c=Axis(3, 3, 2))], peak(5, -3))
+    assert {point.log2c for point in search.scores} == {3} and search.border == []
+
+
+def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma():
+    linear = Grid("linear", 0, 0.0, Axis(-1, 9, 2), None)
+    search = Search([linear, RBF], 0)
+    assert search.best is None
+    for point in search.wanted():
+        search.tell(point, 1.0 if point.log2c >= 3 else 0.5)
+    assert search.best == Point("linear", 0, 0.0, None, 3)
+    search = Search([RBF, linear], 0)
+    for point in search.wanted():
+        search.tell(point, 1.0 if point.log2c + (point.log2g or 0) > 0 else 0.5)
+    assert search.best == Point("rbf", 0, 0.0, 0, 1)
+    search = Search([RBF], 0)
+    for point in search.wanted():
+        search.tell(point, 1.0 if point.log2c == 5 else 0.5)
+    assert search.best == Point("rbf", 0, 0.0, -8, 5)
+
+
+def test_smaller_is_better_for_other_scores():
+    search, _ = run([RBF], lambda point: -peak(4, -3)(point), sign=-1)
+    assert (search.best.log2c, search.best.log2g) == (4, -3)
+
+
+def test_points_that_failed_are_never_the_best():
+    search, _ = run([RBF], lambda point: None if point.log2c < 5 else peak(1, -4)(point))
+    assert search.best.log2c == 5
+    search, rounds = run([RBF], lambda point: None)
+    assert search.best is None and len(rounds) == 1 and search.border == []
+
+
+def test_each_kernel_is_refined_around_its_best_point():
+    """What is best on the coarse grid need not be the best of all."""
+    grids = grids_for(("rbf", "polynomial"), (2, 3), (0.0,), -4.0)
+
+    def score(point):
+        if point.kernel == "rbf":
+            return peak(4.5, -3.5)(point)
+        return (-0.2 if point.degree == 3 else -0.6) - abs(point.log2c - 3) / 100
+
+    search, rounds = run(grids, score)
+    coarse = max(rounds[0], key=score)
+    assert (coarse.kernel, coarse.degree) == ("polynomial", 3)
+    assert search.best == Point("rbf", 0, 0.0, -3.5, 4.5)
+    later = {point[:2] for points in rounds[1:] for point in points}
+    assert later == {("rbf", 0), ("polynomial", 3)}
+
+
+def test_grids_of_kernels():
+    grids = grids_for(("rbf", "linear", "polynomial"), range(1, 4), (0.0, 1.0), -5.0)
+    assert [(g.kernel, g.degree, g.coef0) for g in grids] == [
+        ("rbf", 0, 0.0), ("linear", 0, 0.0), ("polynomial", 2, 0.0), ("polynomial", 2, 1.0),
+        ("polynomial", 3, 0.0), ("polynomial", 3, 1.0)]
+    assert grids[0].g == Axis(-9, -1, 2) and grids[0].c == Axis(-1, 9, 2)
+    assert grids[1].g is None and grids[1].c == Axis(-6, 4, 2)
+    # homogeneous: gamma is a factor of C
+    assert grids[2].g == -5.0 and grids[3].g == Axis(-7, -3, 2)
+    alone = grids_for(("polynomial",), range(1, 3), (1.0, 0.0), -5.0)
+    assert [(g.degree, g.coef0, g.g == -5.0) for g in alone] == \
+        [(1, 1.0, True), (2, 1.0, False), (2, 0.0, True)]
+    own = grids_for(("linear", "rbf"), (), (), -5.0, Axis(0, 4, 1), Axis(-3, 0, 1))
+    assert own[0].c == own[1].c == Axis(0, 4, 1) and own[1].g == Axis(-3, 0, 1)
+
+
+def test_scale_is_that_of_the_variances():
+    x = [[-1.0, 2.0, 0.0], [1.0, -2.0, 0.0]]  # variances 1, 4, 0
+    assert scale_exponent(x) == round(-math.log2(5)) == -2
+    assert scale_exponent([[1.0], [1.0]]) == 0.0
+
+
+@pytest.mark.parametrize("point, text", [
+    (Point("rbf", 0, 0.0, -7, 5), "-g 0.0078125 -c 32"),
+    (Point("rbf", 0, 0.0, -3.5, 0.5), "-g 0.0884 -c 1.41"),
+    (Point("linear", 0, 0.0, None, -2), "-t 0 -c 0.25"),
+    (Point("polynomial", 3, 1.0, -4, 15), "-t 1 -d 3 -g 0.0625 -r 1 -c 32768"),
+    (Point("polynomial", 2, 0.0, -4, 0), "-t 1 -d 2 -g 0.0625 -c 1"),
+    (Point("rbf", 0, 0.0, -20, 20), "-g 9.5367431640625e-07 -c 1048576")])
+def test_options_of_a_point(point, text):
+    assert point.text() == text and point.text("-h 0") == text + " -h 0"
+    options = parse_options(text)
+    assert options.cost == power(point.log2c)
+    assert point.log2g is None or options.gamma == power(point.log2g)
+
+
+def test_numbers_are_exact_and_short():
+    assert [number_text(v) for v in (32.0, 0.1, 2.0 ** -7, 1e-05)] == \
+        ["32", "0.1", "0.0078125", "1e-05"]
+    assert power(3) == 8.0 and power(0.5) == 1.41 and power(-0.25) == 0.841
+
+
+@pytest.mark.parametrize("base, fixed, given", [
+    ("", "", "-c 1"), ("-h 0", "-h 0", "-c 1 -h 0"), ("-c 50 -g 0.10", "", "-g 0.1 -c 50"),
+    ("-q -e 0.01 -c 5 -w0 2", "-e 0.01 -w0 2", "-c 5 -e 0.01 -w0 2"),
+    ("-t 1 -r 1", "", "-t 1 -d 3 -r 1 -c 1"), ("-t 0 -g 3", "", "-t 0 -c 1"),
+    ("-g 0 -b 1", "", "-c 1"),
+    ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0")])
+def test_what_the_base_options_keep(base, fixed, given):
+    assert fixed_words(base) == fixed and given_text(base) == given
+    assert parse_options(given).canonical() == parse_options(base).canonical()
+
+
+@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c"])
+def test_base_options_that_cannot_be(base):
+    with pytest.raises(UsageError):
+        fixed_words(base)

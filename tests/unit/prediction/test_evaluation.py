@@ -1,0 +1,128 @@
+"""Scores from files, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from agfmc.errors import DataError, UsageError
+from agfmc.prediction.evaluation import evaluate, load_results
+from agfmc.prediction.evaluation import format_scores
+from agfmc.formats.probability_text import format_points
+
+P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
+Y = [0, 1, 2, 0, 2]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Function that writes truth, result, ratings and probabilities; -> their names."""
+
+    def write(truth=Y, result=None, p=P, labels=(0, 1, 2), header=False, con=True):
+        labels = np.array(labels)
+        result = labels[p.argmax(axis=1)] if result is None else np.array(result)
+        np.array(truth, "<i4").tofile(tmp_path / "truth.cls")
+        result.astype("<i4").tofile(tmp_path / "out.cls")
+        if con:
+            k = p.shape[1]
+            ((k * p.max(axis=1) - 1) / (k - 1)).astype("<f4").tofile(tmp_path / "out.con")
+        head = f"labels {' '.join(map(str, labels))}\n".encode() if header else b""
+        (tmp_path / "p.txt").write_bytes(head + format_points(p, result.astype(np.int32)))
+        return str(tmp_path / "truth.cls"), str(tmp_path / "out"), str(tmp_path / "p.txt")
+
+    return write
+
+
+def test_check_values(files):
+    truth, base, p = files()
+    scores = evaluate(load_results(truth, base, p))
+    assert scores["brier_all"] == pytest.approx(.3449637662, abs=1e-9)
+    assert scores["brier_winning"] == pytest.approx(.3949683632, abs=2e-8)
+    assert scores["accuracy"] == pytest.approx(.8)
+    assert scores["uncertainty_coefficient"] == pytest.approx(.7371754938, abs=1e-9)
+    assert scores["classes"] == 3 and scores["points"] == 5 and scores["rejected"] == 0
+    assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
+    assert json.loads(json.dumps(scores)) == scores
+    text = format_scores(scores)
+    assert "uncertainty coefficient     0.737175\n" in text
+    assert "Brier score, all classes    0.344964\n" in text
+    assert "nan" not in text and "None" not in text
+
+
+def test_table_check_values(tmp_path):
+    table = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
+    rows, columns = np.indices((3, 3))
+    np.repeat(rows.ravel(), table.ravel()).astype("<i4").tofile(tmp_path / "t.cls")
+    np.repeat(columns.ravel(), table.ravel()).astype("<i4").tofile(tmp_path / "r.cls")
+    scores = evaluate(load_results(str(tmp_path / "t.cls"), str(tmp_path / "r")))
+    assert scores["uncertainty_coefficient"] == pytest.approx(.5606035815, abs=1e-9)
+    assert scores["uncertainty_coefficient_reverse"] == pytest.approx(.5631000768, abs=1e-9)
+    assert scores["uncertainty_coefficient_symmetric"] == pytest.approx(.5618490560, abs=1e-9)
+    assert scores["accuracy"] == pytest.approx(.86)
+    assert scores["contingency"] == table.tolist()
+
+
+def test_what_needs_k_is_left_out_without_it(files):
+    truth, base, _ = files()
+    scores = evaluate(load_results(truth, base))
+    assert scores["classes"] is None
+    assert scores["brier_winning"] is scores["brier_all"] is scores["calibration"] is None
+    assert "not told (-k)" in format_scores(scores)
+    for told in ({"k": 3}, {"labels": [0, 1, 2]}):
+        scores = evaluate(load_results(truth, base, **told))
+        assert scores["classes"] == 3
+        assert scores["brier_winning"] == pytest.approx(.3949683632, abs=1e-6)
+    scores = evaluate(load_results(truth, base, k=30))
+    assert scores["classes"] == 30 and len(scores["labels"]) == 30
+
+
+def test_gaps_in_labels(files):
+    truth, base, p = files(truth=[5, 7, 90, 5, 90], labels=(5, 7, 90))
+    scores = evaluate(load_results(truth, base, p))
+    assert scores["labels"] == [5, 7, 90]
+    assert scores["brier_all"] == pytest.approx(.3449637662, abs=1e-9)
+    truth, base, p = files(truth=[5, 5, 90, 5, 90], labels=(5, 7, 90), result=[5, 5, 90, 5, 90])
+    with pytest.raises(UsageError, match="the files hold 2 of the 3 classes"):
+        load_results(truth, base, p)
+    assert load_results(truth, base, p, labels=[5, 7, 90]).labels.tolist() == [5, 7, 90]
+    truth, base, p = files(truth=[5, 5, 90, 5, 90], labels=(5, 7, 90), result=[5, 5, 90, 5, 90],
+                           header=True)
+    assert load_results(truth, base, p).labels.tolist() == [5, 7, 90]
+
+
+def test_rejected_points(files):
+    truth, base, p = files(result=[0, -1, 2, -1, 2])
+    scores = evaluate(load_results(truth, base, p))
+    assert scores["rejected"] == 2
+    assert sum(row["count"] for row in scores["calibration"]) == 3
+    assert "rejected                    2\n" in format_scores(scores)
+    truth, base, p = files(result=[-1] * 5)
+    format_scores(evaluate(load_results(truth, base, p)))
+
+
+@pytest.mark.parametrize("change, told, error, words", [
+    ({"truth": Y[:4]}, {}, DataError, "4"),
+    ({"truth": [0, 1, 2, 0, -2]}, {}, DataError, "truth.cls"),
+    ({"truth": [0, 1, 2, 0, 3]}, {}, UsageError, "there are 3 classes, but 4 different "
+     "labels in the files (0 1 2 3): without the probabilities, points of a class that"),
+    ({}, {"k": 4}, UsageError, "-k says 4 classes"),
+    ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
+    ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
+    ({"truth": [0, 1, 4, 0, 2], "header": True}, {}, DataError,
+     "holds class 4, for which there are no probabilities"),
+])
+def test_files_that_do_not_fit(files, change, told, error, words):
+    truth, base, p = files(**change)
+    with pytest.raises(error) as caught:
+        load_results(truth, base, p, **told)
+    assert words in str(caught.value)
+
+
+def test_probabilities_of_another_run(files, tmp_path):
+    truth, base, p = files()
+    np.array([0, 1, 2, 0, 2], "<i4").tofile(tmp_path / "out.cls")
+    with pytest.raises(DataError, match="the class of point 3 .from 0. is 1, but 0 in"):
+        load_results(truth, base, p)
+    (tmp_path / "p.txt").write_bytes(format_points(P[:3], np.array([0, 1, 2])))
+    with pytest.raises(DataError, match="has 3 lines of probabilities, but there are 5 points"):
+        load_results(truth, base, p)

@@ -1,0 +1,159 @@
+"""Training end to end: the same models whatever the workers, and files that classify."""
+
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from agfmc.control.build import rename
+from agfmc.control.parse import parse
+from agfmc.control.tree import model_names
+from agfmc.errors import AgfmcWarning, DataError
+from agfmc.prediction.configuration import load, merge, save
+from agfmc.training.fit import fit
+from agfmc.learners.jobs import rows_by_class
+from agfmc.prediction.classifier import Classifier
+from agfmc.formats.controlfile import read_control, write_control
+from agfmc.formats.libsvm_model import format_svm_model
+from agfmc.learners.jobs import plan_jobs
+
+CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
+
+
+def data(n=120, seed=0):
+    generator = np.random.default_rng(seed)
+    y = generator.choice([0, 4, 9], n, p=[.5, .3, .2]).astype(np.int32)
+    centre = {0: (0, 0), 4: (2, 0), 9: (0, 2)}
+    return generator.normal(size=(n, 2)) * .8 + [centre[label] for label in y.tolist()], y
+
+
+def fitted(text=CODE, workers=1, **kwargs):
+    x, y = data()
+    jobs = plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
+    done = {job.name: (model, rows) for job, model, rows in fit(jobs, x, y, workers, **kwargs)}
+    return [done[job.name] for job in jobs]
+
+
+def test_rows_by_class():
+    rows = rows_by_class(np.array([5, 2, 5, 9, 2], dtype=np.int32))
+    assert {label: where.tolist() for label, where in rows.items()} == {2: [1, 4], 5: [0, 2], 9: [3]}
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_models_do_not_depend_on_workers(workers):
+    for (one, rows), (other, same) in zip(fitted(), fitted(workers=workers)):
+        np.testing.assert_array_equal(rows, same)
+        assert format_svm_model(one) == format_svm_model(other)
+        for field in fields(one):
+            a, b = getattr(one, field.name), getattr(other, field.name)
+            assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b
+
+
+def test_models():
+    x, y = data()
+    models = fitted()
+    assert [model.name for model, _ in models] == ["m-00", "m-01", "m-02"]
+    assert [model.kernel.kind for model, _ in models] == ["rbf", "linear", "rbf"]
+    sides = [((4,), (0,)), ((4,), (9,)), ((0,), (9,))]
+    for (model, rows), (left, right) in zip(models, sides):
+        np.testing.assert_array_equal(model.sv, x[rows])
+        assert model.features == 2
+        first = np.isin(y[rows[:model.n_sv[0]]], right if model.labels[0] else left)
+        assert first.all()
+        assert model.platt[0] < 0  # the first label grows more probable with f
+    # the class that comes first in the data is the first label
+    assert [model.labels for model, _ in models] == [
+        (0, 1) if np.argmax(np.isin(y, left)) < np.argmax(np.isin(y, right)) else (1, 0)
+        for left, right in sides]
+    assert "options -s 0 -t 2 -g 0.5 -c 5.0 -e 0.001 -h 1; features 2; folds 5; seed 1" in \
+        models[0][0].provenance.to_line()
+
+
+def test_seed_decides_the_folds_and_nothing_else():
+    x, y = data()
+    told = []
+    for seed in (1, 2):
+        jobs = plan_jobs(parse('"" {0 9}'), "m", "", seed)
+        keep = y != 4
+        (_, model, _), = fit(jobs, x[keep], y[keep])
+        told.append(model)
+    assert told[0].coef.tobytes() == told[1].coef.tobytes()
+    assert told[0].platt != told[1].platt
+
+
+def test_a_tree_and_its_code_are_the_same_models():
+    tree = fitted('"" {"" {4 0} 9}')
+    code = fitted('"" 0 1/2; "" 0/1; {4 0 9}')
+    for (one, _), (other, _) in zip(tree, code):
+        assert one.coef.tobytes() == other.coef.tobytes() and one.platt == other.platt
+
+
+def test_progress_ends_at_the_total():
+    seen = []
+    fitted(progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(i + 1, 18) for i in range(18)]
+    x, y = data()
+    few = np.concatenate([np.flatnonzero(y == 9)[:3], np.flatnonzero(y == 0)])
+    seen.clear()
+    jobs = plan_jobs(parse('"" {0 9}'), "m", "", 1)
+    with pytest.warns(AgfmcWarning, match="has 3 samples: its probabilities rest on very little"):
+        list(fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args)))
+    assert seen == [(i + 1, 4) for i in range(4)]
+
+
+def test_a_side_with_one_sample_is_refused_before_training():
+    x, y = data()
+    keep = np.concatenate([np.flatnonzero(y == 9)[:1], np.flatnonzero(y == 0)])
+    with pytest.raises(DataError, match="has 1 sample: expected at least 2"):
+        list(fit(plan_jobs(parse('"" {0 9}'), "m", "", 1), x[keep], y[keep]))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
+    x, y = data()
+    jobs = plan_jobs(parse('"" 0/1; "-s 1 -n 1" 0/2; "" 1/2; {4 0 9}', "f"), "m", "", 1)
+    done = {job.name: result for job, result, _ in fit(jobs, x, y, workers)}
+    assert isinstance(done["m-01"], DataError)
+    assert str(done["m-01"]).startswith("f:1:9: 'm-01': LIBSVM refuses the problem: "
+                                        "specified nu is infeasible: with ")
+    assert done["m-00"].platt and done["m-02"].platt
+
+
+def test_probabilities_are_calibrated():
+    x, y = data(1500, 3)
+    keep = y != 9
+    (_, model, _), = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
+    assert 0 < sum(model.n_sv) < keep.sum()
+    test_x, test_y = data(3000, 4)
+    some = test_y != 9
+    from agfmc.kernel.machine import decision_values
+    f = decision_values(model.kernel, model.sv, model.coef, model.rho, test_x[some])
+    a, b = model.scale
+    p = (1 + np.tanh(a * f + b)) / 2
+    assert abs(np.mean(p) - np.mean(test_y[some] == 4)) < .03
+    sure = p > .9
+    assert sure.sum() > 100 and np.mean(test_y[some][sure] == 4) > .9
+
+
+def test_fit_save_load_classify(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x, y = data(200, 5)
+    tree = parse('"" {"" 0/1; {4 0} 9}', None)
+    jobs = plan_jobs(tree, "m", "-g 0.5", 1)
+    for job, model, _ in fit(jobs, x, y, 2):
+        (tmp_path / job.name).write_text(format_svm_model(model))
+    write_control("m.mbc", rename(tree, model_names(tree, "m")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        configuration, _ = merge(read_control("m.mbc"))
+    save("m.mbm", configuration)
+    first = (tmp_path / "m.mbm").read_bytes()
+    save("n.mbm", merge(read_control("m.mbc"))[0])
+    assert (tmp_path / "n.mbm").read_bytes() == first
+    test_x, test_y = data(400, 6)
+    answers = [Classifier(load(path), tree="full")(test_x) for path in ("m.mbc", "m.mbm")]
+    assert answers[0].columns.tobytes() == answers[1].columns.tobytes()
+    np.testing.assert_allclose(answers[0].columns.sum(axis=1), 1, atol=1e-12)
+    assert np.mean(answers[0].classes == test_y) > .8
+    assert set(answers[0].classes.tolist()) == {0, 4, 9}

@@ -1,0 +1,228 @@
+"""Which models of an earlier run are kept: those that training would write again, no others."""
+
+import os
+
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.training.plan import plan
+from agfmc.training.resume import finished
+from agfmc.training.run import train, train_directs
+from agfmc.formats.vectors import write_cls, write_std, write_vec
+from agfmc.models import Normalisation
+
+PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
+ALL = {"m-00", "m-01", "m-02"}
+
+
+def points():
+    rng = np.random.default_rng(5)
+    y = np.r_[0, 1, 2, rng.integers(0, 3, 57)]
+    return rng.normal(size=(60, 3)) + y[:, None], y
+
+
+def write(x, y):
+    write_vec("trn.vec", x)
+    write_cls("trn.cls", y)
+
+
+def planned(text=PAIRS, **more):
+    more = {"scale": True, "norm_file": "n.std", "default": "-c 5", **more}
+    return plan(parse(text), "trn", "binary", more.pop("model", "m"), **more)
+
+
+@pytest.fixture
+def x_y(tmp_path, monkeypatch):
+    """Data and trained models, -n, of `PAIRS` in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    write(*points())
+    assert train(planned(), 1).done == 3
+    return points()
+
+
+def test_everything_is_kept(x_y):
+    assert finished(planned()) == ALL
+
+
+@pytest.mark.parametrize("more, kept", [
+    ({"seed": 2}, set()), ({"default": "-c 6"}, {"m-01"}), ({"default": "-c 5 -w0 2"}, {"m-01"}),
+    ({"default": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
+    ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
+    ({"unnormalised": True}, set()), ({"only": "m-02"}, {"m-02"}), ({"path": "elsewhere"}, set()),
+    ({"default": "-m 7 -c 5.0"}, ALL)], ids=repr)
+def test_settings(x_y, more, kept):
+    assert finished(planned(**more)) == kept
+
+
+@pytest.mark.parametrize("text, kept", [
+    ('"-c 5" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', {"m-00", "m-02"}),
+    ('"" 1 / 0; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
+    ('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {1 0 2}', set()),  # numbers are places in the list
+    ('"" 0 / 1 2; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
+    ('\n\n"" 0 / 1;\n "-c 2" 0 / 2; "" 1 / 2;\n {0 1 2}\n', ALL)])
+def test_control_files(x_y, text, kept):
+    assert finished(planned(text)) == kept
+
+
+def test_points_of_a_class_concern_its_own_models(x_y):
+    x, y = x_y
+    row = np.flatnonzero(y == 2)[3]
+    other = x.copy()
+    other[row, 1] = np.nextafter(np.float32(x[row, 1]), np.float32(9))
+    # with the normalisation that is there: one fitted anew would be another for all
+    write(other, y)
+    assert finished(planned(scale=False)) == {"m-00"}
+    write(np.delete(x, row, 0), np.delete(y, row))
+    assert finished(planned(scale=False)) == {"m-00"}
+    write(x, y)
+    assert finished(planned(scale=False)) == ALL
+    other[row, 1] += 1
+    write(other, y)
+    assert finished(planned()) == set()
+
+
+def test_labels_and_order(x_y):
+    x, y = x_y
+    wrong = y.copy()
+    wrong[np.flatnonzero(y == 0)[2]] = 1
+    write(x, wrong)
+    assert finished(planned(scale=False)) == set()
+    order = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y != 0)]
+    write(x[order], y[order])
+    # pairs of classes see the samples of either in the same order as before
+    assert finished(planned(scale=False)) == ALL
+    order[:2] = order[1::-1]
+    write(x[order], y[order])
+    assert finished(planned(scale=False)) == {"m-02"}
+
+
+def test_classes_of_one_side_mixed_in_another_way(x_y):
+    x, y = x_y
+    text = '"" {0 "" {1 2}}'
+    train(planned(text), 1)
+    assert finished(planned(text, scale=False)) == {"m", "m.01"}
+    order = np.argsort(y, kind="stable")
+    write(x[order], y[order])
+    assert finished(planned(text, scale=False)) == {"m.01"}
+
+
+def test_raw_vectors_of_a_feature_that_the_normalisation_drops(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x, y = points()
+    x = np.c_[x, np.ones(len(x))]
+    write(x, y)
+    with pytest.warns(UserWarning, match="constant"):
+        train(planned(unnormalised=True), 1)
+    x[:, 3] = 1.5
+    for unnormalised, kept in ((True, set()), (False, ALL)):
+        write(*(np.c_[x[:, :3], np.ones(len(x))], y))
+        more = {"scale": False, "unnormalised": unnormalised}
+        train(planned(**more), 1)
+        assert finished(planned(**more)) == ALL
+        write(x, y)
+        assert finished(planned(**more)) == kept
+
+
+def test_the_same_raw_points_through_another_normalisation(x_y):
+    more = {"scale": False, "unnormalised": True}
+    train(planned(**more), 1)
+    assert finished(planned(**more)) == ALL
+    for name, factor in (("one.std", 1), ("two.std", 2)):
+        write_std(name, Normalisation(factor * np.eye(3, dtype=np.float32),
+                                      np.zeros(3, dtype=np.float32)))
+        assert finished(planned(norm_file=name, **more)) == set()
+        train(planned(norm_file=name, **more), 1)
+    # the same numbers, but they are told to be raw
+    train(planned(norm_file="one.std", **more), 1)
+    assert finished(planned(norm_file="one.std", scale=False)) == set()
+
+
+def test_the_same_classes_parted_elsewhere(x_y):
+    x, y = x_y
+    order = np.argsort(y, kind="stable")
+    write(x[order], y[order])
+    train(planned('"" {0 "" {1 2}}'), 1)
+    assert finished(planned('"" {0 "" {1 2}}')) == {"m", "m.01"}
+    assert finished(planned('"" {"" {0 1} 2}')) == set()
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda raw: raw[:-1], lambda raw: raw.replace(b"seed 1", b"seed 2"), lambda raw: raw + b"\n",
+    lambda raw: raw[:40] + b"7" + raw[41:], lambda raw: b"", lambda raw: raw.split(b"; made")[0]])
+def test_files_that_are_not_what_was_written(x_y, spoil):
+    with open("m-01", "rb") as file:
+        raw = file.read()
+    with open("m-01", "wb") as file:
+        file.write(spoil(raw))
+    assert finished(planned()) == ALL - {"m-01"}
+
+
+def test_no_file_and_no_regular_one(x_y):
+    os.unlink("m-00")
+    os.unlink("m-01")
+    os.mkfifo("m-01")  # reading it would wait for ever
+    assert finished(planned()) == {"m-02"}
+
+
+def test_versions(x_y, monkeypatch):
+    monkeypatch.setattr("agfmc.training.resume.__version__", "9.9.9")
+    assert finished(planned()) == set()
+
+
+def test_another_name(x_y):
+    for name in ALL:
+        os.rename(name, name.replace("m-", "other-"))
+    assert finished(planned(model="other")) == {name.replace("m-", "other-") for name in ALL}
+
+
+def test_what_is_kept_is_not_trained(x_y, monkeypatch):
+    before = {name: os.stat(name).st_ino for name in ALL - {"m-01"}}
+    with open("m-01", "rb") as file:
+        wanted = file.read()
+    os.unlink("m-01")
+    os.unlink("n.std")
+    told = []
+    outcome = train(planned(), 1, lambda *words: told.append(words), kept=finished(planned()))
+    assert outcome == (3, (), False)
+    assert {name: os.stat(name).st_ino for name in before} == before
+    with open("m-01", "rb") as file:
+        assert file.read() == wanted
+    assert os.path.exists("n.std")
+    assert told == [(12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12)
+                    for done in range(1, 7)]
+    monkeypatch.setattr("agfmc.training.run.fit", None)
+    assert train(planned(), 1, kept=ALL) == (3, (), False)
+
+
+def test_direct_classifiers(x_y):
+    rng = np.random.default_rng(0)
+    y = np.r_[0:4, rng.integers(0, 4, 56)]
+    write(x_y[0], y)
+    text = '"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }'
+    work = planned(text)
+    train(work, 1)
+    assert train_directs(work).done == 2
+    assert finished(work) == {"m", "m.00"}
+    assert finished(work, only_direct=True) == {"m.00"}
+    assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
+    ino = os.stat("m.00").st_ino
+    assert train_directs(planned(text), kept={"m.00"}) == (2, (), False)
+    assert os.stat("m.00").st_ino == ino
+    write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
+    assert finished(planned(text, scale=False)) == set()
+
+
+def test_progress_of_direct_classifiers_that_replace_others(x_y):
+    """Each is counted as done by this run, although files of their names were there."""
+    y = np.r_[0:4, np.random.default_rng(0).integers(0, 4, 56)]
+    write(x_y[0], y)
+    work = planned('"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }')
+    train(work, 1)
+    train_directs(work)
+    with open("control", "w"):
+        pass
+    told = []
+    train_directs(work, lambda *seen: told.append(seen), "control")
+    assert [(done, total, earlier) for done, total, _, earlier in told] == [(1, 2, 0), (2, 2, 0)]
+    assert not os.path.exists("control")
