@@ -24,8 +24,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from .dense import check_dense
-from .stops import Stops
+from .code_kinds import check_dense
+from .convergence import Stops
 
 __all__ = ["prepare", "prepare_kl"]
 
@@ -46,7 +46,7 @@ class _Sides(namedtuple("_Sides", "plus minus heavy_plus heavy_minus")):
     __slots__ = ()
 
 
-def prepare(a):
+def prepare(a: np.ndarray):
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
     A point is done when a step of length > 1000 moved no p by more than 1e-9 and
@@ -56,7 +56,7 @@ def prepare(a):
     return _prepare(a, _flow)
 
 
-def prepare_kl(a):
+def prepare_kl(a: np.ndarray):
     """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
 
     Minimises sum_b n_b [rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu))]; stops as

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..decode.stops import Stops
+from ..decode.convergence import Stops
 from ..formats.files import replacing, replacing_all
 from ..formats.probtext import format_points
 from ..formats.vectors import cls_bytes, con_bytes

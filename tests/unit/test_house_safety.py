@@ -19,8 +19,8 @@ MODULES = {
                      "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
     "subprocess": ("agfmc/external/command.py", "agfmc/workers/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/decode/asked.py", "agfmc/decode/front.py",
-                  "agfmc/picture/loading.py", "agfmc/train/clibrary.py", "agfmc/train/options.py",
+    "importlib": ("agfmc/decode/front.py", "agfmc/picture/loading.py",
+                  "agfmc/train/clibrary.py", "agfmc/train/options.py",
                   "agfmc/workers/plain.py", "agfmc/workers/processes.py"),
     "ctypes": ("agfmc/train/clibrary.py", "agfmc/train/linear.py", "agfmc/train/svm.py"),
     "socket": ("agfmc/workers/processes.py",),

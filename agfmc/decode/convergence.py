@@ -1,4 +1,4 @@
-"""How solvers stopped, added up over chunks, so that a command can warn once."""
+"""Convergence of the solvers, added up over chunks, so that a command can warn once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Stops"]
 
 @dataclass(frozen=True)
 class Stops:
-    """How the solver of a decoder ended; add two of them for two chunks.
+    """Counts of how the solver of a decoder ended; add two of them for two chunks.
 
     points        number of points solved
     rounds        most rounds of an iterative solver any point needed (0: closed form)
@@ -23,12 +23,12 @@ class Stops:
     unfinished: int = 0
     undetermined: int = 0
 
-    def __add__(self, other):
+    def __add__(self, other: Stops) -> Stops:
         return Stops(self.points + other.points, max(self.rounds, other.rounds),
                      self.unfinished + other.unfinished,
                      self.undetermined + other.undetermined)
 
-    def warning(self):
+    def warning(self) -> str | None:
         """One sentence on what the user should know, or None."""
         parts = []
         if self.unfinished:

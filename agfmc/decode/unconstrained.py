@@ -1,6 +1,6 @@
-"""Decoders without sign constraints, and projections of simple estimates.
+"""Least squares without sign constraints, and projections of simple estimates.
 
-Methods -1, 1, 4, 5 and 6, each for any code.  M = A - |A| r and
+Methods 1, 4, 5 and 6, each for any code.  M = A - |A| r and
 Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 """
 
@@ -8,42 +8,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import leastnorm, pairwise, shortcuts, simplex
-from .dense import check_dense
-from .exact import Exact, Uniform
-from .lsq import solve_each
-from .stops import Stops
+from .closed_forms import project
+from .code_kinds import check_dense, one_vs_one
+from .convergence import Stops
+from .least_norm import RANK, equality, strict_map
+from .pairwise import PairSystem
+from .reproducible import Exact, Uniform
 
-__all__ = ["prepare_binary", "prepare_inverse", "prepare_orthogonal", "prepare_renormalised",
+__all__ = ["prepare_inverse", "prepare_orthogonal", "prepare_renormalised",
            "prepare_unconstrained"]
 
 BUDGET = 4 << 20
 SINGULAR = 1e6
 
 
-def prepare_binary(a):
-    """Solver that returns r itself."""
-    return lambda r: (r, Stops(len(r)))
-
-
-def prepare_orthogonal(a):
+def prepare_orthogonal(a: np.ndarray):
     """Solver of the projection of A^T r / m onto the simplex."""
     votes = Exact(a.T)
-    return lambda r: (simplex.project(votes.rows(r) / a.shape[0]), Stops(len(r)))
+    return lambda r: (project(votes.rows(r) / a.shape[0]), Stops(len(r)))
 
 
-def prepare_inverse(a):
+def prepare_inverse(a: np.ndarray):
     """Solver of min |M p|^2 with sum p = 1; p may go negative.
 
     For one-vs-one it does not, and this is the constrained solution.
     """
-    pairs = shortcuts.pair_classes(a)
+    pairs = one_vs_one(a)
     if pairs is not None:
-        ends = pairwise.Pairs(*pairs, a.shape[1])
-        return lambda r: (pairwise.solve(ends, r), Stops(len(r)))
+        solve_pairs = PairSystem(pairs)
+        return lambda r: (solve_pairs(r), Stops(len(r)))
     check_dense(a)
     if a.all():
-        offset, slope = leastnorm.strict_map(a)
+        offset, slope = strict_map(a)
         return _linear(offset, slope, _free_directions(a))
     code, size = a.astype(float), np.abs(a).astype(float)
     everyone = np.ones((1, a.shape[1]), dtype=bool)
@@ -55,7 +51,7 @@ def prepare_inverse(a):
         return k, np.ones((len(r), a.shape[1]))
 
     def careful(r):
-        p, _, _, _, flat = leastnorm.equality(code, r, np.repeat(everyone, len(r), axis=0))
+        p, _, _, _, flat = equality(code, r, np.repeat(everyone, len(r), axis=0))
         return p, flat
 
     def solve(r):
@@ -66,7 +62,7 @@ def prepare_inverse(a):
     return solve
 
 
-def prepare_unconstrained(a):
+def prepare_unconstrained(a: np.ndarray):
     """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
     check_dense(a)
     m, k = a.shape
@@ -87,25 +83,25 @@ def prepare_unconstrained(a):
 
     def careful(r):
         q = matrix(r)
-        p = (np.linalg.pinv(q, rcond=leastnorm.RANK) @ right(r)[:, :, None])[:, :, 0]
+        p = (np.linalg.pinv(q, rcond=RANK) @ right(r)[:, :, None])[:, :, 0]
         return p, np.linalg.matrix_rank(q) < k
 
     return lambda r: _stacked(system, careful, r, a.shape)
 
 
-def prepare_renormalised(a):
+def prepare_renormalised(a: np.ndarray):
     """Solver of `prepare_unconstrained`, projected onto the simplex."""
     unconstrained = prepare_unconstrained(a)
 
     def solve(r):
         p, stops = unconstrained(r)
-        return simplex.project(p), stops
+        return project(p), stops
 
     return solve
 
 
 def _free_directions(a):
-    """Whether many p with sum p = 1 fit the code a (m, k) equally well."""
+    """True where many p with sum p = 1 fit the code a (m, k) equally well."""
     return np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) < a.shape[1]
 
 
@@ -131,7 +127,7 @@ def _stacked(system, careful, r, shape):
         part = np.ascontiguousarray(r[start:start + step])  # BLAS sums as memory lies
         matrix, right = system(part)
         right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
-        x, bad = solve_each(matrix, right)
+        x, bad = _solve_each(matrix, right)
         # As in least squares with signs: a lower bound of the condition number.
         trace = np.trace(matrix, axis1=1, axis2=2)
         with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
@@ -144,3 +140,29 @@ def _stacked(system, careful, r, shape):
         p[start:start + step] = x
         stops += Stops(len(part), undetermined=int(np.count_nonzero(flat)))
     return p, stops
+
+
+def _solve_each(matrix, right):
+    """Solutions of matrix (n, s, s) x = right (n, s, t), and which (n,) are singular.
+
+    numpy refuses a whole stack for one singular matrix; the stack is halved
+    until the singular ones are alone.  Their solution is given as 0.
+    """
+    singular = np.zeros(len(matrix), dtype=bool)
+    try:
+        return np.linalg.solve(matrix, right), singular
+    except np.linalg.LinAlgError:
+        pass
+    x = np.zeros_like(right)
+    todo = [(0, len(matrix))]
+    while todo:
+        start, stop = todo.pop()
+        try:
+            x[start:stop] = np.linalg.solve(matrix[start:stop], right[start:stop])
+        except np.linalg.LinAlgError:
+            if stop - start == 1:
+                singular[start] = True
+            else:
+                middle = (start + stop) // 2
+                todo += [(start, middle), (middle, stop)]
+    return x, singular
