@@ -122,16 +122,12 @@ def isotonic_regression(y: np.ndarray) -> np.ndarray:
     at once, until none is left (Barlow et al. 1972: the order of pooling is free).
     """
     n, t = y.shape
-    total = y.ravel()
-    mean = total
-    first = np.zeros((n, t), dtype=bool)  # blocks that begin a row
-    first[:, 0] = True
-    first = first.ravel()
+    total = mean = y.reshape(-1)
+    first = np.zeros(n * t, dtype=bool)
+    first[::t] = True  # blocks that begin a row
     start = np.append(np.arange(n * t), n * t)  # of each block, counted through all rows
     while True:
-        keep = mean[1:] > mean[:-1]
-        keep |= first[1:]
-        keep = np.flatnonzero(keep)
+        keep = np.flatnonzero((mean[1:] > mean[:-1]) | first[1:])
         if len(keep) == len(mean) - 1:
             break
         keep = np.concatenate(([0], keep + 1, [len(mean)]))

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import ModelError
 
-__all__ = ["KINDS", "MAX_CLASSES", "MAX_ENTRIES", "PairTable", "adjacent_order",
-           "balanced_scale", "check_dense", "one_vs_one", "one_vs_rest", "tree_splits"]
+__all__ = ["KINDS", "OneVsRest", "PairTable", "adjacent_order", "balanced_scale", "check_dense",
+           "determines", "one_vs_one", "one_vs_rest", "tree_splits"]
 
 MAX_CLASSES = 2048
 MAX_ENTRIES = 2**24  # one-vs-one of 322 classes
@@ -28,6 +28,14 @@ def check_dense(a: np.ndarray) -> None:
         raise ModelError(f"a coding matrix of {m} rows for {k} classes is too large for this "
                          f"decoder, which solves equations for each point: it takes {MAX_CLASSES} "
                          f"classes and {MAX_ENTRIES} entries at most; votes (-Q vote) take more")
+
+
+def determines(a: np.ndarray) -> bool:
+    """True where [A; 1^T] has full rank: one p with sum p = 1 fits the code a (m, k) best.
+
+    For a without zeros the least squares problem is then strictly convex, whatever r.
+    """
+    return bool(np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) == a.shape[1])
 
 
 class PairTable:
@@ -119,16 +127,16 @@ def tree_splits(a: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]] | Non
     m, k = a.shape
     if m != k - 1:
         return None
-    by_support = {}
+    by_support: dict[bytes, int] = {}
     for row in range(m):
         by_support.setdefault((a[row] != 0).tobytes(), row)
     splits = []
     todo = [np.ones(k, dtype=bool)]
     while todo:
         inside = todo.pop()
-        row = by_support.pop(inside.tobytes(), None)
-        if row is None:
+        if inside.tobytes() not in by_support:
             return None
+        row = by_support.pop(inside.tobytes())
         left, right = a[row] < 0, a[row] > 0
         if not left.any() or not right.any():
             return None

@@ -20,8 +20,8 @@ import numpy as np
 
 from . import least_norm
 from .closed_forms import closed_form, project
-from .code_kinds import check_dense
-from .convergence import Stops
+from .code_kinds import check_dense, determines
+from .convergence import Stops, in_chunks
 from .pivot import pivot
 from .reproducible import Exact, ExactBounded
 
@@ -46,25 +46,9 @@ def prepare(a: np.ndarray):
 def prepare_general(a: np.ndarray):
     """Solver of constrained least squares for any code a (m, k)."""
     check_dense(a)
-    system = _Determined(a) if a.all() and _tells_apart(a) else _General(a)
+    system = _Determined(a) if a.all() and determines(a) else _General(a)
     rescue = least_norm.prepare_constrained(a)
-
-    def solve(r):
-        p = np.empty((len(r), a.shape[1]))
-        stops = Stops()
-        chunk = min(CHUNK, system.points)
-        for start in range(0, len(r), chunk):
-            part = slice(start, start + chunk)
-            p[part], stopped = _solve(system, rescue, r[part])
-            stops += stopped
-        return p, stops
-
-    return solve
-
-
-def _tells_apart(a):
-    # On the plane sum p = 1 the objective is then strictly convex, whatever r.
-    return np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) == a.shape[1]
+    return in_chunks(lambda r: _solve(system, rescue, r), min(CHUNK, system.points), a.shape[1])
 
 
 def _solve(system, rescue, r):
@@ -133,24 +117,24 @@ class _DeterminedAt:
         return np.ascontiguousarray((project(self.c.T * self.system.scale) > 0).T)
 
     def solve(self, points, passive):
-        """p (k, t), and nobody (t,) is in doubt."""
+        """p (k, t), and doubtful (t,), which is none."""
         k, n = passive.shape
         c = np.zeros((k + 1, n))
         np.take(self.c, points, axis=1, out=c[:k])
         p = np.zeros((k + 1, n))
         self.mu = np.empty(n)
-        for s, who, found, empty, matrix in self.workspace.spans(passive, 2):
-            place = found * k
+        for s, some, classes, empty, matrix in self.workspace.spans(passive, 2):
+            offset = classes * k
             for i in range(s):
-                np.take(self.system.gram, place[i] + found[:i + 1], out=matrix[i, :i + 1],
+                np.take(self.system.gram, offset[i] + classes[:i + 1], out=matrix[i, :i + 1],
                         mode="clip")
-            at = found * n
-            at += who
+            at = classes * n
+            at += some
             np.take(c.ravel(), at, out=matrix[s], mode="clip")
             matrix[s + 1] = 1.0
             x, one = self.workspace.factor(matrix, empty)
             mu = (1.0 - (one * x).sum(axis=0)) / (one * one).sum(axis=0)
-            self.mu[who] = mu
+            self.mu[some] = mu
             one *= mu
             x += one
             _back(matrix, x)
@@ -186,7 +170,7 @@ class _General:
         self.votes = Exact(self.code)
         # Rounding of u and of K u, whose entries are sums of m terms of at most 4.
         self.tiny = 1e-14 * (m + 10)
-        # Any fixed vector in general position will do to feel for singularity.
+        # Any fixed vector in general position will do to test for singularity.
         self.probe = np.append(np.cos(1.0 + np.arange(self.k)), 0.0)
         self.points = 1 << 30
         self.table = None
@@ -221,34 +205,34 @@ class _GeneralAt:
         u = np.zeros((k + 1, n))
         doubtful = np.zeros(n, dtype=bool)
         equal = self.system.table is None
-        for s, who, found, empty, matrix in self.workspace.spans(passive, 2, equal):
+        for s, some, classes, empty, matrix in self.workspace.spans(passive, 2, equal):
             if equal:
-                self._form(points[who], found, matrix)
+                self._form(points[some], classes, matrix)
             else:
-                self._look_up(points[who], found, matrix)
+                self._look_up(points[some], classes, matrix)
             matrix[s] = 1.0
-            np.take(self.system.probe, found, out=matrix[s + 1])
-            trace = sum(matrix[j, j] * (empty[j] <= np.arange(len(who))) for j in range(s))
+            np.take(self.system.probe, classes, out=matrix[s + 1])
+            trace = sum(matrix[j, j] * (empty[j] <= np.arange(len(some))) for j in range(s))
             x, probe = self.workspace.factor(matrix, empty)
             # |K^-1 probe| |K| bounds the condition number from below.
-            doubtful[who] = ~((probe * probe).sum(axis=0) * trace < SINGULAR)
+            doubtful[some] = ~((probe * probe).sum(axis=0) * trace < SINGULAR)
             _back(matrix, x)
-            u.ravel()[found * n + who] = x
+            u.ravel()[classes * n + some] = x
         return u[:k], doubtful
 
-    def _look_up(self, points, found, matrix):
+    def _look_up(self, points, classes, matrix):
         n = self.table.shape[1]
-        place = found * (found + 1) // 2 * n
-        place[found == self.system.k] = 0
-        place += points
-        step = found * n
+        offset = classes * (classes + 1) // 2 * n
+        offset[classes == self.system.k] = 0
+        offset += points
+        step = classes * n
         flat = self.table.ravel()
-        for i in range(len(found)):
-            np.take(flat, place[i] + step[:i + 1], out=matrix[i, :i + 1], mode="clip")
+        for i in range(len(classes)):
+            np.take(flat, offset[i] + step[:i + 1], out=matrix[i, :i + 1], mode="clip")
 
-    def _form(self, points, found, matrix):
-        s = len(found)
-        part = np.take(self.system.code, found.T, axis=0)
+    def _form(self, points, classes, matrix):
+        s = len(classes)
+        part = np.take(self.system.code, classes.T, axis=0)
         size = np.abs(part)
         size *= np.take(self.r, points, axis=1).T[:, None, :]
         part -= size
@@ -286,7 +270,7 @@ class _Workspace:
     def spans(self, passive, extra, equal=False):
         """Yield the passive sets (k, n) in spans of points of similar number s.
 
-        (s, who (t,) indices of points, found (s, t) their passive classes filled up
+        (s, some (t,) indices of points, classes (s, t) their passive ones filled up
         with k, empty (s,), matrix (s + extra, s, t) to write to); the first empty[j]
         points have no class j.  With `equal` all points of a span have s classes.
         """
@@ -301,13 +285,13 @@ class _Workspace:
                 stop = min(stop, int(np.searchsorted(size, s, side="right")))
             s = int(size[stop - 1])
             part = slice(start, stop)
-            who, found = order[part], index[:s, part]
-            if len(who) == 1:
-                who, found = np.repeat(who, 2), np.repeat(found, 2, axis=1)
+            some, classes = order[part], index[:s, part]
+            if len(some) == 1:
+                some, classes = np.repeat(some, 2), np.repeat(classes, 2, axis=1)
             empty = np.searchsorted(size[part], np.arange(s), side="right")
-            self._make((s + extra)**2 * len(who))
-            matrix = self.memory[:(s + extra) * s * len(who)].reshape(s + extra, s, len(who))
-            yield s, who, found, empty, matrix
+            self._make((s + extra)**2 * len(some))
+            matrix = self.memory[:(s + extra) * s * len(some)].reshape(s + extra, s, len(some))
+            yield s, some, classes, empty, matrix
             start = stop
 
     def _make(self, numbers):
@@ -316,7 +300,7 @@ class _Workspace:
             self.spare = np.empty(numbers // 4 + 1)
 
     def factor(self, matrix, empty):
-        """Cholesky factors, in place, of a span's matrix (s + t, s, n): L, with 1/L_jj in
+        """Cholesky factors, in offset, of a span's matrix (s + t, s, n): L, with 1/L_jj in
         the diagonal, and below it L^-1 times the t right-hand sides, which are returned.
 
         Of the symmetric part the lower half is read.  A point that is not positive
@@ -352,7 +336,7 @@ def _members(passive):
 
 
 def _factor(matrix, s, spare):
-    """Cholesky factors, in place, of matrix (s + t, s, n), of which the first s rows are
+    """Cholesky factors, in offset, of matrix (s + t, s, n), of which the first s rows are
     symmetric (lower halves are read) and t rows are right-hand sides.
 
     The first s rows become L, 1/L_jj in the diagonal, the others L^-1 times them.
@@ -372,7 +356,7 @@ def _factor(matrix, s, spare):
 
 
 def _back(matrix, x):
-    """L^-T x, in place, for x (s, n) and the first s rows of what `factor` left."""
+    """L^-T x, in offset, for x (s, n) and the first s rows of what `factor` left."""
     with np.errstate(invalid="ignore", over="ignore"):
         for j in range(len(x) - 1, -1, -1):
             x[j] *= matrix[j, j]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Stops"]
+import numpy as np
+
+__all__ = ["Stops", "in_chunks"]
 
 
 @dataclass(frozen=True)
@@ -39,3 +42,19 @@ class Stops:
                          f"{self.undetermined} of {self.points} solutions; the one nearest "
                          f"to equal probabilities was taken")
         return "; ".join(parts) or None
+
+
+def in_chunks(solve: Callable, step: int, k: int) -> Callable:
+    """Solver r (n, m) -> (p (n, k), `Stops`) that hands `solve` at most `step` points at a time."""
+    step = max(1, step)
+
+    def solve_all(r):
+        p = np.empty((len(r), k))
+        stops = Stops()
+        for start in range(0, len(r), step):
+            part = slice(start, start + step)
+            p[part], stopped = solve(r[part])
+            stops += stopped
+        return p, stops
+
+    return solve_all

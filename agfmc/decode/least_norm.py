@@ -9,10 +9,11 @@ settle either, where a classifier is all but certain and the objective changes b
 from __future__ import annotations
 
 import decimal
+import sys
 
 import numpy as np
 
-from .convergence import Stops
+from .convergence import Stops, in_chunks
 from .pivot import pivot
 
 __all__ = ["decimal_least_norm", "equality", "prepare_constrained", "strict_map"]
@@ -87,18 +88,7 @@ def prepare_constrained(a: np.ndarray):
     """
     code = a.astype(float)
     m, k = code.shape
-    step = max(1, BUDGET // (8 * m * k))
-
-    def solve(r):
-        p = np.empty((len(r), k))
-        stops = Stops()
-        for start in range(0, len(r), step):
-            part = slice(start, start + step)
-            p[part], stopped = _constrained(code, r[part])
-            stops += stopped
-        return p, stops
-
-    return solve
+    return in_chunks(lambda r: _constrained(code, r), BUDGET // (8 * m * k), k)
 
 
 def _constrained(code, r):
@@ -135,8 +125,7 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
 
     M = A - |A| r for the code A (m, k) and r (m,); passive (k,) bool: a first choice of
     where p is positive.  With e = 1e-70 the minimum is unique, and e itself cannot be
-    seen in p.  Pivots as `pivot` does, which ends for a positive definite
-    matrix (Murty's rule, the last wrong one alone, if all at once do not help).
+    seen in p, and `pivot` ends, as the matrix is positive definite.
     """
     with decimal.localcontext(decimal.Context(prec=DIGITS, Emin=-9999, Emax=9999)):
         one, zero = decimal.Decimal(1), decimal.Decimal(0)
@@ -149,33 +138,23 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
         gram[np.arange(k), np.arange(k)] += one.scaleb(-RIDGE)
         gram += one  # as in `constrained`: u of it is p but for its sum
         limit = one.scaleb(-ZERO)
-        passive = passive.copy()
-        if not passive.any():
-            passive[:] = True
-        fewest, patience = k + 1, 3
-        while True:
-            inside = np.flatnonzero(passive)
+
+        def evaluate(_, passive):
+            inside, outside = np.flatnonzero(passive), np.flatnonzero(~passive)
             u = _decimal_solve(gram[np.ix_(inside, inside)], one)
-            wrong = np.zeros(k, dtype=bool)
-            wrong[inside] = [value < -limit for value in u]
-            outside = np.flatnonzero(~passive)
+            wrong = np.zeros((k, 1), dtype=bool)
+            wrong[inside, 0] = [value < -limit for value in u]
             if len(outside):
-                wrong[outside] = [value - one < -limit for value in
-                                  gram[np.ix_(outside, inside)] @ u]
-            count = np.count_nonzero(wrong)
-            if count == 0:
-                break
-            if count < fewest:
-                fewest, patience = count, 3
-            elif patience:
-                patience -= 1
-            else:
-                wrong[:np.flatnonzero(wrong)[-1]] = False
-            passive ^= wrong
-        u = np.array([max(value, zero) for value in u], dtype=object)
-        p = np.zeros(k)
-        p[inside] = (u / u.sum()).astype(float)
-    return p
+                wrong[outside, 0] = [value - one < -limit for value in
+                                     gram[np.ix_(outside, inside)] @ u]
+            u = np.array([max(value, zero) for value in u], dtype=object)
+            p = np.zeros((k, 1))
+            p[inside, 0] = (u / u.sum()).astype(float)
+            return p, wrong, wrong, np.zeros(1, dtype=bool)
+
+        start = passive if passive.any() else np.ones(k, dtype=bool)
+        p, _, _ = pivot(evaluate, start[:, None].copy(), sys.maxsize)
+    return p[:, 0]
 
 
 def _decimal_solve(matrix, one):

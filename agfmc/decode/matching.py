@@ -21,7 +21,7 @@ class Matcher:
 
     def __init__(self, weights: np.ndarray):
         self.weights = weights
-        self._known = {}
+        self._known: dict[bytes, np.ndarray] = {}
 
     def seats(self, here: np.ndarray) -> np.ndarray:
         """The classes here (n, size) of each point reordered: partners at i and size-1-i.
@@ -34,8 +34,8 @@ class Matcher:
             return here
         small = np.ascontiguousarray(np.sort(here, axis=1), dtype=np.uint16)
         keys = small.view(np.dtype((np.void, 2 * size)))[:, 0]
-        names, inverse = np.unique(keys, return_inverse=True)
-        names = [name.tobytes() for name in names]
+        different, inverse = np.unique(keys, return_inverse=True)
+        names = [name.tobytes() for name in different]
         known = self._known
         new = [name for name in names if name not in known]
         if len(known) + len(new) > REMEMBERED:

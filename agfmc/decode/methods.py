@@ -78,8 +78,8 @@ METHODS = (
           ("max-win", ("maxwin",), "one-vs-one: every pair votes, and the most votes win",
            "max_win"),
           ("ddag", ("dagsvm",), "one-vs-one: the first and the last class of a list are compared "
-           "and the loser is struck off; k - 1 classifiers are asked", "ddag"),
-          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are asked",
+           "and the loser is struck off; k - 1 classifiers are evaluated", "ddag"),
+          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are evaluated",
            "adag"),
           ("radag", (), "adag that pairs the classes anew in each round, by --pair-errors",
            "radag"),

@@ -138,9 +138,8 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
     n, m = r.shape
     k = table.k
     p = np.empty(n)
-    lose, win = np.zeros((k, m)), np.zeros((k, m))
-    lose[table.low, np.arange(m)] = win[table.high, np.arange(m)] = 1.0
-    lose, win = Exact(lose), Exact(win)
+    classes = np.arange(k)[:, None]
+    lose, win = Exact(classes == table.low), Exact(classes == table.high)
     cells = table.row.copy()
     cells[np.arange(k), np.arange(k)] = m + np.arange(k)
     step = max(1, BUDGET // (8 * k * k))

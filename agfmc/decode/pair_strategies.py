@@ -147,7 +147,7 @@ class _Ballot:
             won = (queries.r[self.columns, part] >= 0).astype(np.float32)
             votes[part] = won.T @ self.change + self.start
         ranking = np.argsort(-votes, axis=1, kind="stable")
-        # Sums matter only where a vote of the best t is found a second time.
+        # Sums matter only where one of the t most votes occurs twice.
         ordered = np.take_along_axis(votes, ranking[:, :t + 1], axis=1)
         tied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
         sums = np.stack([self._sum(queries, c, tied) for c in range(k)], axis=1)
@@ -283,7 +283,7 @@ def radag(table: PairTable, options: QueryOptions) -> Callable:
 def _walk(queries):
     """winner (n,) of the graph.
 
-    As many classes are struck off for all points, the first of the list tells the last.
+    As many classes are struck off for all points, so the first that is left tells the last.
     """
     table = queries.table
     groups = [np.arange(queries.n)]

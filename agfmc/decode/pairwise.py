@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import padded_blocks
 from .code_kinds import PairTable
-from .convergence import Stops
+from .convergence import Stops, in_chunks
 
 __all__ = ["PairSystem", "prepare_sweeps"]
 
@@ -57,7 +57,7 @@ class PairSystem:
             u[:, part] = solved[:, :part.stop - part.start]
         np.maximum(u, 0.0, out=u)
         total = u[0].copy()
-        for row in u[1:]:  # one by one: the order does not hang on the number of points
+        for row in u[1:]:  # one by one: the order does not depend on the number of points
             total += row
         u /= total
         return np.ascontiguousarray(u.T)
@@ -106,17 +106,8 @@ def _by_lapack(system):
 
 def prepare_sweeps(pairs: PairTable):
     """Solver r (n, m) -> (p (n, k), Stops) by sweeps that end where svm-predict's do."""
-    step = max(1, SWEEP_BUDGET // (8 * pairs.k * pairs.k))
-
-    def solve(r):
-        p = np.empty((len(r), pairs.k))
-        stops = Stops()
-        for start in range(0, len(r), step):
-            p[start:start + step], stopped = _sweep(r[start:start + step], pairs)
-            stops += stopped
-        return p, stops
-
-    return solve
+    step = SWEEP_BUDGET // (8 * pairs.k * pairs.k)
+    return in_chunks(lambda r: _sweep(r, pairs), step, pairs.k)
 
 
 def _sweep(r, pairs):

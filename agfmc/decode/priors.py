@@ -57,19 +57,19 @@ def class_counts(totals: list[tuple[tuple[int, ...], int]], k: int) -> np.ndarra
     as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
     probabilities have.  Raises `ModelError` where the numbers contradict each other.
     """
-    total_of = {}
+    total_of: dict[frozenset[int], int] = {}
     for columns, total in totals:
         if total_of.setdefault(frozenset(columns), total) != total:
             raise ModelError("the classifiers were trained on different samples")
     counts = np.zeros(k, dtype=np.int64)
     known = np.zeros(k, dtype=bool)
-    for columns, total in total_of.items():
-        if len(columns) == 1:
-            known[list(columns)] = True
-            counts[list(columns)] = total
+    for members, total in total_of.items():
+        if len(members) == 1:
+            known[list(members)] = True
+            counts[list(members)] = total
     sides = np.zeros((len(total_of), k))
-    for row, columns in zip(sides, total_of):
-        row[list(columns)] = 1.0
+    for row, members in zip(sides, total_of, strict=True):
+        row[list(members)] = 1.0
     wanted = np.array(list(total_of.values()), dtype=np.int64)
     if not known.all():
         rest = sides[:, ~known]

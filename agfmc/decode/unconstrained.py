@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .closed_forms import project
-from .code_kinds import check_dense, one_vs_one
-from .convergence import Stops
+from .code_kinds import check_dense, determines, one_vs_one
+from .convergence import Stops, in_chunks
 from .least_norm import RANK, equality, strict_map
 from .pairwise import PairSystem
 from .reproducible import Exact, Uniform
@@ -40,7 +40,7 @@ def prepare_inverse(a: np.ndarray):
     check_dense(a)
     if a.all():
         offset, slope = strict_map(a)
-        return _linear(offset, slope, _free_directions(a))
+        return _linear(offset, slope, not determines(a))
     code, size = a.astype(float), np.abs(a).astype(float)
     everyone = np.ones((1, a.shape[1]), dtype=bool)
 
@@ -54,8 +54,10 @@ def prepare_inverse(a: np.ndarray):
         p, _, _, _, flat = equality(code, r, np.repeat(everyone, len(r), axis=0))
         return p, flat
 
+    stacked = _stacked(system, careful, a.shape)
+
     def solve(r):
-        p, stops = _stacked(system, careful, r, a.shape)
+        p, stops = stacked(r)
         p /= p.sum(axis=1, keepdims=True)
         return p, stops
 
@@ -69,7 +71,7 @@ def prepare_unconstrained(a: np.ndarray):
     code, outside = a.astype(float), 1.0 - np.abs(a)
     if a.all():
         inverse = np.linalg.pinv(np.vstack([code, np.ones(k)]))
-        return _linear(inverse[:, m], inverse[:, :m].T, _free_directions(a))
+        return _linear(inverse[:, m], inverse[:, :m].T, not determines(a))
 
     def matrix(r):
         return np.concatenate([code + outside * r[:, :, None], np.ones((len(r), 1, k))], axis=1)
@@ -86,7 +88,7 @@ def prepare_unconstrained(a: np.ndarray):
         p = (np.linalg.pinv(q, rcond=RANK) @ right(r)[:, :, None])[:, :, 0]
         return p, np.linalg.matrix_rank(q) < k
 
-    return lambda r: _stacked(system, careful, r, a.shape)
+    return _stacked(system, careful, a.shape)
 
 
 def prepare_renormalised(a: np.ndarray):
@@ -100,11 +102,6 @@ def prepare_renormalised(a: np.ndarray):
     return solve
 
 
-def _free_directions(a):
-    """True where many p with sum p = 1 fit the code a (m, k) equally well."""
-    return np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) < a.shape[1]
-
-
 def _linear(offset, slope, flat):
     map_values = Uniform(slope)
 
@@ -113,19 +110,17 @@ def _linear(offset, slope, flat):
     return solve
 
 
-def _stacked(system, careful, r, shape):
-    """Solve system(r) = (matrix (g, k, k), right (g, k)) in slices of bounded memory.
+def _stacked(system, careful, shape):
+    """Solver by system(r) = (matrix (g, k, k), right (g, k)), in slices of bounded memory.
 
     Points whose matrix is singular, or too near, go to careful(r) -> p, flat.
     """
     m, k = shape
-    p = np.empty((len(r), k))
     probe = np.cos(1.0 + np.arange(k))
-    stops = Stops()
-    step = max(1, BUDGET // (8 * k * (m + k)))
-    for start in range(0, len(r), step):
-        part = np.ascontiguousarray(r[start:start + step])  # BLAS sums as memory lies
-        matrix, right = system(part)
+
+    def solve(r):
+        r = np.ascontiguousarray(r)  # BLAS sums as memory lies
+        matrix, right = system(r)
         right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
         x, bad = _solve_each(matrix, right)
         # As in least squares with signs: a lower bound of the condition number.
@@ -133,13 +128,13 @@ def _stacked(system, careful, r, shape):
         with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
             bad |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= SINGULAR)
             bad |= ~np.isfinite(x).all(axis=(1, 2))
-        x = x[:, :, 0]
+        p = x[:, :, 0]
         flat = np.zeros(0, dtype=bool)
         if bad.any():
-            x[bad], flat = careful(part[bad])
-        p[start:start + step] = x
-        stops += Stops(len(part), undetermined=int(np.count_nonzero(flat)))
-    return p, stops
+            p[bad], flat = careful(r[bad])
+        return p, Stops(len(r), undetermined=int(np.count_nonzero(flat)))
+
+    return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 
 
 def _solve_each(matrix, right):

@@ -311,8 +311,8 @@ def test_a_system_whose_pivot_is_a_denormal_number():
     def careful(r):
         return np.full((len(r), 2), 7.0), np.ones(len(r), dtype=bool)
 
-    p, stops = unconstrained._stacked(lambda r: (matrix, np.ones((2, 2))), careful,
-                                      np.zeros((2, 1)), (1, 2))
+    solve = unconstrained._stacked(lambda r: (matrix, np.ones((2, 2))), careful, (1, 2))
+    p, stops = solve(np.zeros((2, 1)))
     assert p.tolist() == [[7, 7], [1, 1]] and stops.undetermined == 1
 
 
