@@ -289,15 +289,13 @@ class _Workspace:
             if len(some) == 1:
                 some, classes = np.repeat(some, 2), np.repeat(classes, 2, axis=1)
             empty = np.searchsorted(size[part], np.arange(s), side="right")
-            self._make((s + extra)**2 * len(some))
+            numbers = (s + extra)**2 * len(some)
+            if len(self.memory) < numbers:
+                self.memory = np.empty(numbers)
+                self.spare = np.empty(numbers // 4 + 1)
             matrix = self.memory[:(s + extra) * s * len(some)].reshape(s + extra, s, len(some))
             yield s, some, classes, empty, matrix
             start = stop
-
-    def _make(self, numbers):
-        if len(self.memory) < numbers:
-            self.memory = np.empty(numbers)
-            self.spare = np.empty(numbers // 4 + 1)
 
     def factor(self, matrix, empty):
         """Cholesky factors, in offset, of a span's matrix (s + t, s, n): L, with 1/L_jj in
@@ -306,14 +304,22 @@ class _Workspace:
         Of the symmetric part the lower half is read.  A point that is not positive
         definite gets NaN.
         """
-        s = matrix.shape[1]
+        rows, s, n = matrix.shape
         for j, count in enumerate(empty):
             if count:
                 matrix[j, :j, :count] = 0.0
                 matrix[j, j, :count] = 1.0
                 matrix[s:, j, :count] = 0.0
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            _factor(matrix, s, self.spare)
+            for j in range(s):
+                column = matrix[j:, j]
+                if j:
+                    terms = self.spare[:(rows - j) * j * n].reshape(rows - j, j, n)
+                    np.multiply(matrix[j:, :j], matrix[j, :j], out=terms)
+                    column -= terms.sum(axis=1)
+                np.sqrt(column[0], out=column[0])
+                np.reciprocal(column[0], out=column[0])
+                column[1:] *= column[0]
         return matrix[s:]
 
 
@@ -333,26 +339,6 @@ def _members(passive):
     index = np.full((n, s), k)
     index[np.arange(s) < size[:, None]] = flat
     return order, size, np.ascontiguousarray(index.T)
-
-
-def _factor(matrix, s, spare):
-    """Cholesky factors, in offset, of matrix (s + t, s, n), of which the first s rows are
-    symmetric (lower halves are read) and t rows are right-hand sides.
-
-    The first s rows become L, 1/L_jj in the diagonal, the others L^-1 times them.
-    spare: memory for (s + t)^2 n / 4 numbers.
-    """
-    rows, _, n = matrix.shape
-    for j in range(s):
-        column = matrix[j:, j]
-        if j:
-            terms = spare[:(rows - j) * j * n].reshape(rows - j, j, n)
-            np.multiply(matrix[j:, :j], matrix[j, :j], out=terms)
-            column -= terms.sum(axis=1)
-        pivot = column[0]
-        np.sqrt(pivot, out=pivot)
-        np.reciprocal(pivot, out=pivot)
-        column[1:] *= pivot
 
 
 def _back(matrix, x):

@@ -16,7 +16,7 @@ import numpy as np
 from .convergence import Stops, in_chunks
 from .pivot import pivot
 
-__all__ = ["decimal_least_norm", "equality", "prepare_constrained", "strict_map"]
+__all__ = ["RANK", "decimal_least_norm", "equality", "prepare_constrained"]
 
 BUDGET = 8 << 20
 RANK = 1e-12
@@ -28,16 +28,6 @@ NEARLY = 1e-4
 DIGITS = 180
 RIDGE = 70  # the penalty is 10^-RIDGE; what 1 - |r| may leave of a singular value is 1e-16
 ZERO = 95  # signs count down to 10^-ZERO; the penalty's own effects are about 10^-RIDGE
-
-
-def strict_map(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(offset (k,), slope (m, k)) of p = offset + r slope, the least squares solution
-    with sum p = 1 for a code a (m, k) without zeros (of least norm if many)."""
-    m, k = a.shape
-    middle = np.full(k, 1.0 / k)
-    code = a.astype(float)
-    slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
-    return middle - (code @ middle) @ slope, slope
 
 
 def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.ndarray, ...]:

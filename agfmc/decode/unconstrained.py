@@ -11,7 +11,7 @@ import numpy as np
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
 from .convergence import Stops, in_chunks
-from .least_norm import RANK, equality, strict_map
+from .least_norm import RANK, equality
 from .pairwise import PairSystem
 from .reproducible import Exact, Uniform
 
@@ -39,7 +39,7 @@ def prepare_inverse(a: np.ndarray):
         return lambda r: (solve_pairs(r), Stops(len(r)))
     check_dense(a)
     if a.all():
-        offset, slope = strict_map(a)
+        offset, slope = _strict_map(a)
         return _linear(offset, slope, not determines(a))
     code, size = a.astype(float), np.abs(a).astype(float)
     everyone = np.ones((1, a.shape[1]), dtype=bool)
@@ -100,6 +100,16 @@ def prepare_renormalised(a: np.ndarray):
         return project(p), stops
 
     return solve
+
+
+def _strict_map(a):
+    """(offset (k,), slope (m, k)) of p = offset + r slope, the least squares solution
+    with sum p = 1 for a code a (m, k) without zeros (of least norm if many)."""
+    m, k = a.shape
+    middle = np.full(k, 1.0 / k)
+    code = a.astype(float)
+    slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
+    return middle - (code @ middle) @ slope, slope
 
 
 def _linear(offset, slope, flat):

@@ -44,25 +44,6 @@ def test_as_written(loss, data):
     np.testing.assert_allclose(scores_of(a, loss, g), expected, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("loss, cost", [("hamming", .5), ("linear", 0), ("hinge", 1),
-                                        ("exponential", 1), ("logit", math.log(2)),
-                                        ("quadratic", 1)])
-def test_a_zero_of_the_code_costs_the_loss_of_nothing(loss, cost):
-    assert scores_of([[-1, 1, 0]], loss, [[7.]])[0, 2] == pytest.approx(-cost)
-
-
-@pytest.mark.parametrize("a", [
-    [[1, -1, -1, 1], [-1, 1, -1, 1], [1, 1, -1, -1], [1, 1, 1, -1], [1, -1, 1, 1]],
-    PAIRS,  # as many zeros in every column
-], ids=["strict", "pairs"])
-def test_hamming_orders_as_votes_do(a):
-    rng = np.random.default_rng(5)
-    g = rng.normal(size=(300, len(a))) * 3
-    g[rng.random(g.shape) < .1] = 0
-    votes = CodeDecoder(a, "vote")(np.clip(g, -1, 1)).p
-    np.testing.assert_allclose(scores_of(a, "hamming", g), (votes - len(a)) / 2)
-
-
 @pytest.mark.parametrize("loss", NAIVE)
 def test_any_value_gives_finite_scores(loss):
     huge = [1000., -1000., 1e308, -1e308, np.inf, -np.inf, 0.]

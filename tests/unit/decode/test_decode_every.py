@@ -6,12 +6,10 @@ from scipy import optimize
 
 from agfmc.decode import zadrozny
 from agfmc.decode.class_scores import LOSSES
-from agfmc.decode.front import CodeDecoder, pair_decoder
+from agfmc.decode.front import CodeDecoder
 from agfmc.decode.least_norm import decimal_least_norm
 from agfmc.decode.methods import METHODS
-from agfmc.decode.pair_strategies import QueryOptions
 
-QUERYING = [method for method in METHODS if method.gives == "winner"]
 KINDS = ("strict", "ternary", "sparse", "rows twice", "columns twice", "opposite columns",
          "deficient", "one-vs-one", "one-vs-rest", "adjacent")
 EDGES = np.array([1, -1, 0, -0.0, 5e-324, -5e-324, 1e-300, 1e-17, 1 - 1e-17, 1 - 2**-53,
@@ -64,10 +62,6 @@ def draw_values(rng, m, n=14):
     r[10] = np.where(rng.random(m) < .5, r[10], rng.choice(EDGES, m))
     r[11] = np.tanh(8 * rng.normal(size=m))
     return r
-
-
-def suits(method, kind):
-    return method.gives != "winner" and method.codes in ("any", kind)
 
 
 def simple(a, r, method):
@@ -143,7 +137,7 @@ def sweep(seeds, classes):
             a = draw_code(rng, kind, classes)
             r = draw_values(rng, len(a))
             for method in METHODS:
-                if suits(method, kind):
+                if method.gives != "winner" and method.codes in ("any", kind):
                     unfinished = check_method(rng, a, r, method)
                     tried[method.name] = tried.get(method.name, 0) + len(r)
                     lost[method.name] = lost.get(method.name, 0) + unfinished
@@ -226,36 +220,3 @@ def test_least_norm_in_fractions():
     np.testing.assert_allclose(
         decimal_least_norm(np.array([[-1., 1]]), np.array([1 - 2**-53]), np.zeros(2, bool)),
         [2.0**-54, 1], rtol=1e-15)
-
-
-def evaluate_from(r):
-    return lambda rows, columns: r[np.ix_(rows, columns)]
-
-
-@pytest.mark.parametrize("method", QUERYING, ids=lambda method: method.name)
-@pytest.mark.parametrize("k", [2, 3, 4, 7, 11])
-def test_decoders_that_query(method, k):
-    rng = np.random.default_rng(k)
-    code = pairs(k)
-    m = len(code)
-    weights = rng.random((k, k))
-    r = np.vstack([draw_values(rng, m, 40), rng.choice([-1., 0., 1.], (10, m))])
-    decide = pair_decoder(code, method, QueryOptions(weights=weights, top=2))
-    done = decide(len(r), evaluate_from(r))
-    assert np.isfinite(done.p).all() and (done.p > 0).all() and (done.p <= 1).all()
-    assert ((done.winner >= 0) & (done.winner < k) | (method.name == "and")).all()
-    for size in (1, 3, 17):
-        for start in range(0, len(r), size):
-            part = r[start:start + size]
-            some = decide(len(part), evaluate_from(part))
-            np.testing.assert_array_equal(some.winner, done.winner[start:start + size])
-            np.testing.assert_array_equal(some.p, done.p[start:start + size])
-            np.testing.assert_array_equal(some.queried, done.queried[start:start + size])
-    # r = 0 wins for +1, so only what is not 0 may be turned round.
-    rows, signs = rng.permutation(m), rng.choice([-1, 1], m)
-    ordinary = (r != 0).all(axis=1)
-    other = pair_decoder((code * signs[:, None])[rows], method,
-                        QueryOptions(weights=weights, top=2))(
-        np.count_nonzero(ordinary), evaluate_from((r * signs)[ordinary][:, rows]))
-    np.testing.assert_array_equal(other.winner, done.winner[ordinary])
-    np.testing.assert_allclose(other.p, done.p[ordinary], rtol=1e-9)

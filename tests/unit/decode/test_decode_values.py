@@ -64,13 +64,6 @@ def test_r_is_clipped():
     np.testing.assert_array_equal(decode([2., -7., .5, 0.]).p, decode([1., -1., .5, 0.]).p)
 
 
-@pytest.mark.parametrize("r, objective", [([.4, -.2, .6, .1, -.3], .4305427983),
-                                          ([-.5, 0, .9, -.8, -.45], .2027084598)])
-def test_objective_of_mixed_code(r, objective):
-    matrix = MIXED - np.abs(MIXED) * np.array(r)[:, None]
-    assert abs(np.sum((matrix @ CodeDecoder(MIXED)(r).p[0])**2) - objective) < 1e-10
-
-
 @pytest.mark.parametrize("v, expected", [
     ([.5, -.1, .1], [2 / 3, 1 / 15, 4 / 15]),
     ([.9, .6, -.3, .05, -.2], [.65, .35, 0, 0, 0]),
