@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from .code_kinds import OneVsRest
-from .convergence import Stops
+from .convergence import Solver, Stops
 from .reproducible import Uniform
 
 __all__ = ["LOSSES", "argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear",
@@ -31,24 +31,24 @@ LOSSES = {
 }
 
 
-def binary(a: np.ndarray):
+def binary(a: np.ndarray) -> Solver:
     """Solver that returns r (n, m) itself."""
     return lambda r: (r, Stops(len(r)))
 
 
-def vote_values(a: np.ndarray):
+def vote_values(a: np.ndarray) -> Solver:
     """Solver of votes weighted with the decision values: A^T r."""
     votes = Uniform(a)
     return lambda r: (votes(r), Stops(len(r)))
 
 
-def vote_signs(a: np.ndarray):
+def vote_signs(a: np.ndarray) -> Solver:
     """Solver of votes: A^T sign(r), where sign(0) = 0 is no vote."""
     code = a.astype(float)
     return lambda r: (np.sign(r) @ code, Stops(len(r)))
 
 
-def argmax(code: OneVsRest):
+def argmax(code: OneVsRest) -> Solver:
     """Solver r (n, m) -> (n, k), each class's probability against the rest.
 
     (1 + r)/2 of the class's row, its sign turned so that + is the class; these
@@ -57,7 +57,7 @@ def argmax(code: OneVsRest):
     return lambda r: ((1.0 + r[:, code.rows] * code.signs) / 2, Stops(len(r)))
 
 
-def argmax_raw(code: OneVsRest):
+def argmax_raw(code: OneVsRest) -> Solver:
     """Solver g (n, m) -> (n, k): raw decision values, turned towards each class.
 
     g > 0 speaks for +1.

@@ -21,7 +21,7 @@ import numpy as np
 from . import least_norm
 from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
-from .convergence import Stops, in_chunks
+from .convergence import Solver, Stops, in_chunks
 from .pivot import pivot
 from .reproducible import Exact, ExactBounded
 
@@ -34,7 +34,7 @@ MOST = 64  # classes for which there is such a table
 SINGULAR = 1e9
 
 
-def prepare(a: np.ndarray):
+def prepare(a: np.ndarray) -> Solver:
     """Solver of constrained least squares for the code a (m, k), closed form if there is one."""
     found = closed_form(a)
     if found is None:
@@ -43,7 +43,7 @@ def prepare(a: np.ndarray):
     return lambda r: (solve(r), Stops(len(r)))
 
 
-def prepare_general(a: np.ndarray):
+def prepare_general(a: np.ndarray) -> Solver:
     """Solver of constrained least squares for any code a (m, k)."""
     check_dense(a)
     system = _Determined(a) if a.all() and determines(a) else _General(a)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Stops", "in_chunks"]
+__all__ = ["Solver", "Stops", "in_chunks"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,11 @@ class Stops:
         return "; ".join(parts) or None
 
 
-def in_chunks(solve: Callable, step: int, k: int) -> Callable:
+# From decision values r (n, m) to p or scores (n, k), and how it went.
+Solver = Callable[[np.ndarray], tuple[np.ndarray, Stops]]
+
+
+def in_chunks(solve: Solver, step: int, k: int) -> Solver:
     """Solver r (n, m) -> (p (n, k), `Stops`) that hands `solve` at most `step` points at a time."""
     step = max(1, step)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DataError, ModelError, UsageError
 from .code_kinds import KINDS
 from .convergence import Stops
-from .methods import DEFAULT, find_method
+from .methods import DEFAULT, Method, find_method
 from .pair_strategies import QueryOptions
 
 __all__ = ["CodeDecoder", "Solution", "pair_decoder"]
@@ -37,7 +37,7 @@ class CodeDecoder:
     `stops` of the chunks to know how the whole run went.
     """
 
-    def __init__(self, a, method=DEFAULT):
+    def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT):
         self.method = find_method(method)
         self.a = _checked_code(a)
         if self.method.gives == "winner":
@@ -45,7 +45,7 @@ class CodeDecoder:
                              "see pair_decoder")
         self._solve = _prepare(self.method, self.a)
 
-    def __call__(self, r) -> Solution:
+    def __call__(self, r: np.ndarray) -> Solution:
         """`Solution` for decision values r (n, m) or (m,), r = P(+1) - P(-1).
 
         Solves sum_j a_ij p_j / sum_j |a_ij| p_j = r_i for p in the sense of the
@@ -56,7 +56,8 @@ class CodeDecoder:
         return Solution(*self._solve(r))
 
 
-def pair_decoder(a, method, options: QueryOptions | None = None) -> Callable:
+def pair_decoder(a: np.ndarray, method: str | int | Method,
+                 options: QueryOptions | None = None) -> Callable:
     """decide(n, evaluate) -> `Decision` of a method that queries single classifiers of the
     code a (m, k), see `pair_queries`.  Raises as `CodeDecoder` does."""
     return _prepare(find_method(method), _checked_code(a), options or QueryOptions())

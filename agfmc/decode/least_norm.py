@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from .convergence import Stops, in_chunks
+from .convergence import Solver, Stops, in_chunks
 from .pivot import pivot
 
 __all__ = ["RANK", "decimal_least_norm", "equality", "prepare_constrained"]
@@ -69,7 +69,7 @@ def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.n
     return p, p_next, w, w_next, undetermined
 
 
-def prepare_constrained(a: np.ndarray):
+def prepare_constrained(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of min |M p|^2, p >= 0, sum p = 1.
 
     Where the minimum is reached by many p, the one with the least |p|^2: the

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import padded_blocks
 from .code_kinds import PairTable
-from .convergence import Stops, in_chunks
+from .convergence import Solver, Stops, in_chunks
 
 __all__ = ["PairSystem", "prepare_sweeps"]
 
@@ -104,7 +104,7 @@ def _by_lapack(system):
     return np.linalg.solve(matrix, np.ones((*matrix.shape[:2], 1)))[:, :, 0].T
 
 
-def prepare_sweeps(pairs: PairTable):
+def prepare_sweeps(pairs: PairTable) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) by sweeps that end where svm-predict's do."""
     step = SWEEP_BUDGET // (8 * pairs.k * pairs.k)
     return in_chunks(lambda r: _sweep(r, pairs), step, pairs.k)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
-from .convergence import Stops, in_chunks
+from .convergence import Solver, Stops, in_chunks
 from .least_norm import RANK, equality
 from .pairwise import PairSystem
 from .reproducible import Exact, Uniform
@@ -22,13 +22,13 @@ BUDGET = 4 << 20
 SINGULAR = 1e6
 
 
-def prepare_orthogonal(a: np.ndarray):
+def prepare_orthogonal(a: np.ndarray) -> Solver:
     """Solver of the projection of A^T r / m onto the simplex."""
     votes = Exact(a.T)
     return lambda r: (project(votes.rows(r) / a.shape[0]), Stops(len(r)))
 
 
-def prepare_inverse(a: np.ndarray):
+def prepare_inverse(a: np.ndarray) -> Solver:
     """Solver of min |M p|^2 with sum p = 1; p may go negative.
 
     For one-vs-one it does not, and this is the constrained solution.
@@ -64,7 +64,7 @@ def prepare_inverse(a: np.ndarray):
     return solve
 
 
-def prepare_unconstrained(a: np.ndarray):
+def prepare_unconstrained(a: np.ndarray) -> Solver:
     """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
     check_dense(a)
     m, k = a.shape
@@ -91,7 +91,7 @@ def prepare_unconstrained(a: np.ndarray):
     return _stacked(system, careful, a.shape)
 
 
-def prepare_renormalised(a: np.ndarray):
+def prepare_renormalised(a: np.ndarray) -> Solver:
     """Solver of `prepare_unconstrained`, projected onto the simplex."""
     unconstrained = prepare_unconstrained(a)
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .code_kinds import check_dense
-from .convergence import Stops, in_chunks
+from .convergence import Solver, Stops, in_chunks
 
 __all__ = ["prepare", "prepare_kl"]
 
@@ -49,7 +49,7 @@ class _Sides(NamedTuple):
     heavy_minus: np.ndarray
 
 
-def prepare(a: np.ndarray):
+def prepare(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
     A point is done when a step of length > 1000 moved no p by more than 1e-9 and
@@ -59,7 +59,7 @@ def prepare(a: np.ndarray):
     return _prepare(a, _flow)
 
 
-def prepare_kl(a: np.ndarray):
+def prepare_kl(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
 
     Minimises sum_b n_b [rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu))]; stops as
