@@ -167,7 +167,7 @@ def same_bits_alone(solve, r):
 def test_neighbours_do_not_matter(m, k, strict, monkeypatch):
     rng = np.random.default_rng(m)
     a = random_code(rng, m, k, strict)
-    n = 80 if k < 50 else 50
+    n = 80 if k < 50 else 30
     r = np.vstack([rng.uniform(-1, 1, (n, m)), np.tanh(rng.normal(size=(n // 2, m)) * 2)])
     if k < 50:
         r = np.vstack([r, rng.choice([-1., -.5, 0., .5, 1.], (10, m))])
