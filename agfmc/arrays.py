@@ -1,12 +1,31 @@
-"""Points of which most features are zero, in compressed rows."""
+"""Points in blocks of equal size, and points of which most features are zero."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["SparsePoints", "is_sparse"]
+__all__ = ["SparsePoints", "is_sparse", "padded_blocks"]
+
+
+def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
+        -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (part, block): x[part] of x (n, d), in blocks of `size` rows.
+
+    What BLAS and loops of numpy return for a row depends, in the last bit, on how many
+    rows there are: so the last block is filled up with rows of zeros, to `size` or to a
+    multiple of `multiple`, and a row's results do not depend on its neighbours.
+    """
+    for start in range(0, len(x), size):
+        block = x[start:start + size]
+        count = len(block)
+        width = size if multiple is None else -(-count // multiple) * multiple
+        if count < width:
+            block = np.zeros((width, x.shape[1]))
+            block[:count] = x[start:]
+        yield slice(start, start + count), block
 
 
 def is_sparse(x):

@@ -1,83 +1,75 @@
-"""The front of the decoders: checks once, picks the solver, runs it."""
+"""Front of the decoders: checks once, has the solver of the table prepared, runs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
 
 from ..errors import DataError, ModelError, UsageError
-from . import oneagainst
-from .methods import DEFAULT, find_method
-from .shortcuts import pair_classes
-from .stops import Stops
+from .code_kinds import KINDS
+from .convergence import Stops
+from .methods import DEFAULT, find_method, Method
+from .pair_strategies import QueryOptions
 
-__all__ = ["Decoded", "Plan", "decode", "plan", "predict_class"]
+__all__ = ["CodeDecoder", "Solution", "pair_decoder"]
 
 
 @dataclass(frozen=True)
-class Decoded:
+class Solution:
     """p: (n, k) probabilities or votes, (n, m) for the method "binary"; and how it stopped."""
 
     p: np.ndarray
     stops: Stops
 
 
-class Plan:
+class CodeDecoder:
     """A decoder made ready for one code; call it with any number of chunks of r.
+
+    a: coding matrix (m, k), entries -1, 0, +1; method: number, name, alias or `Method`.
+    Raises UsageError for an unknown method, or one for other codes, ModelError for
+    a matrix that is not a code.
 
     Everything that depends on the code alone (closed forms, factors) has been
     done.  It holds no state between calls, so threads may share it; add the
     `stops` of the chunks to know how the whole run went.
     """
 
-    def __init__(self, a, method=DEFAULT):
+    def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT):
         self.method = find_method(method)
         self.a = _checked_code(a)
-        if (self.method.codes == "one-vs-one" and pair_classes(self.a) is None
-                or self.method.codes == "one-vs-rest" and oneagainst.find(self.a) is None):
-            raise UsageError(f"the decoder {self.method.name} needs a {self.method.codes} "
-                             "configuration")
         if self.method.gives == "winner":
-            raise UsageError(f"the decoder {self.method.name} has to ask: see asking_plan")
-        module, function = self.method.solver.split(":")
-        prepare = getattr(import_module("." + module, __package__), function)
-        self._solve = prepare(self.a)
+            raise UsageError(f"the decoder {self.method.name} queries single classifiers: "
+                             "see pair_decoder")
+        self._solve = _prepare(self.method, self.a)
 
-    def __call__(self, r):
-        """`Decoded` for decision values r (n, m) or (m,); r is clipped to [-1, 1].
+    def __call__(self, r: np.ndarray) -> Solution:
+        """`Solution` for decision values r (n, m) or (m,), r = P(+1) - P(-1).
 
-        For a method that takes raw values these are not clipped.
-
+        Solves sum_j a_ij p_j / sum_j |a_ij| p_j = r_i for p in the sense of the
+        method.  r is clipped to [-1, 1], but not for a method that takes raw values.
         Raises DataError if r has another number of columns or is not finite.
         """
         r = _checked_values(r, self.a.shape[0], self.method.takes == "r")
-        p, stops = self._solve(r)
-        return Decoded(p, stops)
+        return Solution(*self._solve(r))
 
 
-def plan(a, method=DEFAULT):
-    """A `Plan` for the coding matrix a (m, k), entries -1, 0, +1.
-
-    method: number, name, alias or `Method`.  Raises UsageError for an unknown
-    method, ModelError for a matrix that is not a code.
-    """
-    return Plan(a, method)
+def pair_decoder(a: np.ndarray, method: str | int | Method,
+                 options: QueryOptions | None = None) -> Callable:
+    """decide(n, evaluate) -> `Decision` of a method that queries single classifiers of the
+    code a (m, k), see `pair_queries`.  Raises as `CodeDecoder` does."""
+    return _prepare(find_method(method), _checked_code(a), options or QueryOptions())
 
 
-def decode(a, r, method=DEFAULT):
-    """`Decoded` for the code a (m, k) and decision values r (n, m), r = P(+1) - P(-1).
-
-    Solves sum_j a_ij p_j / sum_j |a_ij| p_j = r_i for p in the sense of the
-    method.  Raises as `plan` and `Plan.__call__` do.
-    """
-    return Plan(a, method)(r)
-
-
-def predict_class(p):
-    """Index (n,) of the largest entry of each row of p (n, k), the lowest on ties."""
-    return np.argmax(p, axis=1)
+def _prepare(method, a, *options):
+    """What the function of a row of the table makes of the code a (m, k)."""
+    code = KINDS[method.codes](a)
+    if code is None:
+        raise UsageError(f"the decoder {method.name} needs a {method.codes} configuration")
+    module, function = method.solver.split(":")
+    return getattr(import_module("." + module, __package__), function)(code, *options)
 
 
 def _checked_code(a):

@@ -16,14 +16,14 @@ BUDGET = 32 << 20
 class Matcher:
     """Seats for the rounds of a tournament by weights (k, k), symmetric.
 
-    What has been found for a set of classes is remembered.
+    The seats of each set of classes are remembered.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights: np.ndarray):
         self.weights = weights
-        self._known = {}
+        self._known: dict[bytes, np.ndarray] = {}
 
-    def seats(self, here):
+    def seats(self, here: np.ndarray) -> np.ndarray:
         """The classes here (n, size) of each point reordered: partners at i and size-1-i.
 
         Of an odd number the one without a partner is in the middle.  Pairs come in
@@ -34,8 +34,8 @@ class Matcher:
             return here
         small = np.ascontiguousarray(np.sort(here, axis=1), dtype=np.uint16)
         keys = small.view(np.dtype((np.void, 2 * size)))[:, 0]
-        names, inverse = np.unique(keys, return_inverse=True)
-        names = [name.tobytes() for name in names]
+        different, inverse = np.unique(keys, return_inverse=True)
+        names = [name.tobytes() for name in different]
         known = self._known
         new = [name for name in names if name not in known]
         if len(known) + len(new) > REMEMBERED:
@@ -56,17 +56,17 @@ class Matcher:
             partner = match_by_masks(weights)
         else:
             partner = np.stack([match_by_milp(one) for one in weights])
-        places = np.empty((g, size), dtype=np.intp)
-        for one, mates in zip(places, partner, strict=True):
+        position = np.empty((g, size), dtype=np.intp)
+        for one, mates in zip(position, partner, strict=True):
             lower = [i for i in range(size) if i < mates[i] < size]
             one[:len(lower)] = lower
             one[size - len(lower):] = mates[lower][::-1]
             if size % 2:
                 one[size // 2] = mates[size]
-        return np.take_along_axis(sets, places, axis=1)
+        return np.take_along_axis(sets, position, axis=1)
 
 
-def match_by_masks(weights):
+def match_by_masks(weights: np.ndarray) -> np.ndarray:
     """partner (g, s) in the perfect matching of smallest weight, weights (g, s, s), s even.
 
     Dynamic programming over the sets of classes that are left when the lowest
@@ -104,15 +104,15 @@ def match_by_masks(weights):
 def _levels(s):
     """For sets of 2, 4, ..., s classes that can be left: lowest class (c,), its possible
     partners (c, size-1), and the number of the set without both in the level before."""
-    found = [[(1 << s) - 1]]
-    while found[-1][0]:
+    masks_of = [[(1 << s) - 1]]
+    while masks_of[-1][0]:
         after = set()
-        for mask in found[-1]:
+        for mask in masks_of[-1]:
             rest = mask & (mask - 1)
             after.update(rest ^ (1 << j) for j in range(s) if rest >> j & 1)
-        found.append(sorted(after))
+        masks_of.append(sorted(after))
     levels = []
-    for masks, after in zip(found[-2::-1], found[:0:-1], strict=True):
+    for masks, after in zip(masks_of[-2::-1], masks_of[:0:-1], strict=True):
         number = {mask: i for i, mask in enumerate(after)}
         lowest, partners, rests = [], [], []
         for mask in masks:
@@ -125,7 +125,7 @@ def _levels(s):
     return tuple(levels)
 
 
-def match_by_milp(weights):
+def match_by_milp(weights: np.ndarray) -> np.ndarray:
     """partner (s,) in the perfect matching of smallest weight, weights (s, s), s even.
 
     An integer programme with one variable for each pair; each class is in one pair.

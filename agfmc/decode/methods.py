@@ -1,4 +1,4 @@
-"""The table of decoders: what there is, how it is called, who solves it.
+"""Table of the decoders: their numbers, names and the functions that solve them.
 
 The argument parser, the help, the manual page and the tests all read this
 table, so nothing heavy is imported here.
@@ -23,13 +23,15 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
     aliases     other names that are understood
     summary     one line for help and manual page
     solver      "module:function" in this package; the function takes the coding
-                matrix a (m, k) and returns a solver r (n, m) -> (array, Stops)
+                matrix a (m, k), or what recognises it (see `codes`), and returns a
+                solver r (n, m) -> (array, Stops)
     gives       "probabilities" (non-negative, sum 1), "estimates" (of
                 probabilities, but signs and sums are free), "votes", "values", or
-                "winner" for a method that asks on its way and knows the winner's
-                probability alone; its solver is one of `asked`
-    codes       "any", "one-vs-one" for a method that needs all pairs of classes, or
-                "one-vs-rest"
+                "winner" for a method that queries single classifiers and knows the
+                winner's probability alone; its solver, one of `pair_strategies`, takes
+                `QueryOptions` as well
+    codes       a key of `code_kinds.KINDS`: "any", where the function takes the matrix,
+                "one-vs-one" (a `PairTable`) or "one-vs-rest" (`OneVsRest`)
     takes       "r", decision values as differences of probabilities, or "g", raw
                 ones turned so that g > 0 speaks for +1
     """
@@ -40,28 +42,28 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
 METHODS = (
     Method(-1, "binary", ("raw",),
            "the decision values themselves, one column per binary classifier",
-           "plain:prepare_binary", "values"),
+           "class_scores:binary", "values"),
     Method(0, "least-squares", ("lsq", "constrained"),
            "least squares with p >= 0 and sum 1, exactly (default)",
-           "lsq:prepare"),
+           "constrained:prepare"),
     Method(1, "inverse", ("equality",),
            "least squares with sum 1 only; meant for one-vs-one, elsewhere it may go negative",
-           "plain:prepare_inverse", "estimates"),
+           "unconstrained:prepare_inverse", "estimates"),
     Method(2, "vote-values", ("vote-probabilities",),
            "votes weighted with the decision values, A^T r",
-           "voting:prepare_values", "votes"),
+           "class_scores:vote_values", "votes"),
     Method(3, "vote", ("vote-classes",),
            "votes, A^T sign(r), of calibrated values (svm-vote: of raw ones)",
-           "voting:prepare_signs", "votes"),
+           "class_scores:vote_signs", "votes"),
     Method(4, "orthogonal", ("projection",),
            "A^T r / m projected onto the simplex; meant for orthogonal codes",
-           "plain:prepare_orthogonal"),
+           "unconstrained:prepare_orthogonal"),
     Method(5, "unconstrained", ("unc",),
            "least squares in which the sum 1 is one more equation",
-           "plain:prepare_unconstrained", "estimates"),
+           "unconstrained:prepare_unconstrained", "estimates"),
     Method(6, "renormalised", ("renormalized",),
            "method 5, then projected onto the simplex",
-           "plain:prepare_renormalised"),
+           "unconstrained:prepare_renormalised"),
     Method(7, "zadrozny", (),
            "Zadrozny's iteration, to its fixed point",
            "zadrozny:prepare"),
@@ -70,30 +72,30 @@ METHODS = (
            "zadrozny:prepare_kl"),
     Method(None, "wu-lin-weng", ("svm-predict",),
            "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
-           "sweeps:prepare", codes="one-vs-one"),
-    *(Method(None, name, aliases, summary, f"asked:{solver}", "winner", "one-vs-one")
+           "pairwise:prepare_sweeps", codes="one-vs-one"),
+    *(Method(None, name, aliases, summary, f"pair_strategies:{solver}", "winner", "one-vs-one")
       for name, aliases, summary, solver in (
           ("max-win", ("maxwin",), "one-vs-one: every pair votes, and the most votes win",
-           "prepare_max_win"),
+           "max_win"),
           ("ddag", ("dagsvm",), "one-vs-one: the first and the last class of a list are compared "
-           "and the loser is struck off; k - 1 classifiers are asked", "prepare_ddag"),
-          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are asked",
-           "prepare_adag"),
+           "and the loser is struck off; k - 1 classifiers are evaluated", "ddag"),
+          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are evaluated",
+           "adag"),
           ("radag", (), "adag that pairs the classes anew in each round, by --pair-errors",
-           "prepare_radag"),
+           "radag"),
           ("poll", (), "one-vs-one: votes of --opponents random opponents for each class; with "
-           "--top, the best by all their votes", "prepare_poll"),
+           "--top, the best by all their votes", "poll"),
           ("and", ("unanimous",), "one-vs-one: the class that wins all its pairs, else -1",
-           "prepare_unanimous"))),
+           "unanimous"))),
     Method(None, "argmax", (),
            "one-vs-rest: the class with the largest probability against the rest",
-           "scored:prepare_argmax", "estimates", "one-vs-rest"),
+           "class_scores:argmax", "estimates", "one-vs-rest"),
     Method(None, "argmax-raw", (),
            "one-vs-rest: the class with the largest raw decision value",
-           "scored:prepare_argmax_raw", "votes", "one-vs-rest", "g"),
+           "class_scores:argmax_raw", "votes", "one-vs-rest", "g"),
     *(Method(None, f"loss:{name}", aliases,
              f"any code, from raw decision values: the smallest sum of losses {loss}",
-             f"scored:prepare_{name}", "votes", takes="g")
+             f"class_scores:{name}", "votes", takes="g")
       for name, aliases, loss in (
           ("hamming", ("svm-vote",), "(1 - sign z)/2; also svm-vote, as svm-predict votes"),
           ("linear", (), "-z"), ("hinge", (), "max(0, 1 - z)"),
@@ -104,7 +106,7 @@ METHODS = (
 DEFAULT = METHODS[1]
 
 
-def find_method(text):
+def find_method(text: str | int | Method) -> Method:
     """The `Method` with this number, name or alias (an int, a string or a Method).
 
     Raises UsageError, which lists what exists.

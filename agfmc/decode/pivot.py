@@ -2,10 +2,12 @@
 
 Each point is a complementarity problem: x >= 0, w = K x - 1 >= 0, x w = 0 for
 its own positive definite K (k, k).  What differs from code to code is how x
-and w follow from a guess at where x is positive; that is the caller's.
+and w follow from a choice of where x is positive; that is the caller's.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,14 +17,15 @@ PATIENCE = 3
 EARLY = 2
 
 
-def pivot(evaluate, passive, limit):
+def pivot(evaluate: Callable, passive: np.ndarray, limit: int) \
+        -> tuple[np.ndarray, np.ndarray, int]:
     """Find the classes where the solution is positive, for every point.
 
     evaluate(points, passive) takes indices (t,) and their passive sets (k, t)
     and returns (x (k, t), wrong (k, t) bool: entries on the wrong side, worst
     (k, t) bool: those of them that should change sides first, broken (t,) bool:
     points it could not evaluate).
-    passive (k, n): first guess; changed in place.
+    passive (k, n): first choice; changed in place.
     limit: rounds after which a point is given up.
 
     All wrong entries change sides at once, in the first EARLY rounds only the

@@ -1,4 +1,4 @@
-"""Classes met in other proportions than in training.
+"""Probabilities for classes in other proportions than in training.
 
 M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier
 to new a priori probabilities: a simple procedure", Neural Computation 14, 2002,
@@ -22,7 +22,7 @@ class Adjustment:
     has a positive probability the shares themselves are all that is known.
     """
 
-    def __init__(self, new, trained):
+    def __init__(self, new: np.ndarray, trained: np.ndarray):
         self._made = new, trained
         self.new = np.asarray(new, dtype=float) / np.sum(new)
         with np.errstate(over="ignore"):
@@ -34,7 +34,7 @@ class Adjustment:
     def __reduce__(self):
         return Adjustment, self._made
 
-    def __call__(self, p):
+    def __call__(self, p: np.ndarray) -> np.ndarray:
         """p (n, k), non-negative with sums of 1; each row depends on its own alone."""
         out = np.empty(p.shape)  # row by row in memory, so that every row is summed alike
         np.maximum(p, 0.0, out=out)
@@ -49,7 +49,7 @@ class Adjustment:
         return out
 
 
-def class_counts(totals, k):
+def class_counts(totals: list[tuple[tuple[int, ...], int]], k: int) -> np.ndarray | None:
     """Samples (k,) int of the classes, from what sets of them have together; None if unknown.
 
     totals: [(columns of the classes of a set, their samples)].  Solves the linear
@@ -57,27 +57,27 @@ def class_counts(totals, k):
     as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
     probabilities have.  Raises `ModelError` where the numbers contradict each other.
     """
-    told = {}
+    total_of: dict[frozenset[int], int] = {}
     for columns, total in totals:
-        if told.setdefault(frozenset(columns), total) != total:
+        if total_of.setdefault(frozenset(columns), total) != total:
             raise ModelError("the classifiers were trained on different samples")
     counts = np.zeros(k, dtype=np.int64)
     known = np.zeros(k, dtype=bool)
-    for columns, total in told.items():
-        if len(columns) == 1:
-            known[list(columns)] = True
-            counts[list(columns)] = total
-    sides = np.zeros((len(told), k))
-    for row, columns in zip(sides, told):
-        row[list(columns)] = 1.0
-    wanted = np.array(list(told.values()), dtype=np.int64)
+    for members, total in total_of.items():
+        if len(members) == 1:
+            known[list(members)] = True
+            counts[list(members)] = total
+    sides = np.zeros((len(total_of), k))
+    for row, members in zip(sides, total_of, strict=True):
+        row[list(members)] = 1.0
+    wanted = np.array(list(total_of.values()), dtype=np.int64)
     if not known.all():
         rest = sides[:, ~known]
-        found, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
+        solved, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
                                             rcond=None)
         if rank < rest.shape[1]:
             return None
-        counts[~known] = np.rint(found)
+        counts[~known] = np.rint(solved)
     if counts.min() < 1 or np.any(sides @ counts != wanted):
         raise ModelError("the classifiers were trained on different samples")
     return counts

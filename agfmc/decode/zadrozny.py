@@ -20,12 +20,12 @@ Newton's as they grow.
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .dense import check_dense
-from .stops import Stops
+from .code_kinds import check_dense
+from .convergence import in_chunks, Solver, Stops
 
 __all__ = ["prepare", "prepare_kl"]
 
@@ -40,13 +40,16 @@ LOWEST = -200.0
 SATURATED = 1e-12
 
 
-class _Sides(namedtuple("_Sides", "plus minus heavy_plus heavy_minus")):
-    """Which classes are on each side (m, k), as 0 and 1, and times the weights of the rows."""
+class _Sides(NamedTuple):
+    """The classes on each side (m, k), as 0 and 1, and times the weights of the rows."""
 
-    __slots__ = ()
+    plus: np.ndarray
+    minus: np.ndarray
+    heavy_plus: np.ndarray
+    heavy_minus: np.ndarray
 
 
-def prepare(a):
+def prepare(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
 
     A point is done when a step of length > 1000 moved no p by more than 1e-9 and
@@ -56,7 +59,7 @@ def prepare(a):
     return _prepare(a, _flow)
 
 
-def prepare_kl(a):
+def prepare_kl(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
 
     Minimises sum_b n_b [rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu))]; stops as
@@ -69,19 +72,15 @@ def _prepare(a, flow):
     check_dense(a)
     m, k = a.shape
     sides = _sides(a)
-    step = max(1, BUDGET // (8 * k * (m + k)))
     # Classes that no row tells apart begin as equals and would stay so, but for rounding.
     _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
     alike = [np.flatnonzero(which.ravel() == one) for one in np.flatnonzero(count > 1)]
 
+    follow = in_chunks(lambda r: _solved(flow, sides, np.ascontiguousarray(_probabilities(r))),
+                       BUDGET // (8 * k * (m + k)), k)
+
     def solve(r):
-        p = np.empty((len(r), k))
-        stops = Stops()
-        for start in range(0, len(r), step):
-            part = slice(start, start + step)
-            right = np.ascontiguousarray(_probabilities(r[part]))
-            p[part], stopped = _solved(flow, sides, right)
-            stops += stopped
+        p, stops = follow(r)
         for columns in alike:
             same = np.ascontiguousarray(p[:, columns])
             p[:, columns] = same.sum(axis=1, keepdims=True) / len(columns)
@@ -119,9 +118,9 @@ def _solved(flow, sides, right):
     if again and len(left):
         near, _, _ = _follow(_flow_kl, sides, right[left],
                              np.full((len(left), k), 1.0 / k), 1.0, LIMIT)
-        found, more, lost = _follow(flow, sides, right[left], near, LONGEST, LIMIT)
+        end, more, lost = _follow(flow, sides, right[left], near, LONGEST, LIMIT)
         rest = np.delete(np.arange(len(left)), lost)
-        p[left[rest]] = found[rest]
+        p[left[rest]] = end[rest]
         rounds, left = max(rounds, more), left[lost]
     return p, Stops(n, rounds, len(left))
 

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from ..decode.asked import opponents_of
+from ..decode.pair_strategies import opponents_of
 from ..errors import DataError, UsageError
 from ..formats.atomic import read_bytes
 from ..numerals import numeral

@@ -14,7 +14,7 @@ import threading
 
 import numpy as np
 
-from ..arrays import is_sparse
+from ..arrays import is_sparse, padded_blocks
 from .values import PreparedKernel
 
 __all__ = ["BLOCK", "Machine", "decision_values"]
@@ -93,17 +93,11 @@ class Machine:
         result = np.empty((len(self.columns), len(x)))
         whole = np.empty((len(self.columns), BLOCK))
         buffer = _buffer()
-        for start in range(0, len(x), BLOCK):
-            block = x[start:start + BLOCK]
-            count = len(block)
-            if count < BLOCK:
-                padded = np.zeros((BLOCK, x.shape[1]))
-                padded[:count] = block
-                block = padded
+        for rows, block in padded_blocks(x, BLOCK):
             whole[...] = 0.0
             for part in self._parts:
                 part.add(block, whole, buffer)
-            np.subtract(whole[:, :count], self.rho[:, None], out=result[:, start:start + count])
+            np.subtract(whole[:, :rows.stop - rows.start], self.rho[:, None], out=result[:, rows])
         return result
 
 

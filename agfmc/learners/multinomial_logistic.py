@@ -15,6 +15,7 @@ import warnings
 
 import numpy as np
 
+from ..arrays import padded_blocks
 from ..errors import AgfmcWarning, DataError, UsageError
 
 __all__ = ["fit_logistic", "logistic_probabilities", "minimise", "negative_log_likelihood"]
@@ -135,12 +136,11 @@ def logistic_probabilities(weights, x):
         width = x.shape[-1] if x.ndim else 0
         raise DataError(f"the points have {width} features, the model needs {d}")
     result = np.empty((len(x), c))
-    columns = np.zeros((d, BLOCK))
+    columns = np.empty((d, BLOCK))
     z = np.empty((c, BLOCK))
     part = np.empty((c, BLOCK))
-    for start in range(0, len(x), BLOCK):
-        rows = x[start:start + BLOCK]
-        columns[:, :len(rows)] = rows.T
+    for rows, block in padded_blocks(x, BLOCK):
+        columns[:] = block.T
         z[:] = weights[:, d:]
         # the sum over the features in their order, not BLAS
         for j in range(d):
@@ -149,7 +149,7 @@ def logistic_probabilities(weights, x):
         z -= z.max(axis=0)
         np.exp(z, out=z)
         z /= z.sum(axis=0)
-        result[start:start + len(rows)] = z[:, :len(rows)].T
+        result[rows] = z[:, :rows.stop - rows.start].T
     return result
 
 

@@ -11,18 +11,18 @@ import numpy as np
 
 from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
-from ..decode import tree as descent
-from ..decode.front import plan
+from ..decode import nested as descent
+from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..score.brier import confidence
+from ..score.contingency import REJECTED
 from ..executors.threads import run_tasks
 from .decision_values import MachineValues
 
 __all__ = ["Answers", "Classifier", "TREE_MODES", "classify"]
 
 TREE_MODES = ("recursive", "path", "full")
-REJECTED = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Classifier:
     or "full" (all probabilities, products along the branches); raw: print f
     itself; reject: classes whose probability is below it become -1; values:
     what asks the binary classifiers, by default `MachineValues` of the
-    configuration's model; asking: `AskOptions` of decoders that ask on their way;
+    configuration's model; asking: `QueryOptions` of decoders that ask on their way;
     counting: tell what was asked; priors: an `Adjustment` of all probabilities, in the
     order of the tree's labels, to other proportions of the classes.  Raises
     `ModelError` where the method needs probabilities that the models lack, and
@@ -94,14 +94,12 @@ class Classifier:
                           "orthogonal: its probabilities are wrong for this one (0, "
                           "least-squares, suits any)", AgfmcWarning, stacklevel=4)
         if decoder.gives != "winner":
-            return plan(code, decoder)
+            return CodeDecoder(code, decoder)
         if self.mode != "flat":
             raise UsageError(f"the decoder {decoder.name} is for a coding matrix alone, not for "
                              "one in a tree")
-        from ..decode.asked import asking_plan, AskOptions
-
         self.mode = "asking"
-        return asking_plan(code, decoder, AskOptions() if asking is None else asking)
+        return pair_decoder(code, decoder, asking)
 
     def _decoder(self):
         """The method that finds the class, checked against what the models can give."""
@@ -172,7 +170,7 @@ class Classifier:
             decision = self._plans[0](len(x), lambda rows, columns: self.values(
                 tuple(columns.tolist()), x if len(rows) == len(x) else x[rows])[1])
             return self._answers(decision.winner, decision.p, decision.p[:, None], [],
-                                 decision.asked if self.counting else None)
+                                 decision.queried if self.counting else None)
         printed = self.raw or self.method.name == "binary"
         everyone = range(self.values.count)
         stops = []
@@ -195,7 +193,7 @@ class Classifier:
             f, r = self.values(everyone, x)
             columns = f if self.raw else r
             asked = None
-            leaf, winner = descent.descend_asking(
+            leaf, winner = descent.descend(
                 self._branches, len(x), lambda number, rows: self._local(
                     number, x[rows], self._part(number, r)[rows], stops))
         else:
@@ -207,7 +205,7 @@ class Classifier:
                     asked[rows, span.start:span.stop] = True
                 return self._asked(number, x[rows], stops)
 
-            leaf, winner = descent.descend_asking(self._branches, len(x), ask)
+            leaf, winner = descent.descend(self._branches, len(x), ask)
             columns = winner[:, None] if self.mode == "path" else None
         return self._answers(leaf, winner, columns, stops, asked)
 

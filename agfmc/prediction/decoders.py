@@ -8,8 +8,8 @@ import numpy as np
 
 from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
+from ..decode.code_kinds import one_vs_one
 from ..decode.methods import find_method
-from ..decode.shortcuts import pair_classes
 from ..errors import UsageError
 from .configuration import Configuration
 from .classifier import Classifier
@@ -93,7 +93,7 @@ def gives_probabilities(decoder, tree):
     method = find_method(decoder.method)
     if method.gives == "estimates" and method.name in ("inverse", "wu-lin-weng"):
         tree = to_code(tree) if tree.hierarchical else tree
-        return bool(tree.directs) or pair_classes(_code(tree)) is not None
+        return bool(tree.directs) or one_vs_one(_code(tree)) is not None
     return method.gives == "probabilities"
 
 

@@ -27,7 +27,7 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     pair_errors: file of the errors of pairs, for radag; priors: proportions of the
     classes where the points come from, as for `proportions`, or None; trained_priors:
     those in training, None for what the models tell; asking: other fields of
-    `AskOptions`.  Other arguments as for `Classifier`, `gather` and `MachineValues`.
+    `QueryOptions`.  Other arguments as for `Classifier`, `gather` and `MachineValues`.
     """
 
     def commands(text):
@@ -83,12 +83,12 @@ def _adjustment(tree, model, directs, priors, trained):
 
 
 def _asking(tree, pair_errors, asking):
-    """`AskOptions`, with the errors of the pairs in the order of the tree's labels."""
-    from ..decode.asked import AskOptions
+    """`QueryOptions`, with the errors of the pairs in the order of the tree's labels."""
+    from ..decode.pair_strategies import QueryOptions
 
     weights = None
     if pair_errors is not None:
         from ..formats.pair_errors import read_pair_errors
 
         weights = read_pair_errors(pair_errors).error_rates(tree.labels)
-    return AskOptions(weights=weights, **asking)
+    return QueryOptions(weights=weights, **asking)

@@ -22,7 +22,7 @@ from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs
 from ..control.parse import parse
 from ..control.write import format_tree
-from ..decode.stops import Stops
+from ..decode.convergence import Stops
 from ..errors import AgfmcError, DataError
 from ..prepare.normalise import fit_normalisation
 from ..learners.jobs import plan_jobs

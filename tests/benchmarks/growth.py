@@ -137,7 +137,7 @@ def fastest(work, turns=5):
 
 def parts(folder):
     """Microseconds a point of each step, beside the bare product and exponential."""
-    from agfmc.decode.front import plan
+    from agfmc.decode.front import CodeDecoder
     from agfmc.coding.matrix import rows_to_matrix
     from agfmc.prediction.configuration import load
     from agfmc.prediction.decision_values import MachineValues
@@ -162,8 +162,8 @@ def parts(folder):
         values = MachineValues(model)
         machine = values._machine(range(values.count), x.shape[1])
         f, r = values(range(values.count), x)
-        solve = plan(rows_to_matrix([(row.left, row.right) for row in node.rows],
-                                    len(node.children)), "least-squares")
+        solve = CodeDecoder(rows_to_matrix([(row.left, row.right) for row in node.rows],
+                                           len(node.children)), "least-squares")
         p = solve(r).p
         everything = (
             fastest(bare), fastest(lambda: machine.decision_values(x)),

@@ -202,14 +202,14 @@ sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 from scipy.optimize import nnls
 from agfmc.coding.matrix import rows_to_matrix
-from agfmc.decode.front import plan
+from agfmc.decode.front import CodeDecoder
 from agfmc.training.design import design
 tree = design({scheme!r}, range(26), strict={strict!r})
 a = rows_to_matrix([(row.left, row.right) for row in tree.rows], 26)
 rng = np.random.default_rng(1)
 truth = rng.integers(26, size={points})
 r = np.tanh(2.0 * a[:, truth].T + rng.normal(size=({points}, len(a))))
-solve = plan(a, "least-squares")
+solve = CodeDecoder(a, "least-squares")
 solve(r[:10])
 for _ in range({b.turns}):
     start = time.process_time()

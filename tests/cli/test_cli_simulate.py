@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from agfmc.cli.simulate_decoders import main
-from agfmc.decode.asked import opponents_of
+from agfmc.decode.pair_strategies import opponents_of
 from agfmc.experiments.simulation_tables import read_similarity, similarity_family
 from agfmc.score.simulation import adag_success, simulate
 

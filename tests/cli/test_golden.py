@@ -18,7 +18,7 @@ from agfmc.coding.matrix import rows_to_matrix
 from agfmc.control.build import code_rows
 from agfmc.control.tree import Leaf
 from agfmc.control.write import format_tree
-from agfmc.decode.front import decode
+from agfmc.decode.front import CodeDecoder
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats.controlfile import read_control
@@ -304,7 +304,7 @@ def test_zadrozny_fixed_point(golden, model):
     where no class has vanished, the iteration does not leave for another place.
     """
     a, r, theirs = code_and_values(golden, model)
-    p = decode(a, r, 7).p
+    p = CodeDecoder(a, 7)(r).p
     assert np.abs(zadrozny_step(a, r, p) - p).max() < 1e-9
     away = np.abs(theirs - p).max(axis=1)
     assert away.max() > 1e-4  # further than from any solution in closed form
@@ -322,7 +322,7 @@ def test_zadrozny_fixed_point(golden, model):
 def test_libagf_stops_before_zadroznys_fixed_point(golden, model):
     """For a tree the fixed point is known: products of branch probabilities, no rest at all."""
     a, r, theirs = code_and_values(golden, model)
-    products = decode(a, r, 0).p
+    products = CodeDecoder(a)(r).p
     assert np.abs(zadrozny_step(a, r, products) - products).max() < 1e-12
     assert 1.5e-3 < np.abs(theirs - products).max() < 2e-3
 
@@ -332,7 +332,7 @@ def test_libagf_stops_before_zadroznys_fixed_point(golden, model):
     ("m_emp_lsq", "zadrozny"), ("m_emp_lsq", "zadrozny-kl")])
 def test_zadroznys_methods_on_trees(golden, model, method):
     a, r, _ = code_and_values(golden, model)
-    np.testing.assert_allclose(decode(a, r, method).p, decode(a, r, 0).p, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(CodeDecoder(a, method)(r).p, CodeDecoder(a)(r).p, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", CODES + TREES)

@@ -19,7 +19,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.sizes import MAX_SIDES
-from agfmc.decode.front import Plan
+from agfmc.decode.front import CodeDecoder
 from agfmc.errors import AgfmcWarning, ControlError, ModelError
 from agfmc.prediction.configuration import _stored
 from agfmc.formats.atomic import read_bytes
@@ -360,8 +360,8 @@ def test_dense_systems_have_a_limit():
     for method in ("least-squares", "inverse", "unconstrained", "renormalised", "zadrozny",
                    "zadrozny-kl"):
         with pytest.raises(ModelError, match="too large for this decoder"):
-            Plan(wide, method)
-    assert Plan(wide, "vote")(np.ones((1, 2))).p.shape == (1, 2049)
+            CodeDecoder(wide, method)
+    assert CodeDecoder(wide, "vote")(np.ones((1, 2))).p.shape == (1, 2049)
 
 
 def test_cutting_many_small_groups_takes_no_square():

@@ -1,118 +1,67 @@
-"""Published or independently computed numbers, one point each."""
+"""The table of decoders and its front: published, libAGF's and independently computed numbers."""
+
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from agfmc.decode import simplex, tree
-from agfmc.decode.front import decode, predict_class
+from agfmc.decode import nested
+from agfmc.decode.closed_forms import project
+from agfmc.decode.front import CodeDecoder, pair_decoder
+from agfmc.decode.methods import find_method, METHODS
+from agfmc.errors import DataError, ModelError, UsageError
 
-MIXED = [[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]]
+MIXED = np.array([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]])
+PAIRS = np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 1],
+                  [0, -1, 1, 0], [0, -1, 0, 1], [0, 0, -1, 1]])
+REST = 2 * np.eye(4, dtype=int) - 1
+ADJACENT = np.where(np.arange(6) <= np.arange(5)[:, None], -1, 1)
+HADAMARD = np.array([[-1, 1, 1, 1, 1], [-1, -1, 1, -1, 1], [-1, 1, -1, -1, 1], [-1, -1, -1, 1, 1],
+                     [-1, 1, 1, 1, -1], [-1, -1, 1, -1, -1], [-1, 1, -1, -1, -1],
+                     [-1, -1, -1, 1, -1]])
+BALANCED = np.array([[-1, -1, -1, -1, 1, 1, 1, 1], [-1, -1, 1, 1, 0, 0, 0, 0],
+                     [-1, 1, 0, 0, 0, 0, 0, 0], [0, 0, -1, 1, 0, 0, 0, 0],
+                     [0, 0, 0, 0, -1, -1, 1, 1], [0, 0, 0, 0, -1, 1, 0, 0],
+                     [0, 0, 0, 0, 0, 0, -1, 1]])
+# Each row splits off the last class that is left.
+CHAIN = np.array([[-1] * i + [1] + [0] * (6 - i) for i in range(6, 0, -1)])
 R4 = [-.2, -.4, -.1, -.3, .6, -.8]
+P4 = [.4106462307, .2001816914, .2135961584, .1755759194]
+Z4 = [.34761735, .18827927, .25552634, .20857704]
+R8, P8 = [.2, -.5, .1, .9, -.3, .4, -.7, .6], [.13125, 0, .08125, .48125, .30625]
 
 
-def pairs(k):
-    a = [[-1 if j == low else 1 if j == high else 0 for j in range(k)]
-         for low in range(k) for high in range(low + 1, k)]
-    return np.array(a)
-
-
-def rest(k):
-    return 2 * np.eye(k, dtype=int) - 1
-
-
-def adjacent(k):
-    return np.where(np.arange(k) <= np.arange(k - 1)[:, None], -1, 1)
-
-
-def hadamard(m, k):
-    h = np.array([[1]])
-    while len(h) < m:
-        h = np.block([[h, h], [h, -h]])
-    h = h[:, :k].copy()
-    h[:, 0] *= -1
-    return h
-
-
-def tree_rows(shape, k):
-    """Rows in pre-order of nested pairs of columns."""
-    rows = []
-
-    def leaves(node):
-        return [node] if isinstance(node, int) else leaves(node[0]) + leaves(node[1])
-
-    def visit(node):
-        if isinstance(node, int):
-            return
-        row = np.zeros(k, dtype=int)
-        row[leaves(node[0])] = -1
-        row[leaves(node[1])] = 1
-        rows.append(row)
-        visit(node[0])
-        visit(node[1])
-
-    visit(shape)
-    return np.array(rows)
-
-
-def chain(order):
-    """Nested pairs that split off the last class first."""
-    shape = order[0]
-    for column in order[1:]:
-        shape = (shape, column)
-    return shape
-
-
-BALANCED = (((0, 1), (2, 3)), ((4, 5), (6, 7)))
-VALUES = {
-    "pairs": (pairs(4), R4, 0, [.4106462307, .2001816914, .2135961584, .1755759194], 1e-10),
-    "pairs, inverse": (pairs(4), R4, 1, [.4106462307, .2001816914, .2135961584, .1755759194],
-                       1e-10),
-    "pairs, hard": (pairs(4), [1, -1, -1, 1, -1, -1], 0, [.3, .3, .3, .1], 1e-12),
-    "pairs, value votes": (pairs(4), R4, 2, [.7, -.5, .1, -.3], 1e-12),
-    "pairs, votes": (pairs(4), R4, 3, [3, -1, -1, -1], 0),
-    "pairs, Zadrozny": (pairs(4), R4, 7, [.34761735, .18827927, .25552634, .20857704], 1e-8),
-    "pairs, Kullback-Leibler": (pairs(4), R4, "zadrozny-kl",
-                                [.34761735, .18827927, .25552634, .20857704], 1e-8),
-    "mixed": (MIXED, [.4, -.2, .6, .1, -.3], 0,
-              [.15551508, .32953916, .161725, .35322076], 1e-8),
-    "mixed, on the edge": (MIXED, [-.5, 0, .9, -.8, -.45], 0,
-                           [.507269485, .2545762755, 0, .2381542395], 1e-9),
-    "one-vs-rest": (rest(4), [.9, -.2, -1, .5], 0, [.5833333, .0333333, 0, .3833333], 1e-7),
-    "one-vs-rest 2": (rest(4), [.3, -.2, -.9, .1], 0, [.45, .2, 0, .35], 1e-12),
-    "adjacent": (adjacent(6), [.8, .2, .4, -.1, -.7], 0, [.1, .25, 0, .2, .3, .15], 1e-12),
-    "orthogonal": (hadamard(8, 5), [.2, -.5, .1, .9, -.3, .4, -.7, .6], 0,
-                   [.13125, 0, .08125, .48125, .30625], 1e-12),
-    "orthogonal, method 4": (hadamard(8, 5), [.2, -.5, .1, .9, -.3, .4, -.7, .6], 4,
-                             [.13125, 0, .08125, .48125, .30625], 1e-12),
-    "balanced tree": (tree_rows(BALANCED, 8), [.3, -.4, .2, .1, -.6, .5, -.2], 0,
-                      [.098, .147, .04725, .05775, .13, .39, .078, .052], 1e-12),
-}
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_value(name):
-    a, r, method, expected, close = VALUES[name]
-    p = decode(np.array(a), r, method).p
-    np.testing.assert_allclose(p, [expected], rtol=0, atol=close)
-
-
-def test_chain_of_seven():
-    # Columns in leaf order (labels 2 1 5 6 3 4 0), the last one split off first.
-    r = np.array([[-.8, -.5, .2, .1, -.3, .6]])
-    expected = [.015795, .06318, .042525, .1485, .405, .225, .1]
-    p = decode(tree_rows(chain(range(7)), 7), r).p
-    np.testing.assert_allclose(p, [expected], atol=1e-12)
-
-
-@pytest.mark.parametrize("r, expected, objective", [
-    ([.4, -.2, .6, .1, -.3], [.15551508, .32953916, .161725, .35322076], .4305427983),
-    ([-.5, 0, .9, -.8, -.45], [.507269485, .2545762755, 0, .2381542395], .2027084598),
+@pytest.mark.parametrize("a, r, method, expected, close", [
+    (PAIRS, R4, 0, P4, 1e-10),
+    (PAIRS, R4, 1, P4, 1e-10),
+    (PAIRS, [1, -1, -1, 1, -1, -1], 0, [.3, .3, .3, .1], 1e-12),
+    (PAIRS, R4, 2, [.7, -.5, .1, -.3], 1e-12),
+    (PAIRS, R4, 3, [3, -1, -1, -1], 0),
+    (PAIRS, R4, 7, Z4, 1e-8),
+    (PAIRS, R4, "zadrozny-kl", Z4, 1e-8),
+    (MIXED, [.4, -.2, .6, .1, -.3], 0, [.15551508, .32953916, .161725, .35322076], 1e-8),
+    (MIXED, [-.5, 0, .9, -.8, -.45], 0, [.507269485, .2545762755, 0, .2381542395], 1e-9),
+    (REST, [.9, -.2, -1, .5], 0, [.5833333, .0333333, 0, .3833333], 1e-7),
+    (REST, [.3, -.2, -.9, .1], 0, [.45, .2, 0, .35], 1e-12),
+    (ADJACENT, [.8, .2, .4, -.1, -.7], 0, [.1, .25, 0, .2, .3, .15], 1e-12),
+    (HADAMARD, R8, 0, P8, 1e-12),
+    (HADAMARD, R8, 4, P8, 1e-12),
+    (BALANCED, [.3, -.4, .2, .1, -.6, .5, -.2], 0,
+     [.098, .147, .04725, .05775, .13, .39, .078, .052], 1e-12),
+    # libAGF's classes 2 1 5 6 3 4 0
+    (CHAIN, [-.8, -.5, .2, .1, -.3, .6], 0,
+     [.015795, .06318, .042525, .1485, .405, .225, .1], 1e-12),
 ])
-def test_objective_of_mixed_code(r, expected, objective):
-    a = np.array(MIXED)
-    p = decode(a, r).p[0]
-    matrix = a - np.abs(a) * np.array(r)[:, None]
-    assert abs(np.sum((matrix @ p)**2) - objective) < 1e-10
+def test_value(a, r, method, expected, close):
+    decode = CodeDecoder(a, method)
+    np.testing.assert_allclose(decode(r).p, [expected], rtol=0, atol=close)
+
+
+def test_r_is_clipped():
+    decode = CodeDecoder(REST)
+    np.testing.assert_array_equal(decode([2., -7., .5, 0.]).p, decode([1., -1., .5, 0.]).p)
 
 
 @pytest.mark.parametrize("v, expected", [
@@ -121,26 +70,167 @@ def test_objective_of_mixed_code(r, expected, objective):
     ([1e9 + .25, 1e9], [.625, .375]),
 ])
 def test_projection(v, expected):
-    np.testing.assert_allclose(simplex.project(np.array([v])), [expected], atol=1e-12)
+    np.testing.assert_allclose(project(np.array([v])), [expected], atol=1e-12)
+
+
+# libAGF works in single precision: the documented distance of a right answer,
+# 1.0e-3 in two digits (1.02e-3 for the adjacent code where signs are free).
+@pytest.mark.parametrize("model", ["m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq"])
+def test_golden(segment, model):
+    text = (segment / "models" / f"{model}.mbc").read_text()
+    rows = re.findall(r"\S+((?:\s+\d+)+)\s*/((?:\s*\d+)+)\s*;", text)
+    labels = np.array(re.search(r"\{([^}]*)\}", text).group(1).split(), dtype=int)
+    a = np.zeros((len(rows), len(labels)), dtype=int)
+    for row, sides in zip(a, rows):
+        for sign, side in zip((-1, 1), sides):
+            row[[int(position) for position in side.split()]] = sign
+    r = np.loadtxt(segment / f"{model}_r64.txt")
+    for q in range(8 if model == "m_1v1" else 7):
+        golden = np.loadtxt(segment / f"{model}_Q{q}{'fixed' if q == 0 else ''}.txt")
+        p = CodeDecoder(a, q)(r).p
+        assert np.abs(p - golden[:, labels]).max() < {2: 3.1e-3, 7: 1.7e-3}.get(q, 1.05e-3), q
+        # Ties of votes go to the class that is listed first.
+        np.testing.assert_array_equal(labels[p.argmax(axis=1)], golden[:, -1])
+
+
+# The table.
+
+@pytest.mark.parametrize("text, name", [
+    ("-1", "binary"), (0, "least-squares"), ("0", "least-squares"), ("lsq", "least-squares"),
+    ("7", "zadrozny"), ("Zadrozny-KL", "zadrozny-kl"), ("renormalized", "renormalised"),
+    ("svm-vote", "loss:hamming"), ("svm_vote", "loss:hamming"),
+])
+def test_found_by_number_name_or_alias(text, name):
+    assert find_method(text).name == name
+
+
+def test_no_name_is_used_twice_and_an_unknown_one_lists_them():
+    names = [name for method in METHODS for name in (method.name, *method.aliases)]
+    assert len(set(names)) == len(names)
+    assert [m.number for m in METHODS if m.number is not None] == list(range(-1, 8))
+    with pytest.raises(UsageError, match="0 least-squares.*zadrozny-kl"):
+        find_method("8")
+
+
+def test_the_table_needs_no_numpy_and_decoders_no_scipy(root):
+    code = ("import sys; from agfmc.decode.methods import METHODS\n"
+            "assert 'numpy' not in sys.modules\n"
+            "import numpy; from agfmc.decode.front import CodeDecoder, pair_decoder\n"
+            "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
+            "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
+            "for method in METHODS:\n"
+            "    if method.gives != 'winner':\n"
+            "        CodeDecoder(codes.get(method.codes, pairs), method)([.1, .2, .3])\n"
+            "    elif method.name != 'radag':\n"
+            "        pair_decoder(pairs, method)(\n"
+            "            2, lambda rows, columns: numpy.zeros((len(rows), len(columns))))\n"
+            "sys.exit('scipy' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.gives != "winner"],
+                         ids=lambda method: method.name)
+def test_every_method_takes_no_points_one_point_and_two_classes(method):
+    solve = CodeDecoder([[-1, 1]], method)
+    assert len(solve(np.zeros((0, 1))).p) == 0
+    p = solve([.4]).p
+    assert p.shape == ((1, 1) if method.name == "binary" else (1, 2))
+    if method.name == "orthogonal":
+        # A^T r / m is no probability here: one row is no orthogonal code.
+        np.testing.assert_allclose(p, [[.1, .9]], atol=1e-12)
+    elif method.gives in ("probabilities", "estimates"):
+        np.testing.assert_allclose(p, [[.3, .7]], atol=1e-8)
+
+
+@pytest.mark.parametrize("a, words", [
+    ([[1, 1, 0], [-1, 1, 1]], "problem 0 has no class on the left"),
+    ([[-1, 1, 0], [-1, 1, 0]], "class 2"),
+    ([[-1, 2, 1]], "entries"),
+    ([[-1], [1]], "shape"),
+])
+def test_what_is_not_a_code(a, words):
+    for prepare, method in ((CodeDecoder, 0), (pair_decoder, "ddag")):
+        with pytest.raises(ModelError, match=words):
+            prepare(a, method)
+
+
+@pytest.mark.parametrize("prepare, method, a, words", [
+    (CodeDecoder, "best", PAIRS, "no decoder 'best'"),
+    (CodeDecoder, "wu-lin-weng", REST, "wu-lin-weng needs a one-vs-one"),
+    (CodeDecoder, "argmax-raw", PAIRS, "argmax-raw needs a one-vs-rest"),
+    (CodeDecoder, "ddag", PAIRS, "ddag queries single classifiers"),
+    (pair_decoder, "ddag", REST, "ddag needs a one-vs-one"),
+])
+def test_what_does_not_suit_a_decoder(prepare, method, a, words):
+    with pytest.raises(UsageError, match=words):
+        prepare(a, method)
+
+
+@pytest.mark.parametrize("r, words", [([[0.], [np.nan]], "decision value 0 of point 1 is nan"),
+                                      ([[0., 1.]], "1 binary problem")])
+def test_bad_decision_values(r, words):
+    with pytest.raises(DataError, match=words):
+        CodeDecoder([[-1, 1]])(r)
+
+
+# Nested configurations.
+
+def descend(nodes, local):
+    return nested.descend(nodes, len(local[0]), lambda index, rows: local[index][rows])
+
+
+def test_greedy_and_argmax_differ():
+    nodes = [[("node", 1), ("node", 2)], [("leaf", 0), ("leaf", 1)], [("leaf", 2), ("leaf", 3)]]
+    local = [np.array([-.1]), np.array([0.]), np.array([.9])]
+    np.testing.assert_allclose(nested.products(nodes, local), [[.275, .275, .0225, .4275]],
+                               atol=1e-15)
+    leaf, along = descend(nodes, local)
+    # r = 0 goes right, with probability one half.
+    assert leaf.tolist() == [1]
+    np.testing.assert_allclose(along, [.275], atol=1e-15)
 
 
 def test_nested_matrices():
-    inner = [[.3, .6, -.2], [-.1, .4, .8], [0, -.9, .5]]
-    local = [decode(pairs(3), r).p for r in [[.2, -.5, .1], *inner]]
+    three = PAIRS[[0, 1, 3], :3]
+    r = [[.2, -.5, .1], [.3, .6, -.2], [-.1, .4, .8], [0, -.9, .5]]
+    local = [one[None] for one in CodeDecoder(three)(r).p]
     np.testing.assert_allclose(local[0], [[.37782738, .37723409, .24493853]], atol=1e-8)
     nodes = [[("node", 1), ("node", 2), ("node", 3)]]
     nodes += [[("leaf", 3 * i + j) for j in range(3)] for i in range(3)]
-    p = tree.products(nodes, local)
-    assert predict_class(p) == [5]
-    assert abs(p[0, 5] - .24452308) < 1e-8
-    leaf, _ = tree.descend(nodes, local)
-    assert leaf == [1]
+    p = nested.products(nodes, local)
+    assert p.argmax() == 5 and abs(p[0, 5] - .24452308) < 1e-8
+    assert descend(nodes, local)[0] == [1]
 
 
-def test_ties_go_to_the_lowest_class():
-    assert predict_class(np.array([[1., 3., 3.], [2., 2., 2.]])).tolist() == [1, 0]
+def test_products_sum_to_one_and_descent_matches_them():
+    rng = np.random.default_rng(3)
+    nodes = [[("leaf", 4), ("node", 1), ("node", 2)], [("leaf", 0), ("leaf", 3)],
+             [("leaf", 1), ("node", 3)], [("leaf", 2), ("leaf", 5)]]
+    local = [rng.dirichlet(np.ones(3), 50), rng.uniform(-1, 1, 50),
+             rng.dirichlet(np.ones(2), 50), rng.uniform(-1, 1, 50)]
+    p = nested.products(nodes, local)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-14)
+    leaf, along = descend(nodes, local)
+    np.testing.assert_allclose(p[np.arange(50), leaf], along, atol=1e-15)
+    assert len(set(leaf)) > 3
+    none = [one[:0] for one in local]
+    assert nested.products(nodes, none).shape == (0, 6) and len(descend(nodes, none)[0]) == 0
 
 
-def test_r_is_clipped():
-    a = rest(3)
-    np.testing.assert_array_equal(decode(a, [2., -7., .5]).p, decode(a, [1., -1., .5]).p)
+def test_very_deep_tree_and_lazy_descent():
+    depth = 2000
+    nodes = [[("leaf", i), ("node", i + 1)] for i in range(depth - 1)]
+    nodes.append([("leaf", depth - 1), ("leaf", depth)])
+    local = [np.array([.999, -.5])] * depth
+    p = nested.products(nodes, local)
+    assert p.shape == (2, depth + 1)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    evaluated = []
+
+    def evaluate(index, rows):
+        evaluated.append(len(rows))
+        return local[index][rows]
+
+    leaf, _ = nested.descend(nodes, 2, evaluate)
+    assert leaf.tolist() == [depth, 0]
+    assert sum(evaluated) == depth + 1

@@ -15,7 +15,7 @@ from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
 from agfmc.control.write import format_tree
-from agfmc.decode.front import plan
+from agfmc.decode.front import CodeDecoder
 from agfmc.decode.methods import find_method
 from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.formats.libsvm_model import format_svm_multiclass, read_svm_multiclass
@@ -379,7 +379,7 @@ def ours(model, x, method):
     r = np.tanh(model.a * f + model.b) if np.isfinite(model.a).all() else np.sign(
         f * model.orientation)
     code = rows_to_matrix([(row.left, row.right) for row in tree.rows], len(tree.labels))
-    p = plan(code, find_method(method))(r).p
+    p = CodeDecoder(code, find_method(method))(r).p
     return f, r, p[:, np.argsort(tree.labels)], np.array(tree.labels)[p.argmax(axis=1)]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from agfmc.coding.matrix import rows_to_matrix
-from agfmc.decode.front import decode, predict_class
+from agfmc.decode.front import CodeDecoder
 from agfmc.prediction.configuration import load
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision_values import MachineValues
@@ -48,11 +48,11 @@ def test_all_six_are_there():
 def test_six_points(name, q):
     each = SIX[name]
     labels = np.array(each["classes"])  # of our columns; libAGF's are in ascending order
-    p = decode(code_of(name), each["r"], q).p
+    p = CodeDecoder(code_of(name), q)(each["r"]).p
     theirs = of_method(each["p"], q)
     assert np.abs(p - theirs[:, labels]).max() < BOUND[q]
     assert np.median(np.abs(p - theirs[:, labels])) < (5e-5 if q == 2 else 1e-5)
-    np.testing.assert_array_equal(labels[predict_class(p)], of_method(each["class"], q))
+    np.testing.assert_array_equal(labels[p.argmax(axis=1)], of_method(each["class"], q))
 
 
 @pytest.mark.parametrize("name", CODES)
@@ -61,7 +61,7 @@ def test_left_is_minus_one(name):
     each = SIX[name]
     theirs = of_method(each["p"], 0)[:, each["classes"]]
     for a, r in ((-code_of(name), each["r"]), (code_of(name), np.negative(each["r"]))):
-        assert np.abs(decode(a, r).p - theirs).max() > 0.3
+        assert np.abs(CodeDecoder(a)(r).p - theirs).max() > 0.3
 
 
 @pytest.mark.parametrize("name", TREES)

@@ -7,8 +7,8 @@ import pytest
 
 from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
-from agfmc.decode.asked import AskOptions
-from agfmc.decode.losses import LOSSES
+from agfmc.decode.class_scores import LOSSES
+from agfmc.decode.pair_strategies import QueryOptions
 from agfmc.errors import ModelError, UsageError
 from agfmc.prediction.configuration import Configuration
 from agfmc.prediction.classifier import Classifier
@@ -74,13 +74,13 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
     rng = np.random.default_rng(3)
     given = configuration(one_vs_one(list(range(6))), 15)
     x = rng.normal(size=(300, 15))
-    one, again, other = (Classifier(given, "poll", asking=AskOptions("2", seed), counting=True)(x)
+    one, again, other = (Classifier(given, "poll", asking=QueryOptions("2", seed), counting=True)(x)
                          for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.classes, again.classes)
     np.testing.assert_array_equal(one.asked, again.asked)
     assert (one.asked == one.asked[0]).all() and (other.asked[0] != one.asked[0]).any()
     full = Classifier(given, "max-win")(x).classes
-    topped = Classifier(given, "poll", asking=AskOptions("2", 1, top=6), counting=True)(x)
+    topped = Classifier(given, "poll", asking=QueryOptions("2", 1, top=6), counting=True)(x)
     np.testing.assert_array_equal(topped.classes, full)
     assert topped.asked.all()
 
@@ -92,7 +92,7 @@ def test_radag_needs_weights():
     weights = np.ones((6, 6))
     for i, j in ((0, 1), (2, 3), (4, 5)):
         weights[i, j] = weights[j, i] = 0.0
-    answers = Classifier(given, "radag", asking=AskOptions(weights=weights),
+    answers = Classifier(given, "radag", asking=QueryOptions(weights=weights),
                          counting=True)(example())
     first = {PAIRS[i] for i in np.flatnonzero(answers.asked[0])} & {(0, 1), (2, 3), (4, 5)}
     assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.asked) == 5

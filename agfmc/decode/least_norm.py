@@ -1,18 +1,22 @@
 """Least squares that have many solutions: the one nearest to equal probabilities.
 
 Slow and careful (singular values of M itself, not of its square): for codes or
-points the fast solvers cannot settle.
+points the fast solvers cannot settle.  Points that floating-point numbers cannot
+settle either, where a classifier is all but certain and the objective changes by
+1e-18 or 1e-24 between quite different p, are solved by decimal arithmetic.
 """
 
 from __future__ import annotations
 
+import decimal
+import sys
+
 import numpy as np
 
-from .digits import least_norm
+from .convergence import in_chunks, Solver, Stops
 from .pivot import pivot
-from .stops import Stops
 
-__all__ = ["equality", "prepare_constrained", "strict_map"]
+__all__ = ["RANK", "decimal_least_norm", "equality", "prepare_constrained"]
 
 BUDGET = 8 << 20
 RANK = 1e-12
@@ -21,19 +25,12 @@ SATURATED = 1e-12
 # Decision values less far than this from +-1, and not saturated, leave singular values
 # whose squares cannot be told from rounding.
 NEARLY = 1e-4
+DIGITS = 180
+RIDGE = 70  # the penalty is 10^-RIDGE; what 1 - |r| may leave of a singular value is 1e-16
+ZERO = 95  # signs count down to 10^-ZERO; the penalty's own effects are about 10^-RIDGE
 
 
-def strict_map(a):
-    """(offset (k,), slope (m, k)) of p = offset + r slope, the least squares solution
-    with sum p = 1 for a code a (m, k) without zeros (of least norm if many)."""
-    m, k = a.shape
-    middle = np.full(k, 1.0 / k)
-    code = a.astype(float)
-    slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
-    return middle - (code @ middle) @ slope, slope
-
-
-def equality(code, r, passive):
+def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.ndarray, ...]:
     """Least squares with sum p = 1 on the passive classes, the solution of least norm.
 
     code (m, k) float, r (n, m), passive (n, k) bool.  With u = 1/s on the s
@@ -72,7 +69,7 @@ def equality(code, r, passive):
     return p, p_next, w, w_next, undetermined
 
 
-def prepare_constrained(a):
+def prepare_constrained(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> (p (n, k), Stops) of min |M p|^2, p >= 0, sum p = 1.
 
     Where the minimum is reached by many p, the one with the least |p|^2: the
@@ -81,18 +78,7 @@ def prepare_constrained(a):
     """
     code = a.astype(float)
     m, k = code.shape
-    step = max(1, BUDGET // (8 * m * k))
-
-    def solve(r):
-        p = np.empty((len(r), k))
-        stops = Stops()
-        for start in range(0, len(r), step):
-            part = slice(start, start + step)
-            p[part], stopped = _constrained(code, r[part])
-            stops += stopped
-        return p, stops
-
-    return solve
+    return in_chunks(lambda r: _constrained(code, r), BUDGET // (8 * m * k), k)
 
 
 def _constrained(code, r):
@@ -119,6 +105,60 @@ def _constrained(code, r):
     p = np.maximum(np.ascontiguousarray(p.T), 0.0)
     away = 1.0 - np.abs(r)
     for point in np.flatnonzero(failed | ((away > 0) & (away < NEARLY)).any(axis=1)):
-        p[point] = least_norm(code, r[point], p[point] > 0)
+        p[point] = decimal_least_norm(code, r[point], p[point] > 0)
     p /= p.sum(axis=1, keepdims=True)
     return p, Stops(n, rounds, 0, int(np.count_nonzero(flat)))
+
+
+def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> np.ndarray:
+    """p (k,) of min |M p|^2 + e |p|^2, p >= 0, sum p = 1, e -> 0, for one point.
+
+    M = A - |A| r for the code A (m, k) and r (m,); passive (k,) bool: a first choice of
+    where p is positive.  With e = 1e-70 the minimum is unique, and e itself cannot be
+    seen in p, and `pivot` ends, as the matrix is positive definite.
+    """
+    with decimal.localcontext(decimal.Context(prec=DIGITS, Emin=-9999, Emax=9999)):
+        one, zero = decimal.Decimal(1), decimal.Decimal(0)
+        known = [decimal.Decimal(float(value)) for value in r]
+        matrix = np.array([[entry - abs(entry) * value for entry in row]
+                           for row, value in zip(code.astype(int).tolist(), known, strict=True)],
+                          dtype=object)
+        k = matrix.shape[1]
+        gram = matrix.T @ matrix
+        gram[np.arange(k), np.arange(k)] += one.scaleb(-RIDGE)
+        gram += one  # as in `constrained`: u of it is p but for its sum
+        limit = one.scaleb(-ZERO)
+
+        def evaluate(_, passive):
+            inside, outside = np.flatnonzero(passive), np.flatnonzero(~passive)
+            u = _decimal_solve(gram[np.ix_(inside, inside)], one)
+            wrong = np.zeros((k, 1), dtype=bool)
+            wrong[inside, 0] = [value < -limit for value in u]
+            if len(outside):
+                wrong[outside, 0] = [value - one < -limit for value in
+                                     gram[np.ix_(outside, inside)] @ u]
+            u = np.array([max(value, zero) for value in u], dtype=object)
+            p = np.zeros((k, 1))
+            p[inside, 0] = (u / u.sum()).astype(float)
+            return p, wrong, wrong, np.zeros(1, dtype=bool)
+
+        start = passive if passive.any() else np.ones(k, dtype=bool)
+        p, _, _ = pivot(evaluate, start[:, None].copy(), sys.maxsize)
+    return p[:, 0]
+
+
+def _decimal_solve(matrix, one):
+    """x (s,) of the positive definite matrix (s, s) x = 1."""
+    s = len(matrix)
+    system = np.empty((s, s + 1), dtype=object)
+    system[:, :s], system[:, s] = matrix, one
+    for j in range(s - 1):
+        factors = system[j + 1:, j] / system[j, j]
+        system[j + 1:, j + 1:] -= factors[:, None] * system[j, j + 1:]
+    x = np.empty(s, dtype=object)
+    for j in range(s - 1, -1, -1):
+        known = system[j, s]
+        if j < s - 1:
+            known = known - (system[j, j + 1:s] * x[j + 1:]).sum()
+        x[j] = known / system[j, j]
+    return x

@@ -9,24 +9,26 @@ p = [(1 - r)/2, (1 + r)/2].  Trees may be thousands of nodes deep.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-__all__ = ["branches", "descend", "descend_asking", "products"]
+__all__ = ["branches", "descend", "products"]
+
+Tree = list[list[tuple[str, int]]]
 
 
-def branches(r):
+def branches(r: np.ndarray) -> np.ndarray:
     """p (n, 2) = [(1 - r)/2, (1 + r)/2] of a binary classifier's r (n,)."""
     return np.stack([(1.0 - r) / 2, (1.0 + r) / 2], axis=1)
 
 
-def products(nodes, local, k=None):
+def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     """Probabilities (n, k) of all leaves: the products along their paths.
 
     nodes: the tree; local: one array of local values for each node.
-    k: number of columns; by default the number of leaves.
     """
-    if k is None:
-        k = 1 + max(column for node in nodes for kind, column in node if kind == "leaf")
+    k = 1 + max(column for node in nodes for kind, column in node if kind == "leaf")
     n = len(local[0])
     # Held the other way round, as every step writes whole columns.
     p = np.zeros((k, n))
@@ -43,19 +45,14 @@ def products(nodes, local, k=None):
     return np.ascontiguousarray(p.T)
 
 
-def descend(nodes, local):
+def descend(nodes: Tree, n: int, evaluate: Callable) -> tuple[np.ndarray, np.ndarray]:
     """Greedy descent: column of the leaf (n,) and product of probabilities on the way (n,).
 
     At each node the most probable child is taken, the first on ties; a bare
     binary node goes right if r >= 0.  The leaf need not be the most probable
-    of all leaves.
+    of all leaves.  evaluate(index, rows) gives the local values of one node for
+    the points rows (t,) that have come to it.
     """
-    return descend_asking(nodes, len(local[0]), lambda index, rows: local[index][rows])
-
-
-def descend_asking(nodes, n, ask):
-    """As `descend`, asking only what is needed: ask(index, rows) gives the local
-    values of one node for the points rows (t,) that have come to it."""
     leaf = np.zeros(n, dtype=np.intp)
     p = np.ones(n)
     arrived = {0: np.arange(n)}
@@ -63,7 +60,7 @@ def descend_asking(nodes, n, ask):
         rows = arrived.pop(index, None)
         if rows is None or len(rows) == 0:
             continue
-        values = ask(index, rows)
+        values = evaluate(index, rows)
         if values.ndim == 1:
             choice = (values >= 0).astype(np.intp)
             p[rows] *= (1.0 + np.abs(values)) / 2

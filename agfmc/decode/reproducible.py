@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import padded_blocks
+
 __all__ = ["Exact", "ExactBounded", "Uniform"]
 
 HEADROOM = 10  # numbers up to 2^HEADROOM keep the promise
@@ -19,20 +21,20 @@ TILE = 128
 class Exact:
     """x (m, n) -> t x (q, n), for t (q, m) of whole numbers."""
 
-    def __init__(self, t):
+    def __init__(self, t: np.ndarray):
         self.t = np.ascontiguousarray(t, dtype=float)
         bits = 52 - HEADROOM - _bits(self.t)
         # Added and taken away again they round to multiples of 2^-bits, 2^-2bits.
         self.coarse = 1.5 * 2.0**(52 - bits)
         self.fine = 1.5 * 2.0**(52 - 2 * bits)
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         upper, lower = self._parts(x)
         result = self.t @ upper
         result += self.t @ lower
         return result
 
-    def rows(self, x):
+    def rows(self, x: np.ndarray) -> np.ndarray:
         """x t^T (n, q), for x (n, m)."""
         upper, lower = self._parts(x)
         result = upper @ self.t.T
@@ -51,7 +53,7 @@ class Exact:
 class ExactBounded:
     """The same for |x| <= 1 and not too large sums, with a second part in float32."""
 
-    def __init__(self, t):
+    def __init__(self, t: np.ndarray):
         self.t = np.ascontiguousarray(t, dtype=float)
         self.small = self.t.astype(np.float32)
         bits = _bits(self.t)
@@ -60,7 +62,7 @@ class ExactBounded:
         # it has 23 bits.
         self.fine = 1.5 * 2.0**(2 * bits - 23)
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         result = np.empty((len(self.t), x.shape[1]))
         for start in range(0, x.shape[1], TILE):
             part = slice(start, start + TILE)
@@ -77,20 +79,14 @@ class ExactBounded:
 class Uniform:
     """x (n, m) -> x b (n, q), for any matrix b (m, q)."""
 
-    def __init__(self, b):
+    def __init__(self, b: np.ndarray):
         self.b = np.ascontiguousarray(b, dtype=float)
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> np.ndarray:
         result = np.empty((len(x), self.b.shape[1]))
-        for start in range(0, len(x), TILE):
-            block = x[start:start + TILE]
-            count = len(block)
-            if count < TILE:
-                block = np.zeros((TILE, x.shape[1]))
-                block[:count] = x[start:]
-            else:
-                block = np.ascontiguousarray(block)
-            result[start:start + count] = (block @ self.b)[:count]
+        for part, block in padded_blocks(x, TILE):
+            product = np.ascontiguousarray(block) @ self.b  # BLAS sums as memory lies
+            result[part] = product[:part.stop - part.start]
         return result
 
 

@@ -1,0 +1,94 @@
+"""Scores of the classes: decision values as they are, votes, one-vs-rest and losses.
+
+Each function takes a code and gives a solver, decision values (n, m) -> (scores (n, k),
+`Stops`); the class with the largest score wins.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from .code_kinds import OneVsRest
+from .convergence import Solver, Stops
+from .reproducible import Uniform
+
+__all__ = ["LOSSES", "argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear",
+           "logit", "quadratic", "vote_signs", "vote_values"]
+
+# Beyond these |z| the values are cut off, so that no sum of losses overflows.
+FAR = 1e100
+FAR_EXPONENTIAL = 500.0
+
+LOSSES = {
+    "hamming": lambda z: (1.0 - np.sign(z)) / 2,
+    "linear": lambda z: -z,
+    "hinge": lambda z: np.maximum(1.0 - z, 0.0),
+    "exponential": lambda z: np.exp(-z),
+    "logit": lambda z: np.logaddexp(0.0, -2.0 * z),
+    "quadratic": lambda z: (1.0 - z)**2,
+}
+
+
+def binary(a: np.ndarray) -> Solver:
+    """Solver that returns r (n, m) itself."""
+    return lambda r: (r, Stops(len(r)))
+
+
+def vote_values(a: np.ndarray) -> Solver:
+    """Solver of votes weighted with the decision values: A^T r."""
+    votes = Uniform(a)
+    return lambda r: (votes(r), Stops(len(r)))
+
+
+def vote_signs(a: np.ndarray) -> Solver:
+    """Solver of votes: A^T sign(r), where sign(0) = 0 is no vote."""
+    code = a.astype(float)
+    return lambda r: (np.sign(r) @ code, Stops(len(r)))
+
+
+def argmax(code: OneVsRest) -> Solver:
+    """Solver r (n, m) -> (n, k), each class's probability against the rest.
+
+    (1 + r)/2 of the class's row, its sign turned so that + is the class; these
+    do not sum to 1.
+    """
+    return lambda r: ((1.0 + r[:, code.rows] * code.signs) / 2, Stops(len(r)))
+
+
+def argmax_raw(code: OneVsRest) -> Solver:
+    """Solver g (n, m) -> (n, k): raw decision values, turned towards each class.
+
+    g > 0 speaks for +1.
+    """
+    return lambda g: (g[:, code.rows] * code.signs, Stops(len(g)))
+
+
+def _prepare_loss(loss, a):
+    """Solver g (n, m) -> scores (n, k) of the code a (m, k).
+
+    score_j = - sum_i L(a_ij g_i), where a zero in the code costs L(0) (Allwein,
+    Schapire and Singer 2000).  g: raw decision values, g > 0 speaks for +1.
+
+        hamming      (1 - sign z)/2        exponential  e^-z
+        linear       -z                    logit        log(1 + e^-2z)
+        hinge        max(0, 1 - z)         quadratic    (1 - z)^2
+
+    g is clipped to [-500, 500] for the exponential loss and to [-1e100, 1e100]
+    for the others, so scores are finite whatever g is, infinite values included.
+    """
+    function = LOSSES[loss]
+    limit = FAR_EXPONENTIAL if loss == "exponential" else FAR
+    positive, negative = Uniform(a > 0), Uniform(a < 0)
+    neutral = np.count_nonzero(a == 0, axis=0) * float(function(np.zeros(1))[0])
+
+    def solve(g):
+        g = np.clip(g, -limit, limit)
+        return -(positive(function(g)) + negative(function(-g)) + neutral), Stops(len(g))
+
+    return solve
+
+
+hamming, linear, hinge, exponential, logit, quadratic = (
+    partial(_prepare_loss, loss) for loss in LOSSES)

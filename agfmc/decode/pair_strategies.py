@@ -1,0 +1,328 @@
+"""Decoders of one-vs-one codes that query only the pairs they need.
+
+Each function takes a `PairTable` and `QueryOptions` and returns decide(n, evaluate) ->
+`Decision`; see `pair_queries`.  The probability of the winner is that of all pairs
+queried, fitted together, for votes, and of the winner's own pairs for
+eliminations: what was closer to the truth on real data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import UsageError
+from ..numerals import numeral
+from .code_kinds import PairTable
+from .matching import Matcher
+from .pair_queries import fitted_probability, met_probability, Queries
+
+__all__ = ["QueryOptions", "adag", "ddag", "draw", "max_win", "opponents_of", "poll", "radag",
+           "unanimous"]
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """Options of the decoders that query single classifiers.
+
+    opponents: of each class in a poll, a number or a word such as `3log`, 3 log2
+    k; seed: of its draw; top: so many best classes are polled in full; weights
+    (k, k): error of each pair of classes, columns of the code, or None.
+    """
+
+    opponents: str = "3log"
+    seed: int = 1
+    top: int = 0
+    weights: np.ndarray | None = None
+
+
+def opponents_of(word: str, k: int) -> int:
+    """The number of opponents that a word means for k classes: `20`, or `3log`.
+
+    `3log` is ceil(3 log2 k), at least 1.  Raises UsageError for anything else.
+    """
+    try:
+        if word.endswith("log"):
+            factor = numeral(word.removesuffix("log") or "1")
+            if not 0 < factor <= 1e6:
+                raise ValueError
+            # a product that is whole but for rounding is not rounded up
+            return max(1, math.ceil(factor * math.log2(k) - 1e-9))
+        count = numeral(word, whole=True)
+        if not 1 <= count <= 10**6:
+            raise ValueError
+        return count
+    except ValueError:
+        raise UsageError(f"'{word}' opponents: expected a whole number, or a multiple of log2 k "
+                         "such as 3log") from None
+
+
+def max_win(table: PairTable, options: QueryOptions) -> Callable:
+    """MAX-WIN (Friedman 1996): all pairs vote, the class with most votes wins.
+
+    Ties go to the larger sum of r over the class's pairs (r > 0 for the class),
+    then to the lowest index.  Queries all k(k-1)/2 pairs in one call.
+    """
+    ballot = _Ballot(table, 1 - np.eye(table.k, dtype=np.intp))
+
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        ballot.query(queries)
+        return queries.decision(fitted_probability, ballot.best(queries, 1)[:, 0])
+
+    return decide
+
+
+def poll(table: PairTable, options: QueryOptions) -> Callable:
+    """POLL (Bunrupunthunad, Fakcharoenphol and Rakthanmanon 2003).
+
+    Each class meets l = opponents others, drawn uniformly and with replacement,
+    and gains a vote for each meeting that it wins; what was drawn more than once
+    is queried once and counted as often as it was drawn.  The class with
+    most votes wins; ties go to the larger sum of r with the same repeats, then to
+    the lowest index.  The draw depends on seed alone and is the same for all points.
+
+    top: if > 0, the top best classes of each point are compared with all others,
+    and the best of them by its full MAX-WIN score (ties as there) wins.
+
+    Queries at most k l pairs, on average k(k-1)/2 (1 - (1 - 1/(k-1))^(2l)) different
+    ones, in one call, and with top = t at most t(k-1) - t(t-1)/2 more.
+    Raises UsageError for wrong opponents, and for top < 0.
+    """
+    if options.top < 0:
+        raise UsageError("the number of classes that are polled again cannot be negative")
+    opponents, top = opponents_of(options.opponents, table.k), options.top
+    ballot = _Ballot(table, draw(table.k, opponents, options.seed))
+
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        ballot.query(queries)
+        best = ballot.best(queries, max(top, 1))
+        return queries.decision(fitted_probability, _recount(queries, best) if top else best[:, 0])
+
+    return decide
+
+
+def draw(k: int, opponents: int, seed: int) -> np.ndarray:
+    """counts (k, k): the meetings of each class (row) with each other that it drew for itself."""
+    counts = np.zeros((k, k), dtype=np.intp)
+    if k > 1:
+        drawn = np.random.Generator(np.random.PCG64(seed)).integers(k - 1, size=(k, opponents))
+        classes = np.arange(k)[:, None]
+        drawn += drawn >= classes
+        np.add.at(counts, (classes, drawn), 1)
+    return counts
+
+
+class _Ballot:
+    """Votes; counts (k, k): how often a win of class i (row) over class j is counted for i."""
+
+    def __init__(self, table, counts):
+        self.table = table
+        self.counts = counts
+        up, down = counts[table.high, table.low], counts[table.low, table.high]
+        self.columns = np.flatnonzero(up + down)
+        # Small whole numbers: their sums are exact in single precision.
+        c = np.arange(len(self.columns))
+        self.change = np.zeros((len(c), table.k), dtype=np.float32)
+        self.change[c, table.high[self.columns]] = up[self.columns]
+        self.change[c, table.low[self.columns]] = -down[self.columns]
+        self.start = -np.minimum(self.change, 0).sum(axis=0)
+
+    def query(self, queries):
+        """Query the pairs of this ballot, for all points."""
+        if len(self.columns) and queries.n:
+            queries.get(np.arange(queries.n), self.columns)
+
+    def best(self, queries, t):
+        """The t best classes (n, min(t, k)), best first."""
+        n, k = queries.n, self.table.k
+        t = min(t, k)
+        votes = np.empty((n, k), dtype=np.float32)
+        for start in range(0, n, 4096):
+            part = slice(start, start + 4096)
+            won = (queries.r[self.columns, part] >= 0).astype(np.float32)
+            votes[part] = won.T @ self.change + self.start
+        ranking = np.argsort(-votes, axis=1, kind="stable")
+        # Sums matter only where one of the t most votes occurs twice.
+        ordered = np.take_along_axis(votes, ranking[:, :t + 1], axis=1)
+        tied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        sums = np.stack([self._sum(queries, c, tied) for c in range(k)], axis=1)
+        by_sum = np.argsort(-sums, axis=1, kind="stable")
+        again = np.argsort(-np.take_along_axis(votes[tied], by_sum, axis=1), axis=1, kind="stable")
+        ranking[tied] = np.take_along_axis(by_sum, again, axis=1)
+        return ranking[:, :t]
+
+    def _sum(self, queries, c, rows):
+        met = np.flatnonzero(self.counts[c])
+        weights = self.counts[c, met] * self.table.sign[c, met]
+        return _row_sums(queries.r[self.table.row[c, met], rows[:, None]] * weights)
+
+
+def _recount(queries, best):
+    """winner (n,): the best of the classes best (n, t) by its full MAX-WIN score."""
+    table = queries.table
+    chosen = np.zeros((queries.n, table.k), dtype=bool)
+    np.put_along_axis(chosen, best, True, axis=1)
+    polled = np.zeros(table.m, dtype=bool)
+    if queries.n:
+        polled = queries.queried.all(axis=1)
+    for c in range(table.k):
+        rows = np.flatnonzero(chosen[:, c])
+        others = table.others(c)
+        others = others[~polled[table.row[c, others]]]
+        later = others[others > c]
+        if len(rows) and len(later):
+            queries.get(rows, table.row[c, later])
+        # The pair with an earlier class has been queried wherever that is chosen too.
+        for j in others[others < c]:
+            some = rows[~chosen[rows, j]]
+            if len(some):
+                queries.get(some, table.row[c, j])
+    winner = np.zeros(queries.n, dtype=np.intp)
+    votes = np.full(queries.n, -1)
+    sums = np.zeros(queries.n)
+    for c in range(table.k):
+        rows = np.flatnonzero(chosen[:, c])
+        others = table.others(c)
+        r = queries.r[table.row[c, others], rows[:, None]]
+        votes_c = np.count_nonzero(table.wins(c, others, r), axis=1)
+        sums_c = _row_sums(r * table.sign[c, others])
+        ahead = (votes_c > votes[rows]) | ((votes_c == votes[rows]) & (sums_c > sums[rows]))
+        rows = rows[ahead]
+        winner[rows], votes[rows], sums[rows] = c, votes_c[ahead], sums_c[ahead]
+    return winner
+
+
+def _row_sums(values):
+    """Sums along the rows, the same whatever the number of rows, so that ties stay ties."""
+    return np.ascontiguousarray(values).sum(axis=1)
+
+
+def ddag(table: PairTable, options: QueryOptions) -> Callable:
+    """Decision directed acyclic graph (Platt, Cristianini, Shawe-Taylor 2000).
+
+    The first and the last class of a list are compared and the loser is struck
+    off, until one is left.  Queries k - 1 pairs per point in at most k(k-1)/2 calls.
+    """
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        return queries.decision(met_probability, _walk(queries))
+
+    return decide
+
+
+def unanimous(table: PairTable, options: QueryOptions) -> Callable:
+    """The AND of a class's classifiers (Knerr, Personnaz and Dreyfus 1990).
+
+    The class that wins all its k - 1 pairs; a point without one is rejected.
+    Only the winner of a `ddag` can be such a class, so the graph is walked and
+    then the other pairs of its winner are queried, up to the first that is lost
+    (by lower class, then by higher): at most 2(k-1) - 1 queries per point, in at
+    most k(k-1) calls.
+    """
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        candidate = _walk(queries)
+        winner = candidate.copy()
+        holders = [np.flatnonzero(candidate == c) for c in range(table.k)]
+        first, second = np.triu_indices(table.k, 1)
+        held = np.isin(first, candidate) | np.isin(second, candidate)
+        for column in table.row[first[held], second[held]]:
+            parts = []
+            for c in (table.low[column], table.high[column]):
+                holders[c] = holders[c][winner[holders[c]] >= 0]
+                parts.append(holders[c][~queries.queried[column, holders[c]]])
+            rows = _merged(parts)
+            if len(rows):
+                queries.get(rows, column)
+                high = queries.r[column, rows] >= 0
+                winner[rows[high != (winner[rows] == table.high[column])]] = -1
+        return queries.decision(met_probability, winner, candidate)
+
+    return decide
+
+
+def adag(table: PairTable, options: QueryOptions) -> Callable:
+    """Adaptive graph (Kijsirikul, Ussivakul and Meknavin 2002).
+
+    A tournament: in each round slot i meets slot size-1-i and the winner takes
+    slot i; of an odd number the middle passes on.  The classes start in ascending
+    order.  Queries k - 1 pairs per point, the first round in one call, each other
+    pair in at most one.
+    """
+    return _tournament(table, lambda slots: slots)
+
+
+def radag(table: PairTable, options: QueryOptions) -> Callable:
+    """Reordering adaptive graph (Phetkaew, Kijsirikul and Rivepiboon 2003).
+
+    A tournament as in `adag`, but in each round the classes that are left are
+    paired anew, so that the sum of the weights of the pairs is smallest; of an
+    odd number, the class that the best pairing leaves out passes on.
+    weights (k, k): the error of each pair, from training (w + w^T counts).
+    Queries k - 1 pairs per point, in each round each pair in at most one call.
+    Raises UsageError if weights is missing, has another shape or is not finite.
+    """
+    if options.weights is None:
+        raise UsageError("radag needs the errors of the pairs: give --pair-errors, a file that "
+                         "multi_borders --cv-errors writes")
+    weights = np.asarray(options.weights, dtype=float)
+    if weights.shape != (table.k, table.k):
+        raise UsageError(f"the weights of the pairs must be {table.k} x {table.k}")
+    off = ~np.eye(table.k, dtype=bool)
+    if not np.isfinite(weights[off]).all():
+        raise UsageError("the weights of the pairs must be finite")
+    matcher = Matcher(np.where(off, weights + weights.T, 0.0))
+    return _tournament(table, matcher.seats)
+
+
+def _walk(queries):
+    """winner (n,) of the graph.
+
+    As many classes are struck off for all points, so the first that is left tells the last.
+    """
+    table = queries.table
+    groups = [np.arange(queries.n)]
+    for size in range(table.k, 1, -1):
+        following = [[] for _ in range(len(groups) + 1)]
+        for first, rows in enumerate(groups):
+            if len(rows) == 0:
+                continue
+            last = first + size - 1
+            column = table.row[first, last]
+            queries.get(rows, column)
+            stays = table.wins(first, last, queries.r[column, rows])
+            following[first].append(rows[stays])
+            following[first + 1].append(rows[~stays])
+        groups = [_merged(parts) for parts in following]
+    winner = np.zeros(queries.n, dtype=np.intp)
+    for first, rows in enumerate(groups):
+        winner[rows] = first
+    return winner
+
+
+def _merged(parts):
+    """Ascending runs as one; a stable sort merges them."""
+    if not parts:
+        return np.zeros(0, dtype=np.intp)
+    return np.sort(np.concatenate(parts), kind="stable")
+
+
+def _tournament(table, seats):
+    """decide of a tournament; seats reorders the classes (n, size) that are left each round."""
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        slots = np.broadcast_to(np.arange(table.k), (n, table.k))
+        while slots.shape[1] > 1:
+            slots = seats(slots)
+            half = slots.shape[1] // 2
+            first, second = slots[:, :half], slots[:, :-half - 1:-1]
+            won = table.wins(first, second, queries.meet(first, second))
+            slots = np.concatenate([np.where(won, first, second), slots[:, half:-half]], axis=1)
+        return queries.decision(met_probability, slots[:, 0].copy())
+
+    return decide

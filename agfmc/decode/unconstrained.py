@@ -1,0 +1,173 @@
+"""Least squares without sign constraints, and projections of simple estimates.
+
+Methods 1, 4, 5 and 6, each for any code.  M = A - |A| r and
+Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .closed_forms import project
+from .code_kinds import check_dense, determines, one_vs_one
+from .convergence import in_chunks, Solver, Stops
+from .least_norm import equality, RANK
+from .pairwise import PairSystem
+from .reproducible import Exact, Uniform
+
+__all__ = ["prepare_inverse", "prepare_orthogonal", "prepare_renormalised",
+           "prepare_unconstrained"]
+
+BUDGET = 4 << 20
+SINGULAR = 1e6
+
+
+def prepare_orthogonal(a: np.ndarray) -> Solver:
+    """Solver of the projection of A^T r / m onto the simplex."""
+    votes = Exact(a.T)
+    return lambda r: (project(votes.rows(r) / a.shape[0]), Stops(len(r)))
+
+
+def prepare_inverse(a: np.ndarray) -> Solver:
+    """Solver of min |M p|^2 with sum p = 1; p may go negative.
+
+    For one-vs-one it does not, and this is the constrained solution.
+    """
+    pairs = one_vs_one(a)
+    if pairs is not None:
+        solve_pairs = PairSystem(pairs)
+        return lambda r: (solve_pairs(r), Stops(len(r)))
+    check_dense(a)
+    if a.all():
+        offset, slope = _strict_map(a)
+        return _linear(offset, slope, not determines(a))
+    code, size = a.astype(float), np.abs(a).astype(float)
+    everyone = np.ones((1, a.shape[1]), dtype=bool)
+
+    def system(r):
+        matrix = code - size * r[:, :, None]
+        k = matrix.transpose(0, 2, 1) @ matrix
+        k += 1.0
+        return k, np.ones((len(r), a.shape[1]))
+
+    def careful(r):
+        p, _, _, _, flat = equality(code, r, np.repeat(everyone, len(r), axis=0))
+        return p, flat
+
+    stacked = _stacked(system, careful, a.shape)
+
+    def solve(r):
+        p, stops = stacked(r)
+        p /= p.sum(axis=1, keepdims=True)
+        return p, stops
+
+    return solve
+
+
+def prepare_unconstrained(a: np.ndarray) -> Solver:
+    """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
+    check_dense(a)
+    m, k = a.shape
+    code, outside = a.astype(float), 1.0 - np.abs(a)
+    if a.all():
+        inverse = np.linalg.pinv(np.vstack([code, np.ones(k)]))
+        return _linear(inverse[:, m], inverse[:, :m].T, not determines(a))
+
+    def matrix(r):
+        return np.concatenate([code + outside * r[:, :, None], np.ones((len(r), 1, k))], axis=1)
+
+    def right(r):
+        return np.concatenate([r, np.ones((len(r), 1))], axis=1)
+
+    def system(r):
+        q = matrix(r)
+        return q.transpose(0, 2, 1) @ q, (right(r)[:, None, :] @ q)[:, 0, :]
+
+    def careful(r):
+        q = matrix(r)
+        p = (np.linalg.pinv(q, rcond=RANK) @ right(r)[:, :, None])[:, :, 0]
+        return p, np.linalg.matrix_rank(q) < k
+
+    return _stacked(system, careful, a.shape)
+
+
+def prepare_renormalised(a: np.ndarray) -> Solver:
+    """Solver of `prepare_unconstrained`, projected onto the simplex."""
+    unconstrained = prepare_unconstrained(a)
+
+    def solve(r):
+        p, stops = unconstrained(r)
+        return project(p), stops
+
+    return solve
+
+
+def _strict_map(a):
+    """(offset (k,), slope (m, k)) of p = offset + r slope, the least squares solution
+    with sum p = 1 for a code a (m, k) without zeros (of least norm if many)."""
+    m, k = a.shape
+    middle = np.full(k, 1.0 / k)
+    code = a.astype(float)
+    slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
+    return middle - (code @ middle) @ slope, slope
+
+
+def _linear(offset, slope, flat):
+    map_values = Uniform(slope)
+
+    def solve(r):
+        return offset + map_values(r), Stops(len(r), undetermined=len(r) if flat else 0)
+    return solve
+
+
+def _stacked(system, careful, shape):
+    """Solver by system(r) = (matrix (g, k, k), right (g, k)), in slices of bounded memory.
+
+    Points whose matrix is singular, or too near, go to careful(r) -> p, flat.
+    """
+    m, k = shape
+    probe = np.cos(1.0 + np.arange(k))
+
+    def solve(r):
+        r = np.ascontiguousarray(r)  # BLAS sums as memory lies
+        matrix, right = system(r)
+        right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
+        x, bad = _solve_each(matrix, right)
+        # As in least squares with signs: a lower bound of the condition number.
+        trace = np.trace(matrix, axis1=1, axis2=2)
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
+            bad |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= SINGULAR)
+            bad |= ~np.isfinite(x).all(axis=(1, 2))
+        p = x[:, :, 0]
+        flat = np.zeros(0, dtype=bool)
+        if bad.any():
+            p[bad], flat = careful(r[bad])
+        return p, Stops(len(r), undetermined=int(np.count_nonzero(flat)))
+
+    return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
+
+
+def _solve_each(matrix, right):
+    """Solutions of matrix (n, s, s) x = right (n, s, t), and which (n,) are singular.
+
+    numpy refuses a whole stack for one singular matrix; the stack is halved
+    until the singular ones are alone.  Their solution is given as 0.
+    """
+    singular = np.zeros(len(matrix), dtype=bool)
+    try:
+        return np.linalg.solve(matrix, right), singular
+    except np.linalg.LinAlgError:
+        pass
+    x = np.zeros_like(right)
+    todo = [(0, len(matrix))]
+    while todo:
+        start, stop = todo.pop()
+        try:
+            x[start:stop] = np.linalg.solve(matrix[start:stop], right[start:stop])
+        except np.linalg.LinAlgError:
+            if stop - start == 1:
+                singular[start] = True
+            else:
+                middle = (start + stop) // 2
+                todo += [(start, middle), (middle, stop)]
+    return x, singular
