@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..coding.schemes import COMPARED
+from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
 from .compare_control_options import PROG, get_parser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..coding.schemes import COMPARED
+from ..codes.schemes import COMPARED
 from .exploring import add_exploration
 from .options import Parser, whole_number
 

@@ -67,7 +67,7 @@ def _output(args, tree, heights):
 
 def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
-    from ..coding.matrix import format_matrix, smallest_distances
+    from ..codes.matrix import format_matrix, smallest_distances
     from ..control.build import to_code
     from ..flow.design import matrix_of
 

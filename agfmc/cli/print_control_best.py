@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ..coding.schemes import COMPARED
+from ..codes.schemes import COMPARED
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .exploring import for_data, ledger_of, load_data, plan_of, settings_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..coding.schemes import DEFAULT, find_scheme
+from ..codes.schemes import DEFAULT, find_scheme
 from ..errors import DataError, UsageError
 from .hints import refuse_scheme
 from .options import data_files, reading, refuse_inputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..coding.schemes import COMPARED, SCHEMES
+from ..codes.schemes import COMPARED, SCHEMES
 from .exploring import add_splits, add_state, add_trying
 from .options import (Parser, add_input_kind, add_min_class, add_normalisation, add_seed,
                       whole_number)

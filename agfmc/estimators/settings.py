@@ -44,7 +44,7 @@ def sketch(control):
     tree = _given(control)
     if tree is not None:
         return tree
-    from ..coding.schemes import find_scheme
+    from ..codes.schemes import find_scheme
 
     name = find_scheme(control).name
     stand_ins = {"empirical": "tree", "adjacent-ordered": "adjacent"}

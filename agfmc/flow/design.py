@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from ..coding import standard, trees
-from ..coding.schemes import find_scheme
+from ..codes import standard, trees
+from ..codes.schemes import find_scheme
 from ..control.build import code_rows, from_pairs, from_rows, to_code
 from ..control.sizes import MAX_TEXT
 from ..control.tree import MAX_CELLS
@@ -75,13 +75,13 @@ def _rows(scheme, k, rows, strict, reduced, seed, draws):
     if scheme == "exhaustive":
         return standard.exhaustive(k)
     if scheme == "orthogonal":
-        from ..coding import orthogonal
+        from ..codes import orthogonal
         return orthogonal.orthogonal(k, reduced=reduced)
     if scheme == "orthogonal-special":
-        from ..coding import weighing
+        from ..codes import weighing
         return weighing.special(k, rows)
     if scheme in ("random", "random-as-orthogonal"):
-        from ..coding import hadamard, improved
+        from ..codes import hadamard, improved
         if scheme == "random-as-orthogonal":
             rows, strict = hadamard.hadamard_order(k), True
         code = improved.improved_code(k, rows, strict, seed, draws)
@@ -153,7 +153,7 @@ def ordered_from_confusions(confusions, names=None):
 def _class_distances(x, y, labels, metric, scheme):
     import numpy as np
 
-    from ..coding.empirical import class_distances
+    from ..codes.empirical import class_distances
 
     labels = [int(label) for label in (np.unique(y) if labels is None else labels)]
     if len(labels) < 2:
@@ -164,19 +164,19 @@ def _class_distances(x, y, labels, metric, scheme):
 
 
 def _confusion_distances(confusions):
-    from ..coding.confusion import confusion_distances
+    from ..codes.confusion import confusion_distances
     return confusion_distances(confusions.errors, confusions.samples, confusions.alternatives)
 
 
 def _joined(distances, linkage, labels, names):
-    from ..coding.linkage import join
+    from ..codes.linkage import join
 
     pairs, heights = join(distances, linkage)
     return from_pairs(pairs, labels, names), heights
 
 
 def _ordered(distances, labels, names):
-    from ..coding.pathorder import shortest_path
+    from ..codes.pathorder import shortest_path
 
     order = shortest_path(distances)[0]
     return from_rows(standard.adjacent(len(order)), [labels[i] for i in order], names)

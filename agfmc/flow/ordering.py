@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coding import dagorder, pathorder
-from ..coding.empirical import class_distances
+from ..codes import dagorder, pathorder
+from ..codes.empirical import class_distances
 from ..control.tree import Leaf, Tree, changed
 from ..errors import AgfmcWarning, ControlError, UsageError
 

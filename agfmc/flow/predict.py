@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
+from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import tree as descent
 from ..decode.front import plan

@@ -138,7 +138,7 @@ def fastest(work, turns=5):
 def parts(folder):
     """Microseconds a point of each step, beside the bare product and exponential."""
     from agfmc.decode.front import plan
-    from agfmc.coding.matrix import rows_to_matrix
+    from agfmc.codes.matrix import rows_to_matrix
     from agfmc.flow.configuration import load
     from agfmc.flow.values import MachineValues
     from agfmc.formats.probtext import format_points

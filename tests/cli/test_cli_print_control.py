@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.print_control import main
-from agfmc.coding.schemes import SCHEMES
+from agfmc.codes.schemes import SCHEMES
 from agfmc.control.parse import parse
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in (

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agfmc.coding.matrix import format_matrix
-from agfmc.coding.schemes import SCHEMES
+from agfmc.codes.matrix import format_matrix
+from agfmc.codes.schemes import SCHEMES
 from agfmc.control.build import to_code
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.write import format_tree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agfmc.coding import standard
+from agfmc.codes import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agfmc.coding import randomcode
-from agfmc.coding.empirical import class_distances
-from agfmc.coding.linkage import LINKAGES, join
-from agfmc.coding.schemes import SCHEMES, find_scheme
+from agfmc.codes import randomcode
+from agfmc.codes.empirical import class_distances
+from agfmc.codes.linkage import LINKAGES, join
+from agfmc.codes.schemes import SCHEMES, find_scheme
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.flow.design import (design, design_for, matrix_of, ordered_from_confusions,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.coding.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.decode.front import decode, predict_class
 from agfmc.flow.configuration import load
 from agfmc.flow.predict import Classifier

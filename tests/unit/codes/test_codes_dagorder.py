@@ -5,16 +5,16 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from agfmc.coding import dagsearch
-from agfmc.coding.dagbound import branch_and_bound, upper_bounds
-from agfmc.coding.dagorder import (
+from agfmc.codes import dagsearch
+from agfmc.codes.dagbound import branch_and_bound, upper_bounds
+from agfmc.codes.dagorder import (
     best_order,
     class_success,
     equal_error_success,
     expected_accuracy,
     greedy_order,
 )
-from agfmc.coding.dagsearch import Problem, _moves, _sources, local_search
+from agfmc.codes.dagsearch import Problem, _moves, _sources, local_search
 from agfmc.errors import UsageError
 
 PRIORS = [.3, .1, .2, .4]

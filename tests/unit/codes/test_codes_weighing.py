@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.coding import bits, matrix, weighing
+from agfmc.codes import bits, matrix, weighing
 from agfmc.errors import UsageError
 
 

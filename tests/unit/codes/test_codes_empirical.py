@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.coding import empirical, linkage
+from agfmc.codes import empirical, linkage
 from agfmc.errors import DataError, UsageError
 
 X = np.array([[0, 0], [1, 0], [4, 0], [6, 1], [0, 3], [0, 5]], dtype=float)

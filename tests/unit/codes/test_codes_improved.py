@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.coding import bits, improved, matrix, randomcode
-from agfmc.coding.improved import improved_code
+from agfmc.codes import bits, improved, matrix, randomcode
+from agfmc.codes.improved import improved_code
 from agfmc.errors import UsageError
 
 

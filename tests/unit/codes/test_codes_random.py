@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.coding import bits, matrix, randomcode
+from agfmc.codes import bits, matrix, randomcode
 from agfmc.errors import UsageError
 
 

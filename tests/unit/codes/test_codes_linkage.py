@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.coding import linkage, trees
-from agfmc.coding.linkage import LINKAGES, join
+from agfmc.codes import linkage, trees
+from agfmc.codes.linkage import LINKAGES, join
 from agfmc.errors import DataError, UsageError
 
 INF = float("inf")
@@ -134,7 +134,7 @@ def test_what_is_no_distance():
 
 def test_the_parser_knows_the_linkages_and_metrics():
     from agfmc.cli import print_control_options
-    from agfmc.coding.empirical import METRICS
+    from agfmc.codes.empirical import METRICS
 
     assert linkage.LINKAGES == print_control_options._LINKAGES
     assert METRICS == print_control_options._METRICS

@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from agfmc.coding import pathorder
-from agfmc.coding.empirical import class_distances
-from agfmc.coding.pathorder import path_length, shortest_path
+from agfmc.codes import pathorder
+from agfmc.codes.empirical import class_distances
+from agfmc.codes.pathorder import path_length, shortest_path
 from agfmc.errors import DataError, UsageError
 
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from agfmc.coding import matrix, standard, trees
+from agfmc.codes import matrix, standard, trees
 from agfmc.errors import UsageError
 
 
@@ -103,7 +103,7 @@ def test_rows_are_those_of_libagf(segment, name, make):
 def test_generators_work_without_numpy(root):
     code = (
         "import sys\n"
-        "from agfmc.coding import matrix, orthogonal, randomcode, standard, trees, weighing\n"
+        "from agfmc.codes import matrix, orthogonal, randomcode, standard, trees, weighing\n"
         "standard.one_vs_one(26), standard.one_vs_rest(26), standard.exhaustive(6)\n"
         "trees.tree_rows(trees.balanced_tree(26))\n"
         "orthogonal.orthogonal(26), weighing.special(26), randomcode.random_code(26)\n"

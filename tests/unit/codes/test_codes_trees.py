@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agfmc.coding import matrix, trees
+from agfmc.codes import matrix, trees
 
 
 def chain(leaves):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.coding.confusion import confusion_distances
+from agfmc.codes.confusion import confusion_distances
 from agfmc.errors import UsageError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.print_control import main
-from agfmc.coding import dagorder, pathorder
+from agfmc.codes import dagorder, pathorder
 from agfmc.control.build import from_rows
 from agfmc.errors import AgfmcWarning
 from agfmc.flow.design import design

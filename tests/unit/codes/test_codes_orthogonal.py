@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agfmc.coding import bits, fields, hadamard, matrix, orthogonal
+from agfmc.codes import bits, fields, hadamard, matrix, orthogonal
 from agfmc.errors import UsageError
 
 ORDERS = [m for m in range(1, 261) if hadamard.is_constructible(m)]
