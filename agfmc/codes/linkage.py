@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..control.build import from_pairs
 from ..errors import DataError, UsageError
 
-__all__ = ["LINKAGES", "join"]
+__all__ = ["LINKAGES", "join", "joined_tree"]
 
 LINKAGES = ("single", "complete", "average")
+
+
+def joined_tree(distances, linkage="single"):
+    """(tree, heights) of `join`, a decision `Tree` whose labels are the positions 0..k-1."""
+    pairs, heights = join(distances, linkage)
+    return from_pairs(pairs, range(len(distances))), heights
 
 
 def join(distances, linkage="single"):

@@ -1,4 +1,9 @@
-"""Coding matrices as arrays and as text, and how good a code is."""
+"""Coding matrices as arrays and as text, and measures of how good a code is.
+
+A coding matrix is (m, k): a row for each of m binary classifiers, a column for each of k
+classes, as in a control file.  scikit-learn's `code_book_` (n_classes, n_estimators) and the
+matrices of Dietterich and Bakiri are its transpose.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,12 @@ from itertools import combinations
 
 from ..control.tree import MAX_CELLS
 from ..errors import ModelError
-from .bits import joins_all, signed
+from .bits import signed
 
 __all__ = [
     "code_rank",
     "columns_are_orthogonal",
     "format_matrix",
-    "is_connected",
-    "matrix_to_rows",
     "rows_to_matrix",
     "smallest_distances",
 ]
@@ -44,19 +47,8 @@ def _require_room(rows, k):
                          f"may have {MAX_CELLS} entries at most")
 
 
-def matrix_to_rows(matrix):
-    """Rows (left, right) of a matrix (m, k) of -1, 0 and +1."""
-    return [
-        (
-            tuple(j for j, a in enumerate(entries) if a < 0),
-            tuple(j for j, a in enumerate(entries) if a > 0),
-        )
-        for entries in matrix
-    ]
-
-
 def columns_are_orthogonal(matrix):
-    """Whether A^T A = m I for a matrix A (m, k) of -1, 0 and +1: a strict orthogonal code."""
+    """True where A^T A = m I for a matrix A (m, k) of -1, 0 and +1: a strict orthogonal code."""
     import numpy as np
 
     m, k = matrix.shape
@@ -115,16 +107,6 @@ def code_rank(rows, k):
         ]
         rank += 1
     return rank
-
-
-def is_connected(rows, k):
-    """Whether every class is joined to every other through rows that hold both.
-
-    Where it is not, the rows say nothing on how probability is shared between
-    the parts.
-    """
-    supports = [signed(left, right)[0] for left, right in rows]
-    return joins_all(supports, (1 << k) - 1)
 
 
 def smallest_distances(rows, k):

@@ -1,8 +1,9 @@
-"""Coding matrices with a pattern: one-vs-rest, one-vs-one, adjacent, exhaustive.
+"""Coding matrices with a pattern: one-vs-rest, one-vs-one, adjacent, exhaustive; balanced trees.
 
 A row is a pair (left, right) of two tuples of class positions 0..k-1: the
 classes of entry -1 and those of entry +1; classes in neither have entry 0.
-The rows are made one by one, where they are asked for.
+The rows are made one by one, when they are needed.  A tree is nested pairs (left, right)
+whose leaves are class positions, such as ((2, 0), 1).
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from functools import partial
 from math import isqrt
 
+from ..control.build import from_pairs, to_code
 from ..control.made import Made
 from ..errors import UsageError
 
-__all__ = ["adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
+__all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest", "tree",
+           "tree_code"]
 
 MOST_EXHAUSTIVE = 20
 
@@ -43,8 +46,7 @@ def one_vs_one(k):
 
 
 def _pair(k, number):
-    """The pair with that number; counted from the last, pairs (i, .) begin at triangular numbers.
-    """
+    # counted from the last pair, the pairs (i, .) begin at triangular numbers
     number = k * (k - 1) // 2 - 1 - number
     t = (isqrt(8 * number + 1) - 1) // 2
     return (k - 2 - t,), (k - 1 - number + t * (t + 1) // 2,)
@@ -87,6 +89,32 @@ def _counted(k, number):
             tuple([j for j in range(k) if bits[j] == "1"]))
 
 
-def _at_least_two(k):
+def _at_least_two(k, what="code"):
     if k < 2:
-        raise UsageError(f"a code needs at least two classes, not {k}")
+        raise UsageError(f"a {what} needs at least two classes, not {k}")
+
+
+def tree(k):
+    """The decision `Tree` of `balanced_tree`, its labels the positions 0..k-1."""
+    return from_pairs(balanced_tree(k), range(k))
+
+
+def tree_code(k):
+    """The same as a coding matrix."""
+    return to_code(tree(k))
+
+
+def balanced_tree(k):
+    """Tree over the classes 0..k-1 in order, floor(n/2) of n leaves on the left of each node.
+
+    Raises UsageError for k < 2.
+    """
+    _at_least_two(k, "tree")
+    return _balanced(0, k)
+
+
+def _balanced(first, size):
+    if size == 1:
+        return first
+    left = size // 2
+    return (_balanced(first, left), _balanced(first + left, size - left))

@@ -17,15 +17,15 @@ import random
 from functools import lru_cache
 
 from ..errors import UsageError
-from . import bits, fields
-from .hadamard import conference, hadamard, is_constructible
+from . import bits
+from .orthogonal import conference, hadamard, is_constructible, powers, prime_power
 
 __all__ = ["possible_weights", "special"]
 
 LISTED = 30
 
 
-def special(k, w=None):
+def special(k, rows=None):
     """Rows of a ternary code for k classes with A^T A = w I.
 
     A is the first k columns of a weighing matrix W(m, w), m >= k as small as
@@ -35,7 +35,8 @@ def special(k, w=None):
     through rows, no row is a duplicate or complement of another, and the rank
     is k.
 
-    Without `w`: the fewest rows that a code with zeros can have and of these
+    rows: w, as it stands where print_control takes the number of rows of other codes.
+    Without it: the fewest rows that a code with zeros can have and of these
     the most entries, which keeps the classes farthest apart; where there is no
     such code (k = 4) the strict one.
 
@@ -46,22 +47,22 @@ def special(k, w=None):
     """
     if k < 4:
         raise UsageError(f"a code with orthogonal columns needs at least 4 classes, not {k}")
-    if w is None:
+    if rows is None:
         for zeros in (True, False):
             for m in range(k, 2 * k + 1):
                 for weight in sorted(_weights(m), reverse=True):
-                    rows = _code(k, m, weight) if (weight < m) == zeros else None
-                    if rows:
-                        return rows
-    rows = _smallest_code(k, w)
-    if rows is None:
-        nearest = possible_weights(k, near=w, most=LISTED)
+                    code = _code(k, m, weight) if (weight < m) == zeros else None
+                    if code:
+                        return code
+    code = _smallest_code(k, rows)
+    if code is None:
+        nearest = possible_weights(k, near=rows, most=LISTED)
         few = "" if len(nearest) < LISTED else "the nearest "
         raise UsageError(
-            f"there is no special orthogonal code for {k} classes with {w} non-zeros; "
+            f"there is no special orthogonal code for {k} classes with {rows} non-zeros; "
             f"{few}possible: {' '.join(map(str, nearest))}"
         )
-    return rows
+    return code
 
 
 def possible_weights(k, near=0, most=None):
@@ -104,9 +105,9 @@ def _is_basic(m, w):
     if w == m:
         return is_constructible(m)
     if w == m - 1:
-        return w % 2 == 1 and w > 1 and fields.prime_power(w) is not None
+        return w % 2 == 1 and w > 1 and prime_power(w) is not None
     q = _circulant_root(m)
-    return q > 1 and w == q * q and fields.prime_power(q) is not None
+    return q > 1 and w == q * q and prime_power(q) is not None
 
 
 def _matrices(m, w):
@@ -134,9 +135,9 @@ def _circulant(q):
     oval; that number less 1 is the first row.  In the group ring, with
     D D* = q + J: (D^2 - J)(D^2 - J)* = (q + J)^2 - 2 (q+1)^2 J + v J = q^2.
     """
-    p, e = fields.prime_power(q)
+    p, e = prime_power(q)
     v = q * q + q + 1
-    elements = fields.powers(p, 3 * e)
+    elements = powers(p, 3 * e)
     exponents = {element: i for i, element in enumerate(elements)}
     line = {0, 1}  # the points 1 and a, then a + c for c in GF(q), c not 0
     for c in elements[::v]:

@@ -9,8 +9,8 @@ from ..errors import ControlError, UsageError
 from .made import Made
 from .tree import Leaf, Node, Row, Tree, changed
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
-           "resolve_options", "to_code", "with_options", "written_out"]
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "relabelled", "rename",
+           "rename_directs", "resolve_options", "to_code", "with_options", "written_out"]
 
 
 def from_rows(rows, labels, names=None, text=""):
@@ -44,6 +44,17 @@ def from_pairs(pairs, labels, names=None, text=""):
         raise UsageError("a tree needs at least two classes")
     return Tree(tuple(Node((Row(text, True, (0,), (1,)),), (left, right), True, depth)
                       for left, right, depth in nodes), _named(names, labels))
+
+
+def relabelled(tree, labels, names=None):
+    """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
+    nodes = tree.nodes
+    if labels != range(len(labels)):
+        nodes = tuple(changed(node, children=tuple(
+            changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
+            for child in node.children)) for node in nodes)
+    tree = changed(tree, nodes=nodes)
+    return changed(tree, names=_named(names, tree.labels))
 
 
 def code_rows(tree):
@@ -130,7 +141,7 @@ def resolve_options(tree, default=""):
 
     `""` stands for `default`, `" "` for none, `"."` for the last options used
     within the same braces, else in the braces around them, else `default`.
-    Options changed the default, they are not added to it.
+    Options replace the default; they are not added to it.
     """
     tree.require_options()
     last = [None] * len(tree.nodes)

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..control.build import from_rows
 from ..errors import DataError, UsageError
+from .standard import adjacent
 
-__all__ = ["path_length", "shortest_path"]
+__all__ = ["ordered_adjacent", "path_length", "shortest_path"]
 
 _EXACT = 13  # classes
 _STARTS = 1 << 20  # numbers in the matrices of all paths that are improved
+
+
+def ordered_adjacent(distances):
+    """The adjacent code along the shortest path, a `Tree` whose labels are the positions 0..k-1."""
+    order = shortest_path(distances)[0]
+    return from_rows(adjacent(len(order)), order)
 
 
 def shortest_path(distances):
