@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ..codes import schemes
 from ..errors import UsageError
 from .messages import report, say, show
 from .options import input_kind
@@ -13,9 +14,6 @@ from .run import run_command
 
 __all__ = ["get_parser", "main"]
 
-_SHOWN = "a control file that is shown"
-_RANDOM = ("random", "random-as-orthogonal")
-_DATA = ("empirical", "adjacent-ordered")
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 
 
@@ -81,38 +79,36 @@ def _print_matrix(tree):
 def _refuse_idle(args, scheme):
     """UsageError for an option that would change nothing.
 
-    The letters of libAGF, which takes them with all schemes, are told of with its schemes.
+    A letter of libAGF, which takes it with all schemes, is only reported with its schemes.
     """
-    name = _SHOWN if scheme is None else scheme.name
+    name = "a control file that is shown" if scheme is None else scheme.name
+    made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state)):
         if given is not None:
             raise UsageError(f"{option} goes with --best")
-    if args.nrow is not None and name not in ("random", "orthogonal-special"):
-        raise UsageError("nrow is for -Q 7 (random) and -Q 10 (orthogonal-special), "
-                         f"not for {name}")
     for given, option, wanted in (
-            (args.strict, "-G", ("random",)), (args.reduced, "-Y", ("orthogonal",)),
-            (args.draws is not None, "--draws", _RANDOM),
-            (args.metric is not None, "--metric", _DATA),
-            (args.linkage is not None, "--linkage", ("empirical", "contingency")),
-            (args.normalise, "-n", _DATA), (args.svd is not None, "-S", _DATA),
-            (args.norm_file is not None, "-a", _DATA), (args.path is not None, "-y", ("convert",))):
-        if not given or name in wanted:
+            (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
+            (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
+            (args.metric is not None, "--metric", "metric"),
+            (args.linkage is not None, "--linkage", "linkage"),
+            (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
+            (args.norm_file is not None, "-a", "data"), (args.path is not None, "-y", "control")):
+        suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
+        if not given or scheme in suited:
             continue
-        text = f"{option} is for -Q {' and '.join(wanted)}"
+        text = f"{option} is for -Q {' and '.join(s.name for s in suited)}"
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
-    if args.min_class is not None and (name in ("convert", "contingency", _SHOWN)
+    if args.min_class is not None and (not {"classes", "data"}.intersection(made_of)
                                        or is_number(args.source)):
         raise UsageError("--min-class is for training data, whose samples it counts")
-    if args.options and name in ("convert", _SHOWN):
+    if args.options and "control" in made_of:
         raise UsageError("--options is for a new control file; one that is "
-                         f"{'converted' if name == 'convert' else 'shown'} keeps its own")
-    if name == "contingency" and (args.svm or args.lvq):
-        raise UsageError("-M and -A are for training data: -Q contingency takes a contingency "
-                         "table")
+                         f"{'shown' if scheme is None else 'converted'} keeps its own")
+    if made_of == ("confusions",) and (args.svm or args.lvq):
+        raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
 
 
 def main(argv=None):

@@ -34,17 +34,18 @@ def designed(args, scheme, kind):
     if scheme is None:
         from ..formats.controlfile import read_control
         return read_control(args.source), None
-    if scheme.name == "convert":
-        from ..control.build import to_code
+    if "control" in scheme.made_of:
         from ..formats.controlfile import read_control
         refuse_scheme(args.source, "DATA writes one")
-        return to_code(_placed(read_control(args.source), args.path)), None
-    if scheme.name in ("empirical", "contingency", "adjacent-ordered"):
-        return _from_operand(args, scheme, kind)
+        return scheme.make(_placed(read_control(args.source), args.path)), None
+    options = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
+               "seed": args.seed, "draws": args.draws, "metric": args.metric,
+               "linkage": args.linkage}
+    if "classes" not in scheme.made_of:
+        return _from_operand(args, scheme, kind, options)
     from ..flow.design import design
     labels, names = _labels(args, kind)
-    return design(scheme.name, labels, rows=args.nrow, strict=args.strict, reduced=args.reduced,
-                  seed=args.seed, names=names, draws=args.draws or 1), None
+    return design(scheme.name, labels, names=names, **options), None
 
 
 def _placed(tree, path):
@@ -80,39 +81,34 @@ def _labels(args, kind):
     return labels, names
 
 
-def _from_operand(args, scheme, kind):
+def _from_operand(args, scheme, kind, options):
     """A design from training data or from a contingency table."""
+    from ..flow.design import design_from_confusions, design_from_data
+
     if is_number(args.source):
-        wanted = {"contingency": "a contingency table",
-                  "adjacent-ordered": "training data or a contingency table"}
-        raise UsageError(f"-Q {scheme.number or scheme.name} designs the "
-                         f"{'code' if scheme.name == 'adjacent-ordered' else 'tree'} from data: "
-                         f"expected {wanted.get(scheme.name, 'training data')}, "
+        wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
+                             for word in scheme.made_of)
+        raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
                          f"found the number {args.source}")
-    if scheme.name == "contingency" or scheme.name == "adjacent-ordered" and kind == "binary":
+    if "data" not in scheme.made_of or "confusions" in scheme.made_of and kind == "binary":
         from ..formats.confusions import holds_confusions, read_confusions
-        if scheme.name == "contingency" or holds_confusions(args.source):
-            return _from_confusions(args, scheme, read_confusions(args.source))
-    from ..flow import design
+        if "data" not in scheme.made_of or holds_confusions(args.source):
+            confusions = read_confusions(args.source)
+            if "data" in scheme.made_of:
+                _refuse_data_options(args)
+            return design_from_confusions(scheme.name, confusions, **options)
     data = _data(args, kind)
-    names = dict(enumerate(data.names or ()))
-    if scheme.name == "empirical":
-        return design.tree_from_data(data.x, data.y, args.metric, names, args.linkage)
-    return design.ordered_from_data(data.x, data.y, args.metric, names), None
+    return design_from_data(scheme.name, data.x, data.y, names=dict(enumerate(data.names or ())),
+                            **options)
 
 
-def _from_confusions(args, scheme, confusions):
-    from ..flow import design
-
-    if scheme.name == "contingency":
-        return design.tree_from_confusions(confusions, args.linkage)
+def _refuse_data_options(args):
     for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
                           (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
                           (args.min_class is not None, "--min-class")):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "
                              "classes were confused")
-    return design.ordered_from_confusions(confusions), None
 
 
 def _data(args, kind):

@@ -12,8 +12,7 @@ from agfmc.cli.print_control import main
 from agfmc.codes.schemes import SCHEMES
 from agfmc.control.parse import parse
 
-FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in (
-    "empirical", "convert", "contingency", "adjacent-ordered")]
+FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 
@@ -147,7 +146,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
     (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
     (["-Q", "8", "40"], 2, "at most 20 classes"),
-    (["4", "5"], 2, "nrow is for -Q 7"),
+    (["4", "5"], 2, "nrow is for -Q random and orth"),
     (["-Q", "7", "4", "0"], 2, "1 or more"),
     (["-Q", "7", "4", "x"], 2, "expected a whole number"),
     (["-Q", "3", "4"], 2, "expected training data"),
