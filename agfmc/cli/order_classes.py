@@ -61,7 +61,7 @@ def _refuse_idle(args):
 
 def _by_accuracy(args, kind):
     from ..control.build import check_classes
-    from ..control.names import named_as
+    from ..control.build import named_as
     from ..flow import ordering
     from ..flow.prepare import for_classes, large_classes
     from ..formats.controlfile import read_control
@@ -88,7 +88,7 @@ def _by_accuracy(args, kind):
 
 def _by_path(args, kind):
     from ..control.build import check_classes
-    from ..control.names import named_as
+    from ..control.build import named_as
     from ..flow.ordering import order_for_path, require_untrained_matrix
     from ..flow.prepare import about, for_classes, load_training
     from ..formats.controlfile import read_control

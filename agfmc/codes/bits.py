@@ -7,7 +7,7 @@ products and comparisons of rows of a thousand entries cheap without numpy.
 
 from __future__ import annotations
 
-from ..control.made import Made
+from ..control.tree import Made
 
 __all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "rows", "signed",
            "spread"]

@@ -12,7 +12,7 @@ from functools import partial
 from math import isqrt
 
 from ..control.build import from_pairs, to_code
-from ..control.made import Made
+from ..control.tree import Made
 from ..errors import UsageError
 
 __all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest", "tree",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..errors import ControlError, UsageError
-from .sizes import MAX_DEPTH, MAX_TEXT, Sizes
+from .parse import MAX_DEPTH, MAX_TEXT, Sizes
 from .tree import Leaf, looks_like_options
 
 __all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",

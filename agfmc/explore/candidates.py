@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..codes.schemes import find_scheme
-from ..control.names import named_as
+from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError

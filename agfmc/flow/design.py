@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..codes.schemes import find_scheme
 from ..control.build import code_rows, from_rows, relabelled
-from ..control.sizes import MAX_TEXT
+from ..control.parse import MAX_TEXT
 from ..control.tree import MAX_CELLS, Tree
 from ..errors import UsageError
 from ..formats.limits import refuse_beyond

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..control.names import clash
+from ..control.tree import clash
 from ..errors import DataError
 from .files import read_bytes, replacing
 

@@ -212,11 +212,11 @@ def test_codes_too_large_to_be_read(run, words, text):
 
 def test_trees_too_large_to_be_read(run, monkeypatch):
     code = run("-Q", "2", "--options", "a b", "2000")[1]
-    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000 - 1)
+    monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000 - 1)
     refused(run("-Q", "9", "-", stdin=code), 1, "the control file would be too large to be read "
             "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
             "most")
-    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000)
+    monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000)
     assert run("-Q", "9", "-", stdin=code)[0] == 0
     size = len(run("-Q", "0", "--options", "\u00fc", "9")[1].encode())
     for largest in (size, size - 1):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.control.sizes import MAX_SIDES
+from agfmc.control.parse import MAX_SIDES
 from agfmc.decode.front import Plan
 from agfmc.errors import AgfmcWarning, ControlError, ModelError
 from agfmc.flow.configuration import _stored

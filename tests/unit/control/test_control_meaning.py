@@ -6,7 +6,7 @@ from agfmc.codes import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse
-from agfmc.control.restrict import restricted
+from agfmc.control.build import restricted
 from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree
 from agfmc.errors import ControlError, UsageError
