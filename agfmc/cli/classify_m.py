@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import suppress
 
-from ..errors import AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError, and_more
 from .classify_m_options import PROG, get_parser
 from .executing import check_executor, executor
 from .hints import refuse_scheme
@@ -81,11 +81,11 @@ def _compare_names(model, tree, path):
     other = [label for label, name in sorted(tree.names.items())
              if there.get(label, name) != name]
     if other:
-        label, more = other[0], f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+        label = other[0]
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
-                      f"'{tree.names[label]}'{more}: the labels beside these points mean other "
-                      "classes than the answers do (--names of svm2agf and lvq2agf numbers words "
-                      "as in training)",
+                      f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
+                      "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
+                      "words as in training)",
                       AgfmcWarning, stacklevel=3)
 
 

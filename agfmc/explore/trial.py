@@ -14,7 +14,7 @@ from .._version import __version__
 from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs, to_code
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning, DataError
+from ..errors import AgfmcError, AgfmcWarning, DataError, and_more
 from ..flow.configuration import Configuration
 from ..flow.direct import classifier_of, direct_model, plan_directs
 from ..flow.evaluate import Results, evaluate
@@ -107,8 +107,7 @@ def _check_training_part(split, y):
     few = np.flatnonzero(there < 2)
     if len(few):
         least = 1 + int(counts[few].max())
-        more = f" (and {len(few) - 1} more classes)" if len(few) > 1 else ""
-        raise DataError(f"class {labels[few[0]]}{more}, of "
+        raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
                         f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
                         f"{there[few[0]]} in the training part of {split.name}: expected at least "
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "

@@ -14,7 +14,7 @@ from ..control.parse import parse
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import (AgfmcError, AgfmcWarning, ControlError, DataError, ModelError,
-                      Place, UsageError)
+                      Place, UsageError, and_more)
 from ..formats.consistency import check_control
 from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
 from ..formats.files import read_bytes, replacing
@@ -223,9 +223,8 @@ def _collated(tree, models, direct=()):
 def _warn_of_votes(names):
     """A warning where the models of these names hold no probabilities."""
     if names:
-        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        warnings.warn(f"{names[0]}{more} holds no probabilities (probA, probB): only votes "
-                      "can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
+        warnings.warn(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
+                      "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
 def _read(row, source, models_in):
