@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Polled", "Simulated", "adag_success", "ddag_success", "separation_limit", "simulate",
-           "standard_error"]
+__all__ = ["DecoderShares", "PollShares", "adag_success", "ddag_success", "separation_limit",
+           "simulate", "standard_error"]
 
 _CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
 _ROUNDS = 1 << 14  # rounds at once, where the classes are few
@@ -57,7 +57,7 @@ def standard_error(success, rounds):
 
 
 @dataclass(frozen=True)
-class Polled:
+class PollShares:
     """Shares of right answers of POLL, so many draws for each class, alone and with TOP-t."""
 
     draws: int
@@ -66,7 +66,7 @@ class Polled:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class DecoderShares:
     """Shares of right answers among `rounds`; separation is NaN for two classes.
 
     separation: mean of the MAX-WIN score of the true class over the best other one;
@@ -76,14 +76,14 @@ class Simulated:
     k: int
     rounds: int
     max_win: float
-    polls: tuple[Polled, ...]
+    polls: tuple[PollShares, ...]
     adag: float
     ddag: float
     separation: float
 
 
 def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=5, progress=None):
-    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> Simulated.
+    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> DecoderShares.
 
     error: probability that a relevant classifier is wrong; or similarity: r (k,),
     r >= 0, of the classes to the point, in which pairs of zeros are coins.
@@ -115,8 +115,8 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
         if progress is not None:
             progress(done + size)
     shares = [float(share) for share in counts / rounds]
-    return Simulated(k, rounds, shares[0],
-                     tuple(Polled(draws, *shares[4 + 2 * i:6 + 2 * i])
+    return DecoderShares(k, rounds, shares[0],
+                     tuple(PollShares(draws, *shares[4 + 2 * i:6 + 2 * i])
                            for i, draws in enumerate(opponents)),
                      shares[1], shares[2], shares[3] if k > 2 else float("nan"))
 

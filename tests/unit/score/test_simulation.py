@@ -1,4 +1,4 @@
-"""Simulated decoders against closed forms, complete enumeration and published-size tables."""
+"""DecoderShares decoders against closed forms, complete enumeration and published-size tables."""
 
 import itertools
 import math
