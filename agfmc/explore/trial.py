@@ -22,7 +22,7 @@ from ..workers.executors import run_tasks
 from ..flow.predict import Classifier
 from ..models import Normalisation
 from ..prepare.normalise import fit_normalisation
-from ..score.brier import probability
+from ..score.probabilities import probability
 from ..score.scores import SCORES
 from ..train.jobs import plan_jobs
 from .candidates import decoders_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import AgfmcWarning
 from ..formats.vectors import read_con
-from ..score.calibration import calibration
+from ..score.probabilities import calibration
 from .evaluate import evaluate, load_results
 from .guess import guessed_classes, refuse_many_columns, warn_of_rejected
 

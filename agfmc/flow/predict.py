@@ -15,7 +15,7 @@ from ..decode import tree as descent
 from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
-from ..score.brier import confidence
+from ..score.probabilities import confidence
 from ..workers.executors import run_tasks
 from .values import MachineValues
 

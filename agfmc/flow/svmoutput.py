@@ -13,7 +13,7 @@ from ..formats.files import remove, replacing_all
 from ..formats.svmout import read_svm_output
 from ..formats.valuenames import ByValue, number_classes
 from ..formats.vectors import cls_bytes, con_bytes
-from ..score.brier import confidence
+from ..score.probabilities import confidence
 from .guess import refuse_many_columns
 
 __all__ = ["convert_svm_output"]

@@ -11,8 +11,8 @@ from ..errors import AgfmcWarning, DataError
 from ..formats.files import replacing
 from ..formats.lvq import read_lvq
 from ..formats.vectors import read_cls, read_con
-from ..score.brier import brier_winning, probability
-from ..score.validation import all_samples, curves, inverse_sum, validate
+from ..score.probabilities import (all_samples, brier_winning, curves, inverse_sum, probability,
+                                   validate)
 from .guess import guessed_classes, warn_of_rejected
 
 __all__ = ["Samples", "curves_of", "format_brier", "format_validation", "samples_of_results",

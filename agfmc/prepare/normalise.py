@@ -1,15 +1,13 @@
-"""The linear map that makes features comparable: standard deviations, singular vectors."""
+"""DOC"""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-
+import warnings
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..models import Normalisation
 
-__all__ = ["blocks", "fit_normalisation", "moments"]
+__all__ = ["blocks", "covariance", "fit_normalisation", "moments"]
 
 _BLOCK = 1 << 20  # values at a time
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
@@ -110,3 +108,23 @@ def _directions(x, mean, kept, factor, nsv):
     vector = vector[:, :nsv]
     largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]
     return vector * np.where(largest < 0, -1.0, 1.0)
+
+
+def covariance(x):
+    """The covariance matrix (d, d) float64 of the points x (n, d), with n - 1.
+
+    Entry (i, j) is sum_p (x_pi - mean_i) (x_pj - mean_j) / (n - 1).
+    Raises DataError for fewer than two points and for values too large to be squared.
+    """
+    x = np.asarray(x)
+    if x.ndim != 2 or len(x) < 2:
+        raise DataError("a covariance needs two points or more")
+    mean, _ = moments(x)
+    out = np.zeros((x.shape[1], x.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks(x):
+            block -= mean
+            out += block.T @ block
+    if not np.isfinite(out).all():
+        raise DataError("the values are too large for a covariance")
+    return out / (len(x) - 1)
