@@ -26,7 +26,7 @@ def execute(args):
     from ..formats.controlfile import model_files
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
-    from ..kernel.cost import KernelCounter
+    from ..kernel.machine import KernelCounter
 
     if args.predictor is not None and not args.svm and not args.test.endswith(".vec"):
         args.lvq = True  # libAGF's
@@ -91,7 +91,7 @@ def _compare_names(model, tree, path):
 
 def _report(args, classifier, done):
     """What was asked for on standard error."""
-    from ..kernel.cost import KernelCounter, squared_norms
+    from ..kernel.machine import KernelCounter, squared_norms
 
     if args.reject is not None or classifier.method.name == "and":
         report(args, PROG, f"{done.rejected} of {done.points} points rejected")

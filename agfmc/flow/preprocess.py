@@ -12,7 +12,7 @@ from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
 from ..models import Dataset
 from ..prepare import split
-from ..prepare.covariance import covariance
+from ..prepare.normalise import covariance
 from ..prepare.normalise import fit_normalisation
 from .convert import relabelled
 from .outputs import Form, refuse_pipe, write_together

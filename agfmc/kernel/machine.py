@@ -1,10 +1,19 @@
-"""DOC"""
+"""Decision values of many binary classifiers over shared support vectors, and their costs.
+
+Support vectors of one class stand together, and a class takes part only in
+some classifiers: so the coefficients are dense blocks, one for a class or for
+several, whichever costs less, and each block feeds only the rows of the
+classifiers that use it.  Kernel values are made, used and forgotten a block at
+a time, within the processor's cache.
+"""
 
 from __future__ import annotations
 
 import functools
-import numpy as np
 import threading
+
+import numpy as np
+
 from ..arrays import is_sparse
 from .values import PreparedKernel
 
@@ -151,7 +160,7 @@ def _cut(group, at, which, width):
             first, _, before = blocks[-1]
             apart = len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD
             if max(len(active), len(before)) * (stop - first) > apart:
-                break  # as below, told without a union that may be large
+                break  # as below, without a union that may be large
             together = active | before
             if len(together) * (stop - first) > apart:
                 break
@@ -193,13 +202,15 @@ def decision_values(kernel, sv, coef, rho, x):
     return result - rho
 
 
+# The cost of a decision in kernel evaluations, and the width of margins
+
 _CELLS = 1 << 23
 
 
 class KernelCounter:
-    """Counts, for points that asked some of m classifiers, the kernel values that this takes.
+    """The number of kernel values that points take which query some of m classifiers.
 
-    A support vector that several of the classifiers asked have in common counts
+    A support vector that several of the queried classifiers have in common counts
     once for each kernel function (Platt, Cristianini and Shawe-Taylor 2000,
     table 1).  model: a `CollatedModel`.
     """
@@ -215,9 +226,9 @@ class KernelCounter:
         order = np.argsort(column.ravel(), kind="stable")
         self._column, self._owner = column.ravel()[order], owner[order]
 
-    def __call__(self, asked):
-        """Kernel values (n,) for asked (n, m) bool."""
-        packed = np.packbits(asked, axis=1)
+    def __call__(self, queried):
+        """Kernel values (n,) for queried (n, m) bool."""
+        packed = np.packbits(queried, axis=1)
         distinct, which = np.unique(packed, axis=0, return_inverse=True)
         sets = np.unpackbits(distinct, axis=1, count=self._m).astype(np.float32)
         counts = np.zeros(len(sets), dtype=np.int64)

@@ -1,4 +1,8 @@
-"""DOC"""
+"""Files, looks and sizes of all pictures; places of labels that cover nothing.
+
+matplotlib is loaded when something is drawn, by its own settings alone, and never needs a
+screen.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,14 @@ import os
 import sys
 import warnings
 from contextlib import contextmanager
+
 from ..control.dot import visible
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.files import check_output, replacing
 
-__all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width", "thinned"]
+__all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "new_figure",
+           "overlap", "page", "place_labels", "save", "styled", "text_width", "thinned"]
+
 
 def load_matplotlib():
     """Import matplotlib with its own settings alone; ImportError where it is missing.
@@ -65,7 +72,7 @@ def _no_backend():
             os.environ["MPLBACKEND"] = name
 
 
-# Blue and orange: told apart by the colour-blind and in print.
+# Blue and orange: they differ for the colour-blind and in print.
 LEFT, RIGHT, GREY = "#2171b5", "#e6730c", "#8c8c8c"
 
 _KINDS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
@@ -109,7 +116,7 @@ def styled(math=False):
     from matplotlib.font_manager import fontManager
     there = {font.name for font in fontManager.ttflist}
     fonts = ["DejaVu Sans", *(font for font in _FALLBACKS if font in there)]
-    log = logging.getLogger("matplotlib.font_manager")  # it tells of each font without bold type
+    log = logging.getLogger("matplotlib.font_manager")  # it reports each font without bold type
     level = log.level
     log.setLevel(logging.ERROR)
     try:
@@ -130,24 +137,24 @@ def save(path, make, math=False):
     check_picture(path)
     kind = _KINDS[path[-4:].lower()]
     image = io.BytesIO()
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with styled(math):
             figure = make()
             dpi = min(_STYLE["savefig.dpi"], _MOST_PIXELS / max(figure.get_size_inches()))
             figure.savefig(image, format=kind, metadata=_UNDATED[kind], dpi=dpi)
-    _tell(path, told)
+    _pass_on(path, caught)
     with replacing(path, binary=True) as file:
         file.write(image.getvalue())
 
 
-def _tell(path, told):
+def _pass_on(path, caught):
     """Pass warnings on, with one for all signs that no font has."""
-    missing = [warning for warning in told if str(warning.message).startswith("Glyph ")]
+    missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
     if missing:
         warnings.warn(f"{path}: no font here has all the signs of the names; those without are "
                       "drawn as boxes", AgfmcWarning, stacklevel=3)
-    for warning in told:
+    for warning in caught:
         if warning not in missing:
             warnings.warn_explicit(warning.message, warning.category, warning.filename,
                                    warning.lineno)
@@ -194,6 +201,8 @@ def thinned(count, room):
         scale *= 10
     return range(0, count, step)
 
+
+# Labels of points
 
 _HEIGHT = 0.15  # inches, of a line of text
 _RADII = (0.09, 0.16, 0.24, 0.32, 0.42, 0.52, 0.64, 0.76, 0.9, 1.05, 1.25, 1.5, 1.8, 2.2)
@@ -250,7 +259,7 @@ def place_labels(points, widths, bars, room):
 
 
 def overlap(a, b):
-    """Whether two rectangles (left, bottom, right, top) have more than an edge in common."""
+    """True where two rectangles (left, bottom, right, top) have more than an edge in common."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
@@ -259,7 +268,7 @@ def _nearest(spot, x, y):
 
 
 def _crosses(line, spot):
-    """Whether a segment enters a rectangle (Liang and Barsky's clipping)."""
+    """True where a segment enters a rectangle (Liang and Barsky's clipping)."""
     x0, y0, x1, y1 = line
     enter, leave = 0.0, 1.0
     for delta, start, low, high in ((x1 - x0, x0, spot[0], spot[2]), (y1 - y0, y0, spot[1],
@@ -274,7 +283,7 @@ def _crosses(line, spot):
 
 
 def _meet(a, b):
-    """Whether two segments cross."""
+    """True where two segments cross."""
 
     def side(line, x, y):
         x0, y0, x1, y1 = line

@@ -8,7 +8,7 @@ from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import SCORES
 from .canvas import GREY, LEFT, RIGHT, new_figure, save, text_width
-from .placing import place_labels
+from .canvas import place_labels
 
 __all__ = ["draw_comparison"]
 

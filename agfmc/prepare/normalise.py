@@ -1,9 +1,11 @@
-"""DOC"""
+"""Normalisation by standard deviations and singular vectors; the covariance matrix."""
 
 from __future__ import annotations
 
-import numpy as np
 import warnings
+
+import numpy as np
+
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..models import Normalisation
 
@@ -40,7 +42,7 @@ def fit_normalisation(x, scale=True, nsv=None):
         # what is constant, or so nearly that 1/std cannot be stored, is left out
         rounded = factor.astype(np.float32)
         varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(rounded)
-        # a factor that is stored as 0 would make the feature constant, and nobody told
+        # a factor that is stored as 0 would make the feature constant without a word
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")

@@ -12,7 +12,7 @@ from agfmc.decode.losses import LOSSES
 from agfmc.errors import ModelError, UsageError
 from agfmc.flow.configuration import Configuration
 from agfmc.flow.predict import Classifier
-from agfmc.kernel.cost import KernelCounter, squared_norms
+from agfmc.kernel.machine import KernelCounter, squared_norms
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 
