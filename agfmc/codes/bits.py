@@ -32,7 +32,7 @@ def row(support, negative):
 
 
 def rows(signed_rows):
-    """The pairs of many signed rows, each made where it is asked for."""
+    """The pairs of many signed rows, each made when it is needed."""
     return Made(_row, signed_rows)
 
 
@@ -62,7 +62,7 @@ def rotated(bits, size, shift):
 
 
 def joins_all(supports, everything):
-    """Whether the supports, as edges of many ends, connect all bits of `everything`."""
+    """True where the supports, as edges of many ends, connect all bits of `everything`."""
     reached = 1
     waiting = list(supports)
     while reached != everything:

@@ -98,8 +98,7 @@ def _walks(k):
         weights[k - 1 - left[fits], k - 1 - right[fits]] = paths[fits] / 2
         paths = (np.append(paths, 0.0) + np.append(0.0, paths)) / 2
     weights[0, k - 1] = weights[k - 1, 0] = 1.0
-    place = np.arange(k)
-    return place[None, :] > place[:, None], weights
+    return np.arange(k)[None, :] > np.arange(k)[:, None], weights
 
 
 _BLOCK = 1 << 19  # numbers in one block of candidates
@@ -127,8 +126,8 @@ class Problem:
         result = np.empty(len(orders))
         for a in range(0, len(orders), step):
             part = orders[a:a + step]
-            found = success(part, self.keep, self.h)
-            result[a:a + step] = np.einsum("ck,ck->c", found, self.priors[part])
+            right = success(part, self.keep, self.h)
+            result[a:a + step] = np.einsum("ck,ck->c", right, self.priors[part])
         self.work += len(orders) * self.cost
         return result
 
@@ -157,9 +156,9 @@ def local_search(problem, starts, restarts, seed, most, least=0):
 
 
 def _shaken(order, rng):
-    places = rng.choice(len(order), size=min(len(order), max(4, len(order) // 3)), replace=False)
+    chosen = rng.choice(len(order), size=min(len(order), max(4, len(order) // 3)), replace=False)
     order = order.copy()
-    order[places] = order[rng.permutation(places)]
+    order[chosen] = order[rng.permutation(chosen)]
     return order
 
 
@@ -198,12 +197,12 @@ def _moves(k):
 
 
 def _sources(k, moves):
-    """(c, k): which position each position is filled from, for each move."""
+    """(c, k): the position that each position is filled from, for each move."""
     kind, i, j = (column[:, None] for column in moves.T)
-    place = np.arange(k)[None]
-    shifted = place + ((place >= i) & (place < j)) - ((place > j) & (place <= i))
-    result = np.where(kind == 1, shifted, np.where(place == i, j, place))
-    return np.where(place == j, i, result)
+    to = np.arange(k)[None]
+    shifted = to + ((to >= i) & (to < j)) - ((to > j) & (to <= i))
+    result = np.where(kind == 1, shifted, np.where(to == i, j, to))
+    return np.where(to == j, i, result)
 
 
 _NODES = 1024  # expanded at a time
@@ -288,7 +287,7 @@ def upper_bounds(problem, orders, d):
 def _best_runs(keep, t, middle):
     """(m + 1, b, c): the largest product of n of keep[t, .] over the middle without t."""
     products = keep[t[:, :, None], middle[:, None, :]]
-    products[t[:, :, None] == middle[:, None, :]] = 0.0  # comes last, and is never asked for
+    products[t[:, :, None] == middle[:, None, :]] = 0.0  # comes last, and is never used
     products = np.cumprod(-np.sort(-products, axis=2), axis=2)
     return np.concatenate([np.ones((1, *t.shape)), np.moveaxis(products, 2, 0)])
 
@@ -320,10 +319,10 @@ class _Grid:
             return last
         return row[-1]
 
-    def _run(self, t, runs, places):
-        """Products of `keep` over more and more of the places, at best."""
+    def _run(self, t, runs, positions):
+        """Products of `keep` over more and more of the positions, at best."""
         result, product, free = [], 1.0, 0
-        for x in places:
+        for x in positions:
             if self._known(x):
                 product = product * self.keep[t, self.orders[:, x:x + 1]]
             else:
@@ -394,7 +393,7 @@ MOST_EXACT = 14  # classes; the bounds look at all subsets
 
 
 def class_success(order, e, h=None):
-    """V (k,): the probability that class t is found, for each class t.
+    """V (k,): the probability that the answer is t where t is true, for each class t.
 
     e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
     None: h[t, i, j] = share of class t that the classifier of {i, j}, which does

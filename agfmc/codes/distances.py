@@ -29,7 +29,7 @@ def class_distances(x, y, labels, metric="hausdorff", method="auto"):
 
     `method` says how nearest points are found for "hausdorff": "tree" (k-d trees
     of scipy), "blocks" (matrix products) or "auto".  Both are exact and agree;
-    memory beside x stays at a few copies of x and one block.
+    memory besides x stays at a few copies of x and one block.
 
     Raises DataError for a class without samples, UsageError for an unknown metric.
     """
@@ -78,7 +78,7 @@ def _mean_deviation(points, starts):
 # Hausdorff: first which point of class i is farthest from class j, then how far
 
 def _trees_pay(points, k):
-    """Whether k-d trees are faster: in few dimensions and for many points.
+    """True where k-d trees are faster: in few dimensions and for many points.
 
     The seconds are rough fits to measurements on one core; they only need to be
     right to a factor of two.  The first term is the import of scipy.
@@ -145,8 +145,8 @@ def _between(points, starts, farthest):
 def confusion_distances(errors, samples, alternatives=None):
     """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
 
-    errors (k, k): how many samples of class i were taken for class j;  samples (k,) or
-    (k, k): of how many;  alternatives: how many answers there were to choose from,
+    errors (k, k): number of samples of class i that were taken for class j;  samples (k,) or
+    (k, k): out of so many;  alternatives: number of possible answers,
     k by default, 2 for the classifiers of pairs.
 
     The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with

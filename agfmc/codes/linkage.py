@@ -22,11 +22,11 @@ def joined_tree(distances, linkage="single"):
 
 
 def join(distances, linkage="single"):
-    """(pairs, heights): the classes 0..k-1 as nested pairs, and how far apart each two were.
+    """(pairs, heights): the classes 0..k-1 as nested pairs, and the distances at which they join.
 
     distances (k, k): symmetric, of which the part below the diagonal is looked at;
     infinite ones are allowed.  The two groups that are nearest to each other are joined
-    until one is left.  How far two groups are is the smallest ("single"), the largest
+    until one is left.  The distance of two groups is the smallest ("single"), the largest
     ("complete") or the mean ("average") of the distances between their members.
 
     Ties: each two groups have a closest pair of members i > j, the first by (distance,

@@ -24,7 +24,7 @@ MOST_DRAWS = 1000
 
 
 def available_rows(k, strict=False):
-    """How many rows with both signs exist for k classes, complements counted once.
+    """The number of rows with both signs for k classes, complements counted once.
 
     2^(k-1) - 1 strict ones, (3^k - 2^(k+1) + 1)/2 with zeros allowed.
     """
@@ -47,8 +47,8 @@ def random_code(k, rows=None, strict=False, seed=1, draws=1):
     code of more draws is at least as good.  A draw that is not as good, or that determines
     less than its rows could, is passed over.
 
-    Raises UsageError for k < 2, for more rows than exist, and for fewer than can tell
-    k classes apart.
+    Raises UsageError for k < 2, for more rows than exist, and for too few to
+    separate k classes.
     """
     rows, available = _checked_rows(k, rows, strict)
     code = _first_draw(k, rows, strict, available, seed)
@@ -91,11 +91,11 @@ def _checked_rows(k, rows, strict):
         rows = min(4 * -(-k // 4), available)
     if rows > available:
         number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
-        raise UsageError(f"{rows} different {kind} were asked for, but for {k} classes "
+        raise UsageError(f"{rows} different {kind} are not possible: for {k} classes "
                          f"only {number} exist")
     least = next(n for n in range(1, k) if (2 ** n if strict else 3 ** n - 1) >= k)  # columns
     if rows < least:
-        raise UsageError(f"to tell {k} classes apart takes at least {least} {kind}, not {rows}")
+        raise UsageError(f"to separate {k} classes takes at least {least} {kind}, not {rows}")
     return rows, available
 
 

@@ -48,7 +48,7 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
                 for word, default in self.options.items()}
 
     def make(self, source, **options):
-        """What `maker` returns for `source`, a number of classes, distances or a tree."""
+        """The result of `maker` for `source`: a number of classes, distances or a tree."""
         module, function = self.maker.split(":")
         return getattr(import_module(f"..{module}", __package__), function)(source, **options)
 

@@ -81,7 +81,7 @@ def _spread(row, spans):
 def to_code(tree):
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
-    The options "." are written out, as the braces that they refer to go away.
+    The options "." are written out, as the nodes that they refer to go away.
     Raises `ControlError` for a direct classifier, which has no place in a code.
     """
     for direct in tree.directs.values():
@@ -140,7 +140,7 @@ def resolve_options(tree, default=""):
     """The options each binary classifier is trained with, in the order of the text.
 
     `""` stands for `default`, `" "` for none, `"."` for the last options used
-    within the same braces, else in the braces around them, else `default`.
+    in the same node, else in the node above, else `default`.
     Options replace the default; they are not added to it.
     """
     tree.require_options()
@@ -149,7 +149,7 @@ def resolve_options(tree, default=""):
                for child in node.children if not isinstance(child, Leaf)}
     result = []
     for number, node in enumerate(tree.nodes):
-        # Models that stand side by side share the memory of the braces around them.
+        # Models that stand side by side share the last options of the node above them.
         scope = parents.get(number)
         current = last[scope] if scope is not None else None
         for row in node.rows:
@@ -226,8 +226,8 @@ def restricted(tree, labels):
     options "." are written out, as the row that they refer to may go.  So one-vs-one stays
     one-vs-one, and likewise for one-vs-rest, adjacent and exhaustive codes.
 
-    Raises `ControlError` where fewer than two classes are left, or one that no row tells from
-    any other.
+    Raises `ControlError` where fewer than two classes are left, or one that no row separates
+    from the others.
     """
     keep = set(labels)
     if keep.issuperset(tree.labels):
@@ -239,17 +239,17 @@ def restricted(tree, labels):
     for number in range(last - 1, -1, -1):  # children before their parents
         node = tree.nodes[number]
         mine = [texts.pop() for _ in node.rows][::-1]
-        places, children = {}, []
+        position, children = {}, []
         for branch, child in enumerate(node.children):
             if isinstance(child, Leaf):
                 child = child if child.label in keep else None
             else:
                 child = left[child]
             if child is not None:
-                places[branch] = len(children)
+                position[branch] = len(children)
                 children.append(child)
         if len(children) > 1:
-            thin[number] = changed(node, rows=_rows(node.rows, mine, places, tree),
+            thin[number] = changed(node, rows=_rows(node.rows, mine, position, tree),
                                    children=tuple(children))
         left[number] = number if len(children) > 1 else children[0] if children else None
     if not thin:
@@ -259,19 +259,20 @@ def restricted(tree, labels):
         label: name for label, name in tree.names.items() if label in keep})
 
 
-def _rows(rows, texts, places, tree):
-    """The rows of a node for the branches that are left; places: {branch: its new position}."""
+def _rows(rows, texts, position, tree):
+    """The rows of a node for the branches that are left; position: {branch: its new position}."""
     thin, seen = [], {}
     for row, text in zip(rows, texts):
-        sides = [tuple(places[i] for i in side if i in places) for side in (row.left, row.right)]
+        sides = [tuple(position[i] for i in side if i in position)
+                 for side in (row.left, row.right)]
         if not all(sides):
             continue
         before = frozenset(map(frozenset, (row.left, row.right)))
         # a row that stands twice in the file may be meant to count twice
         if seen.setdefault((frozenset(map(frozenset, sides)), text), before) == before:
             thin.append(changed(row, text=text, left=sides[0], right=sides[1]))
-    told_apart = {i for row in thin for i in (*row.left, *row.right)}
-    if rows and len(told_apart) < len(places):
+    separated = {i for row in thin for i in (*row.left, *row.right)}
+    if rows and len(separated) < len(position):
         raise tree.place(rows[0]).error(
             ControlError, "without the classes that are left out, a branch of this coding matrix "
             "stands in no partition: `print_control --min-class N DATA` writes one for the classes "
@@ -281,14 +282,14 @@ def _rows(rows, texts, places, tree):
 
 def _numbered(nodes):
     """The nodes {number: node} with new numbers and depths, in the same order."""
-    numbers = {number: place for place, number in enumerate(sorted(nodes))}
+    numbers = {number: at for at, number in enumerate(sorted(nodes))}
     depths = [0] * len(nodes)
     result = []
-    for number, place in numbers.items():
+    for number, at in numbers.items():
         children = tuple(child if isinstance(child, Leaf) else numbers[child]
                          for child in nodes[number].children)
         for child in children:
             if not isinstance(child, Leaf):
-                depths[child] = depths[place] + 1
-        result.append(changed(nodes[number], children=children, depth=depths[place]))
+                depths[child] = depths[at] + 1
+        result.append(changed(nodes[number], children=children, depth=depths[at]))
     return tuple(result)

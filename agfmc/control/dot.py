@@ -12,7 +12,7 @@ __all__ = ["format_dot", "visible"]
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
                      "\ud800-\udfff\ufffe\uffff]")
 _LONGEST = 60  # characters of options or a name that are shown
-_LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # told apart by the colour-blind, too
+_LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # different for the colour-blind, too
 _HEAD = """\
 digraph control {
   graph [ordering=out, nodesep=0.15, ranksep=0.35];
@@ -128,6 +128,6 @@ def _marked(text):
     """`text` inside an HTML-like label."""
     text = _UNSEEN.sub("\ufffd", text)
     # a single backslash before N would be the name of the node, as in quotes
-    for sign, told in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(sign, told)
+    for sign, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, escaped)
     return text.replace("\n", "<br/>") if text.strip() else "&#160;"

@@ -106,7 +106,7 @@ class _Source:
 
 
 def closing_quote(text, at):
-    """Where the quote is that closes the one at `at`, on the same line; -1 without one."""
+    """Position of the quote that closes the one at `at`, on the same line; -1 without one."""
     at += 1
     while (end := _QUOTABLE.match(text, at).end()) > at:
         at = end

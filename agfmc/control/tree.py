@@ -180,7 +180,7 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
         return tuple(result)
 
     def sides(self):
-        """Per binary classifier, the absolute labels (left, right) it tells apart."""
+        """Per binary classifier, the absolute labels on its sides (left, right)."""
         return [tuple(tuple(chain.from_iterable(branches[child] for child in side))
                       for side in (row.left, row.right))
                 for node, branches in zip(self.nodes, self.branch_labels()) for row in node.rows]

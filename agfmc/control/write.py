@@ -1,4 +1,4 @@
-"""Tree to control text, laid out as libAGF prints it."""
+"""Tree to control text, in the layout that libAGF prints."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def quote_name(name):
 
 
 def libagf_begins(name):
-    """Whether libAGF, too, takes what stands in a control file for `name` for a model's name.
+    """True where libAGF, too, reads `name` in a control file as the name of a model.
 
-    It does where that begins with a letter of ASCII or a slash, and so for no name in quotes.
+    It does where the text begins with a letter of ASCII or a slash, never with a quote.
     """
     return re.match("[A-Za-z/]", quote_name(name)) is not None
 

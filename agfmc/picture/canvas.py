@@ -111,7 +111,7 @@ def new_figure(option="--plot", **settings):
 
 @contextmanager
 def styled(math=False):
-    """The looks of all pictures, whatever the user's own settings; math: whether $ means it."""
+    """The looks of all pictures, whatever the user's own settings; math: True where $ marks it."""
     import matplotlib
     from matplotlib.font_manager import fontManager
     there = {font.name for font in fontManager.ttflist}
@@ -183,12 +183,12 @@ def text_width(texts, size):
 
 
 def class_name(names, label, longest=40):
-    """What a class is called in a picture: its name, or its label where it has none."""
+    """The name of a class in a picture, or its label where it has none."""
     return visible(str((names or {}).get(label, label)), longest).replace("\n", " ")
 
 
 def thinned(count, room):
-    """The places, out of `count`, that are labelled where there is room for `room` labels.
+    """The positions, out of `count`, that are labelled where there is room for `room` labels.
 
     Every one, or every second, fifth, tenth, ... one.
     """

@@ -12,7 +12,7 @@ from .canvas import place_labels
 
 __all__ = ["draw_comparison"]
 
-_LEAST_TIME = 1e-4  # seconds; no clock of CPU time tells less apart
+_LEAST_TIME = 1e-4  # seconds; no clock of CPU time is finer
 _WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
 
 
@@ -92,7 +92,7 @@ def _figure(result, by):
 
 
 def _names(rows):
-    """What each row is called: the decoder is left out where there is only one."""
+    """The name of each row: the decoder is left out where there is only one."""
     alone = len({row["decoder"] for row in rows}) <= 1
     return [visible(row["configuration"] if alone else
                     f"{row['configuration']}, {row['decoder']}", 40).replace("\n", " ")

@@ -172,7 +172,7 @@ def _edges(axes, tree, layout, down):
 
 
 def _fan_end(layout, tree, number):
-    """Where the edges of a matrix have spread to the heights of their branches."""
+    """Position at which the edges of a matrix have spread to the heights of their branches."""
     inner = [layout.left[child] for child in tree.nodes[number].children
              if not isinstance(child, Leaf)]
     return min([*inner, layout.right[number] + 0.3 +

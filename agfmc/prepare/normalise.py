@@ -95,7 +95,7 @@ def moments(x):
 def _directions(x, mean, kept, factor, nsv):
     """The first `nsv` right singular vectors (kept features, nsv)."""
     if nsv > len(kept):
-        raise DataError(f"{nsv} singular values were asked for, but {len(kept)} features vary")
+        raise DataError(f"{nsv} singular values are too many: {len(kept)} features vary")
     gram = np.zeros((len(kept), len(kept)))
     for block in blocks(x):
         block = (block[:, kept] - mean[kept]) * factor
@@ -105,7 +105,7 @@ def _directions(x, mean, kept, factor, nsv):
     rank = int(np.count_nonzero(value > len(kept) * np.finfo(float).eps * value[0]))
     if nsv > rank:
         raise DataError(
-            f"{nsv} singular values were asked for, but the points span {rank} dimensions"
+            f"{nsv} singular values are too many: the points span {rank} dimensions"
         )
     vector = vector[:, :nsv]
     largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]

@@ -1,4 +1,4 @@
-"""Which rows go where: training and test part, equal parts, random order."""
+"""Splits of rows: training and test part, equal parts, random order."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def split_stratified(y, fraction, seed):
         raise DataError(f"the fraction {fraction:g} of every class leaves no points for testing")
     order = shuffled(len(y), seed)
     order = order[np.argsort(code[order], kind="stable")]
-    place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
+    rank = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
     test = np.zeros(len(y), bool)
-    test[order[place < np.repeat(take, size)]] = True
+    test[order[rank < np.repeat(take, size)]] = True
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 

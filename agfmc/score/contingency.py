@@ -59,20 +59,20 @@ def contingency(truth, result, labels=None, weights=None):
     if REJECTED not in labels and np.any(result == REJECTED):
         columns = np.append(labels, REJECTED)
     rows = _positions(truth, labels, "true class")
-    places = _positions(result, columns, "result")
+    column = _positions(result, columns, "result")
     c = len(columns)
-    table = np.bincount(rows * c + places, weights=weights, minlength=k * c).reshape(k, c)
-    return Contingency(table, labels, int(np.count_nonzero(places >= k)))
+    table = np.bincount(rows * c + column, weights=weights, minlength=k * c).reshape(k, c)
+    return Contingency(table, labels, int(np.count_nonzero(column >= k)))
 
 
 def _positions(values, labels, what):
     order = np.argsort(labels, kind="stable")
-    place = np.searchsorted(labels, values, sorter=order)
-    found = order[np.minimum(place, len(labels) - 1)] if len(labels) else place
-    if len(values) and (len(labels) == 0 or np.any(labels[found] != values)):
-        wrong = values[0] if len(labels) == 0 else values[labels[found] != values][0]
+    at = np.searchsorted(labels, values, sorter=order)
+    positions = order[np.minimum(at, len(labels) - 1)] if len(labels) else at
+    if len(values) and (len(labels) == 0 or np.any(labels[positions] != values)):
+        wrong = values[0] if len(labels) == 0 else values[labels[positions] != values][0]
         raise DataError(f"{what} {wrong} is not among the labels")
-    return found
+    return positions
 
 
 def accuracy(table):
@@ -90,7 +90,7 @@ def uncertainty_coefficient(table):
 
     With I = H_t + H_p - H_tp: forward I/H_t (of the truth), reverse I/H_p,
     symmetric 2 I/(H_t + H_p); 0 log 0 = 0.  Blind to relabelling: give the
-    accuracy beside it.  Rejection counts as one more answer.
+    accuracy with it.  Rejection counts as one more answer.
     """
     table = _array(table)
     truth, answer = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))

@@ -165,7 +165,7 @@ class Curves(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """Correlation and slope of two sums, and how far they are apart; NaN where it is 0/0."""
+    """Correlation and slope of two sums, and their distance; NaN where it is 0/0."""
 
     correlation: float
     slope: float

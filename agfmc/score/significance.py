@@ -1,4 +1,4 @@
-"""Whether one classifier is really better than another: tests that suit the splits."""
+"""Significance tests of the difference between two classifiers, which suit the splits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def resampled_t(differences, ratio):
 
 
 def mcnemar(first, second):
-    """McNemar's exact test on two vectors (n,) that tell which points are right.
+    """McNemar's exact test on two vectors (n,) of the points that each has right.
 
     Under equal error rates each point that one alone has right is a fair coin's toss:
     p is twice the smaller tail of the binomial distribution, 1 at most (Dietterich,

@@ -1,4 +1,4 @@
-"""How often decoders of one-vs-one classifiers find the true class, by simulation and exactly.
+"""Success rates of decoders of one-vs-one classifiers, by simulation and exactly.
 
 The random model (N. Bunrupunthunad, J. Fakcharoenphol and T. Rakthanmanon,
 "POLL: multiclass classification from binary classifiers through random
@@ -124,7 +124,7 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
 def _tournaments(generator, k, rounds, error, similarity):
     """Answers (k(k-1)/2, rounds) of all pairs i < j, row by row: 1 where i wins.
 
-    Each pair plays once in a round, whoever asks.
+    Each pair plays once in a round, for all decoders.
     """
     pairs = k * (k - 1) // 2
     if similarity is None:
@@ -157,14 +157,14 @@ def _scores(games, k):
 
 
 def _first_wins(scores, lot):
-    """Whether class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
+    """True where class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
     best = scores[1:].max(axis=0)
     equal = 1 + np.count_nonzero(scores[1:] == scores[0], axis=0)
     return (scores[0] > best) | ((scores[0] == best) & (lot * equal < 1.0))
 
 
 def _poll(wins, draws, top, generator):
-    """POLL, and TOP-t after it: two arrays (rounds,) of whether class 0 is found.
+    """POLL, and TOP-t after it: two arrays (rounds,) , True where class 0 wins.
 
     Once the tournament is played, the opponents that a class draws with replacement
     are independent trials in which it wins with probability score/(k - 1): the sum is
@@ -183,7 +183,7 @@ def _poll(wins, draws, top, generator):
 
 
 def _adag(games, k, place):
-    """Whether the ADAG finds class 0, (rounds,)."""
+    """True where class 0 wins the ADAG, (rounds,)."""
     rounds = games.shape[1]
     slots = _lists(k, place)
     while len(slots) > 1:
@@ -195,7 +195,7 @@ def _adag(games, k, place):
 
 
 def _ddag(games, k, place):
-    """Whether the DDAG finds class 0, (rounds,)."""
+    """True where class 0 wins the DDAG, (rounds,)."""
     at = np.arange(games.shape[1])
     slots = _lists(k, place)
     first = np.zeros(len(at), dtype=np.int64)
@@ -214,6 +214,6 @@ def _lists(k, place):
 
 
 def _beats(games, k, a, b, at):
-    """Whether a beats b in the rounds `at`, any shape."""
+    """True where a beats b in the rounds `at`, any shape."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)

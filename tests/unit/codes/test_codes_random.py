@@ -85,7 +85,7 @@ def test_ranks_and_rows_correspond(strict):
 
 
 def test_too_few_rows_and_classes():
-    with pytest.raises(UsageError, match="9 classes apart takes at least 3 rows, not 2"):
+    with pytest.raises(UsageError, match="to separate 9 classes takes at least 3 rows, not 2"):
         random_code(9, 2)
     with pytest.raises(UsageError, match="at least 4 strict rows .without zeros., not 3"):
         random_code(9, 3, strict=True)
