@@ -7,13 +7,15 @@ products and comparisons of rows of a thousand entries cheap without numpy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..control.tree import Made
 
 __all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "rows", "signed",
            "spread"]
 
 
-def mask(indices):
+def mask(indices: Iterable[int]) -> int:
     """Integer with the given bits set."""
     total = 0
     for index in indices:
@@ -21,17 +23,17 @@ def mask(indices):
     return total
 
 
-def positions(bits):
+def positions(bits: int) -> tuple[int, ...]:
     """Tuple of the bits that are set, ascending."""
     return tuple(j for j, bit in enumerate(bin(bits)[:1:-1]) if bit == "1")
 
 
-def row(support, negative):
+def row(support: int, negative: int) -> tuple:
     """The pair (left, right) of class positions of a signed row."""
     return positions(negative), positions(support ^ negative)
 
 
-def rows(signed_rows):
+def rows(signed_rows: Sequence) -> Made:
     """The pairs of many signed rows, each made when it is needed."""
     return Made(_row, signed_rows)
 
@@ -40,28 +42,28 @@ def _row(signed_row):
     return row(*signed_row)
 
 
-def signed(left, right):
+def signed(left: Iterable[int], right: Iterable[int]) -> tuple[int, int]:
     """The signed row of a pair (left, right) of class positions."""
     negative = mask(left)
     return negative | mask(right), negative
 
 
-def spread(bits, step):
+def spread(bits: int, step: int) -> int:
     """Bit j moved to bit j * step."""
     return int(("0" * (step - 1)).join(bin(bits)[2:]), 2)
 
 
-def repeated(size, step):
+def repeated(size: int, step: int) -> int:
     """`size` ones, `step` bits apart: multiplying by it repeats a mask of `step` bits."""
     return spread((1 << size) - 1, step)
 
 
-def rotated(bits, size, shift):
+def rotated(bits: int, size: int, shift: int) -> int:
     """Bit j moved to bit (j + shift) mod size."""
     return (bits << shift | bits >> (size - shift)) & ((1 << size) - 1)
 
 
-def joins_all(supports, everything):
+def joins_all(supports: Iterable[int], everything: int) -> bool:
     """True where the supports, as edges of many ends, connect all bits of `everything`."""
     reached = 1
     waiting = list(supports)

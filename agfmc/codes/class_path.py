@@ -5,9 +5,12 @@ Shapes: k classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..control.build import from_rows
+from ..control.tree import Tree
 from ..errors import DataError, UsageError
 from .standard import adjacent
 
@@ -17,13 +20,13 @@ _EXACT = 13  # classes
 _STARTS = 1 << 20  # numbers in the matrices of all paths that are improved
 
 
-def ordered_adjacent(distances):
+def ordered_adjacent(distances: np.ndarray) -> Tree:
     """The adjacent code along the shortest path, a `Tree` whose labels are the positions 0..k-1."""
     order = shortest_path(distances)[0]
     return from_rows(adjacent(len(order)), order)
 
 
-def shortest_path(distances):
+def shortest_path(distances: np.ndarray) -> tuple[list[int], float, bool]:
     """(order, length, exact): the shortest path that visits every class once.
 
     distances (k, k), symmetric; infinite ones are avoided as far as possible.
@@ -49,7 +52,7 @@ def shortest_path(distances):
     return order, path_length(distances, order), exact
 
 
-def path_length(distances, order):
+def path_length(distances: np.ndarray, order: Sequence[int]) -> float:
     """The sum of the distances between neighbours."""
     distances = np.asarray(distances, dtype=np.float64)
     return float(sum(distances[i, j] for i, j in zip(order[:-1], order[1:])))

@@ -14,6 +14,7 @@ are decided; the m classes between them stand in any order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations
 
@@ -24,7 +25,7 @@ from ..errors import UsageError
 __all__ = ["MOST_EXACT", "best_order", "class_success", "expected_accuracy", "greedy_order"]
 
 
-def success(orders, keep, h=None):
+def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
     """Probability (b, k) that the class at each position of each order is found.
 
     orders (b, k): classes;  keep (k, k): keep[t, i] = P(classifier {t, i} is right | t);
@@ -132,7 +133,8 @@ class Problem:
         return result
 
 
-def local_search(problem, starts, restarts, seed, most, least=0):
+def local_search(problem: Problem, starts: Iterable, restarts: int, seed: int, most: int,
+                 least: int = 0) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of swaps and insertions.
 
     From each order of `starts`, then `restarts` times from a random one and from the best
@@ -211,7 +213,8 @@ _LEAF = 4  # as many undecided classes are tried in all orders
 _EPSILON = 1e-12
 
 
-def branch_and_bound(problem, order, value):
+def branch_and_bound(problem: Problem, order: np.ndarray, value: float) -> tuple[np.ndarray,
+                     float]:
     """(order (k,), J): the best order there is, to 1e-12 in J.
 
     problem: `Problem`;  order, value: a good order and its J, kept where
@@ -265,7 +268,7 @@ def _outer_pairs(m, one_way):
 
 # Bounds
 
-def upper_bounds(problem, orders, d):
+def upper_bounds(problem: Problem, orders: np.ndarray, d: int) -> np.ndarray:
     """(b,) numbers that J cannot exceed however the middle of each order is arranged.
 
     Each class gets the classifiers of the middle in the order that suits it best;
@@ -392,7 +395,7 @@ _WORK = 10 ** 10  # about 5 minutes
 MOST_EXACT = 14  # classes; the bounds look at all subsets
 
 
-def class_success(order, e, h=None):
+def class_success(order: Sequence[int], e: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
     """V (k,): the probability that the answer is t where t is true, for each class t.
 
     e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
@@ -411,12 +414,13 @@ def class_success(order, e, h=None):
     return result
 
 
-def expected_accuracy(order, priors, e, h=None):
+def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
+                      h: np.ndarray | None = None) -> float:
     """J = sum_t P_t V_t; arguments as for `class_success`, priors (k,)."""
     return float(class_success(order, e, h) @ np.asarray(priors, dtype=np.float64))
 
 
-def greedy_order(priors):
+def greedy_order(priors: Sequence[float]) -> list[int]:
     """The best order where all classifiers err alike: rare classes outside, frequent ones inside.
 
     Ascending by (prior, class), they are placed at the left end, at the right
@@ -426,7 +430,9 @@ def greedy_order(priors):
     return ranked[0::2] + ranked[1::2][::-1]
 
 
-def best_order(priors, e, h=None, exact_up_to=10, seed=1, start=None):
+def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
+               exact_up_to: int = 10, seed: int = 1,
+               start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
     """(order, J, exact): the order with the largest J, as a list with first < last.
 
     Arguments as for `class_success`.  For k <= exact_up_to it is the best there is, by
@@ -448,8 +454,8 @@ def best_order(priors, e, h=None, exact_up_to=10, seed=1, start=None):
     order, value = local_search(problem, starts, _RESTARTS, seed, _WORK, _RESTART_WORK)
     if exact:
         order, value = branch_and_bound(problem, order, value)
-    order = [int(t) for t in order]
-    return order if order[0] <= order[-1] else order[::-1], float(value), exact
+    result = [int(t) for t in order]
+    return result if result[0] <= result[-1] else result[::-1], float(value), exact
 
 
 def _problem(priors, e, h):

@@ -5,6 +5,8 @@ Shapes: n samples, d features, k classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import DataError, UsageError
@@ -15,7 +17,8 @@ METRICS = ("hausdorff", "mean-deviation")
 CHUNK = 1 << 20  # numbers in a block of work
 
 
-def class_distances(x, y, labels, metric="hausdorff", method="auto"):
+def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric: str = "hausdorff",
+                    method: str = "auto") -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
     x : (n, d) samples; y : (n,) their labels; labels : the k labels in the order
@@ -142,7 +145,8 @@ def _between(points, starts, farthest):
     return np.sqrt(np.maximum(directed, directed.T))
 
 
-def confusion_distances(errors, samples, alternatives=None):
+def confusion_distances(errors: np.ndarray, samples: np.ndarray,
+                        alternatives: int | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
 
     errors (k, k): number of samples of class i that were taken for class j;  samples (k,) or

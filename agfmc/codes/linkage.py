@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..control.build import from_pairs
+from ..control.tree import Tree
 from ..errors import DataError, UsageError
 
 __all__ = ["LINKAGES", "join", "joined_tree"]
@@ -15,13 +16,13 @@ __all__ = ["LINKAGES", "join", "joined_tree"]
 LINKAGES = ("single", "complete", "average")
 
 
-def joined_tree(distances, linkage="single"):
+def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, list[float]]:
     """(tree, heights) of `join`, a decision `Tree` whose labels are the positions 0..k-1."""
     pairs, heights = join(distances, linkage)
     return from_pairs(pairs, range(len(distances))), heights
 
 
-def join(distances, linkage="single"):
+def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[float]]:
     """(pairs, heights): the classes 0..k-1 as nested pairs, and the distances at which they join.
 
     distances (k, k): symmetric, of which the part below the diagonal is looked at;

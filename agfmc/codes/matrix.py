@@ -7,11 +7,16 @@ matrices of Dietterich and Bakiri are its transpose.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from ..control.tree import MAX_CELLS
 from ..errors import ModelError
 from .bits import signed
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "code_rank",
@@ -25,7 +30,7 @@ PRIME = 2 ** 61 - 1
 LARGEST_EXACT = 64
 
 
-def rows_to_matrix(rows, k):
+def rows_to_matrix(rows: Sequence, k: int) -> np.ndarray:
     """Matrix (m, k) of int8 with -1 for the left, +1 for the right, 0 elsewhere.
 
     Raises `ModelError` for one of more than `MAX_CELLS` entries.
@@ -47,7 +52,7 @@ def _require_room(rows, k):
                          f"may have {MAX_CELLS} entries at most")
 
 
-def columns_are_orthogonal(matrix):
+def columns_are_orthogonal(matrix: np.ndarray) -> bool:
     """True where A^T A = m I for a matrix A (m, k) of -1, 0 and +1: a strict orthogonal code."""
     import numpy as np
 
@@ -56,7 +61,7 @@ def columns_are_orthogonal(matrix):
     return m >= k and np.array_equal(columns.T @ columns, m * np.eye(k))
 
 
-def format_matrix(rows, k):
+def format_matrix(rows: Sequence, k: int) -> list[str]:
     """One line of text per row, entries `%2d` with a blank between.
 
     Raises `ModelError` for more than `MAX_CELLS` entries.
@@ -77,7 +82,7 @@ def _entries(rows, k):
     return table
 
 
-def code_rank(rows, k):
+def code_rank(rows: Sequence, k: int) -> int:
     """Rank of [A; 1^T]: k where the code determines all probabilities.
 
     Up to 64 classes by elimination modulo the prime 2^61 - 1 (never above the
@@ -109,7 +114,7 @@ def code_rank(rows, k):
     return rank
 
 
-def smallest_distances(rows, k):
+def smallest_distances(rows: Sequence, k: int) -> tuple[float | None, float | None]:
     """(row distance, column distance): the smallest of each between any two.
 
     The distance of u and v is sum |u - v| / 2, for strict codes the number of

@@ -13,6 +13,7 @@ with these digits in base p.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count, product
 
@@ -28,7 +29,7 @@ __all__ = ["conference", "hadamard", "hadamard_order", "instead_of_orthogonal",
 # Finite fields, as far as coding matrices need them
 
 @lru_cache(maxsize=None)
-def prime_power(q):
+def prime_power(q: int) -> tuple[int, int] | None:
     """(p, e) with q = p^e and p a prime, or None."""
     if q < 2:
         return None
@@ -40,7 +41,7 @@ def prime_power(q):
     return (p, e) if q == 1 else None
 
 
-def powers(p, e):
+def powers(p: int, e: int) -> list[tuple[int, ...]]:
     """The p^e - 1 elements that are not 0, as powers 0, 1, 2, ... of a generator.
 
     The generator is the root of the first primitive polynomial found
@@ -68,7 +69,7 @@ def _times_root(element, low, p):
     )
 
 
-def number(element, p):
+def number(element: tuple[int, ...], p: int) -> int:
     """The integer whose digits in base p are the element's."""
     total = 0
     for digit in reversed(element):
@@ -76,7 +77,7 @@ def number(element, p):
     return total
 
 
-def squares_differ(p, e):
+def squares_differ(p: int, e: int) -> list[int]:
     """Rows of the Jacobsthal matrix of GF(p^e), p odd: q masks of q bits.
 
     Bit j of mask i is set where element j - element i is not a square.
@@ -85,7 +86,7 @@ def squares_differ(p, e):
     return translates(nonsquares, p, e)
 
 
-def translates(members, p, e):
+def translates(members: int, p: int, e: int) -> list[int]:
     """The set of elements `members` moved by every element: mask i is {x + i : x in members}.
 
     Adding works digit by digit: digit d of all elements at once is turned by
@@ -127,7 +128,7 @@ WILLIAMSON = {
 }
 
 
-def hadamard_order(k):
+def hadamard_order(k: int) -> int:
     """The smallest order m >= k of a Hadamard matrix that can be constructed here."""
     m = max(k, 1)
     while not is_constructible(m):
@@ -136,7 +137,7 @@ def hadamard_order(k):
 
 
 @lru_cache(maxsize=None)
-def is_constructible(m):
+def is_constructible(m: int) -> bool:
     """True where `hadamard` can make order m."""
     return _construction(m) is not None
 
@@ -162,7 +163,7 @@ def _construction(m):
     return None
 
 
-def hadamard(m):
+def hadamard(m: int) -> list[int]:
     """Hadamard matrix of order m whose first row and first column are all +1.
 
     Returns m integers; bit j of integer i is set where entry (i, j) is -1.
@@ -189,7 +190,7 @@ def hadamard(m):
     return _normalised(rows)
 
 
-def conference(q):
+def conference(q: int) -> list[tuple[int, int]]:
     """Paley's conference matrix of order q+1, q an odd prime power: C^T C = q I.
 
     Returns q+1 signed rows (support, negative).  The diagonal is 0; the matrix
@@ -256,7 +257,7 @@ def _normalised(rows):
     return [r ^ ones if r & 1 else r for r in rows]
 
 
-def instead_of_orthogonal(k):
+def instead_of_orthogonal(k: int) -> Sequence:
     """One-vs-rest, with an `AgfmcWarning`, for k < 4; UsageError for k < 2."""
     rows = one_vs_rest(k)
     what = "the only partition there is" if k == 2 else "one-vs-rest"
@@ -265,7 +266,7 @@ def instead_of_orthogonal(k):
     return rows
 
 
-def orthogonal(k, reduced=False):
+def orthogonal(k: int, reduced: bool = False) -> Sequence:
     """Rows of a strict code for k classes, 4 or more, with orthogonal columns.
 
     The first k columns of a Hadamard matrix of the smallest order m >= k that

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 
 from ..errors import AgfmcWarning, UsageError
@@ -23,7 +24,7 @@ __all__ = ["available_rows", "random_as_orthogonal", "random_code"]
 MOST_DRAWS = 1000
 
 
-def available_rows(k, strict=False):
+def available_rows(k: int, strict: bool = False) -> int:
     """The number of rows with both signs for k classes, complements counted once.
 
     2^(k-1) - 1 strict ones, (3^k - 2^(k+1) + 1)/2 with zeros allowed.
@@ -31,7 +32,8 @@ def available_rows(k, strict=False):
     return 2 ** (k - 1) - 1 if strict else (3 ** k - 2 ** (k + 1) + 1) // 2
 
 
-def random_code(k, rows=None, strict=False, seed=1, draws=1):
+def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int = 1,
+                draws: int = 1) -> Sequence:
     """Random rows for k classes: no duplicates, no complements, both signs in each.
 
     `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  A
@@ -60,7 +62,7 @@ def random_code(k, rows=None, strict=False, seed=1, draws=1):
     return code
 
 
-def random_as_orthogonal(k, seed=1, draws=1):
+def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
     """The strict `random_code` with as many rows as the orthogonal code has."""
     if k < 4:
         return instead_of_orthogonal(k)

@@ -106,7 +106,7 @@ DEFAULT = SCHEMES[1]
 COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical")
 
 
-def find_scheme(text):
+def find_scheme(text: str) -> Scheme:
     """The `Scheme` with this number or name; `UsageError` lists what there is."""
     word = text.strip().lower().replace("_", "-")
     for scheme in SCHEMES:

@@ -8,11 +8,12 @@ whose leaves are class positions, such as ((2, 0), 1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import isqrt
 
 from ..control.build import from_pairs, to_code
-from ..control.tree import Made
+from ..control.tree import Made, Tree
 from ..errors import UsageError
 
 __all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest", "tree",
@@ -21,7 +22,7 @@ __all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest
 MOST_EXHAUSTIVE = 20
 
 
-def one_vs_rest(k):
+def one_vs_rest(k: int) -> Sequence:
     """k rows, a_ij = 2 delta_ij - 1; for two classes one row, as both would be the same.
 
     Raises UsageError for k < 2.
@@ -36,7 +37,7 @@ def _against_rest(k, i):
     return (*range(i), *range(i + 1, k)), (i,)
 
 
-def one_vs_one(k):
+def one_vs_one(k: int) -> Sequence:
     """k(k-1)/2 rows (0, 1), (0, 2), ..., the lower position on the left.
 
     Raises UsageError for k < 2.
@@ -52,7 +53,7 @@ def _pair(k, number):
     return (k - 2 - t,), (k - 1 - number + t * (t + 1) // 2,)
 
 
-def adjacent(k):
+def adjacent(k: int) -> Sequence:
     """k-1 rows; row i has classes 0..i on the left and the others on the right.
 
     Raises UsageError for k < 2.
@@ -65,7 +66,7 @@ def _split(k, i):
     return tuple(range(i)), tuple(range(i, k))
 
 
-def exhaustive(k):
+def exhaustive(k: int) -> Sequence:
     """All 2^(k-1) - 1 partitions of k classes, by counting in binary.
 
     Class 0 is always on the left, so no row is the complement of another;
@@ -94,17 +95,17 @@ def _at_least_two(k, what="code"):
         raise UsageError(f"a {what} needs at least two classes, not {k}")
 
 
-def tree(k):
+def tree(k: int) -> Tree:
     """The decision `Tree` of `balanced_tree`, its labels the positions 0..k-1."""
     return from_pairs(balanced_tree(k), range(k))
 
 
-def tree_code(k):
+def tree_code(k: int) -> Tree:
     """The same as a coding matrix."""
     return to_code(tree(k))
 
 
-def balanced_tree(k):
+def balanced_tree(k: int) -> tuple:
     """Tree over the classes 0..k-1 in order, floor(n/2) of n leaves on the left of each node.
 
     Raises UsageError for k < 2.

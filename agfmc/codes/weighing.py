@@ -14,6 +14,7 @@ A signed row is (support, negative), as in `bits`.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ..errors import UsageError
@@ -25,7 +26,7 @@ __all__ = ["possible_weights", "special"]
 LISTED = 30
 
 
-def special(k, rows=None):
+def special(k: int, rows: int | None = None) -> Sequence:
     """Rows of a ternary code for k classes with A^T A = w I.
 
     A is the first k columns of a weighing matrix W(m, w), m >= k as small as
@@ -65,7 +66,7 @@ def special(k, rows=None):
     return code
 
 
-def possible_weights(k, near=0, most=None):
+def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[int]:
     """Ascending list of the w for which `special` has a code for k classes.
 
     With `most`, only that many, those nearest to `near`: the search takes a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ __all__ = ["collate", "regroup", "unique_rows"]
 _BLOCK = 1 << 22  # bytes of rows that are compared at once
 
 
-def unique_rows(x):
+def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
 
     Rows differ where their bytes do, in the order in which they first
@@ -127,7 +128,7 @@ def _groups(models, sides, classes, inverse, count):
     return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
 
 
-def regroup(model, sides, classes):
+def regroup(model: CollatedModel, sides: Sequence, classes: Sequence[int]) -> CollatedModel:
     """A `CollatedModel` with its support vectors ordered by class, as `collate` leaves them.
 
     sides, classes: as for `collate`.  The class follows from the coefficients: one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -13,7 +14,8 @@ __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "named_as", 
            "written_out"]
 
 
-def from_rows(rows, labels, names=None, text=""):
+def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
+              text: str = "") -> Tree:
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
     node = Node(Made(partial(_row, text), rows),
                 tuple(Leaf(label) for label in labels), False, 0)
@@ -25,7 +27,8 @@ def _row(text, sides):
     return Row(text, True, tuple(left), tuple(right))
 
 
-def from_pairs(pairs, labels, names=None, text=""):
+def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
+               text: str = "") -> Tree:
     """A decision tree from nested pairs of positions in `labels`, such as ((2, 0), 1)."""
     nodes = []
     stack = [(pairs, None, 0, 0)]
@@ -46,7 +49,7 @@ def from_pairs(pairs, labels, names=None, text=""):
                       for left, right, depth in nodes), _named(names, labels))
 
 
-def relabelled(tree, labels, names=None):
+def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
     nodes = tree.nodes
     if labels != range(len(labels)):
@@ -57,7 +60,7 @@ def relabelled(tree, labels, names=None):
     return changed(tree, names=_named(names, tree.labels))
 
 
-def code_rows(tree):
+def code_rows(tree: Tree) -> list:
     """The coding matrix of any tree, as rows of positions in its leaf order.
 
     Rows in pre-order; a row of an inner node spreads over the leaves of its
@@ -78,7 +81,7 @@ def _spread(row, spans):
                  for side in (row.left, row.right))
 
 
-def to_code(tree):
+def to_code(tree: Tree) -> Tree:
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
     The options "." are written out, as the nodes that they refer to go away.
@@ -100,7 +103,7 @@ def _leaf_row(item):
     return changed(row, text=text, left=left, right=right)
 
 
-def written_out(tree):
+def written_out(tree: Tree) -> list[str]:
     """Names or options of every row, with "." replaced by the options it stands for."""
     if not all(row.quoted for row in tree.rows):
         return [row.text for row in tree.rows]
@@ -109,7 +112,7 @@ def written_out(tree):
             for row, resolved in zip(tree.rows, resolve_options(tree, default))]
 
 
-def rename(tree, texts, quoted=False):
+def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
     """`tree` with other names (or options, where `quoted`), in the order of the text."""
     texts = iter(texts)
     nodes = []
@@ -119,7 +122,7 @@ def rename(tree, texts, quoted=False):
     return changed(tree, nodes=tuple(nodes))
 
 
-def with_options(tree, text):
+def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
     return changed(tree, nodes=tuple(
         changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes))
@@ -129,14 +132,14 @@ def _with_options(text, row):
     return changed(row, text=text, quoted=True)
 
 
-def rename_directs(tree, names):
+def rename_directs(tree: Tree, names: dict[int, str | None]) -> Tree:
     """`tree` with names for its direct classifiers, {node number: name}."""
     return changed(tree, nodes=tuple(
         changed(node, direct=changed(node.direct, name=names[number])) if number in names else node
         for number, node in enumerate(tree.nodes)))
 
 
-def resolve_options(tree, default=""):
+def resolve_options(tree: Tree, default: object = "") -> list:
     """The options each binary classifier is trained with, in the order of the text.
 
     `""` stands for `default`, `" "` for none, `"."` for the last options used
@@ -144,7 +147,7 @@ def resolve_options(tree, default=""):
     Options replace the default; they are not added to it.
     """
     tree.require_options()
-    last = [None] * len(tree.nodes)
+    last: list = [None] * len(tree.nodes)
     parents = {child: number for number, node in enumerate(tree.nodes)
                for child in node.children if not isinstance(child, Leaf)}
     result = []
@@ -166,7 +169,8 @@ def resolve_options(tree, default=""):
     return result
 
 
-def check_classes(tree, counts, source, remedy=None):
+def check_classes(tree: Tree, counts: dict[int, int], source: str,
+                  remedy: str | None = None) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
     counts: {label: number of samples};  remedy: the command that writes a control file for
@@ -198,7 +202,7 @@ def check_classes(tree, counts, source, remedy=None):
                            file=tree.source)
 
 
-def named_as(tree, names):
+def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     """`tree` with the names of the data, {label: name}, where it has none of its own.
 
     Raises `ControlError` where the two would give a class two names, or two classes one:
@@ -218,7 +222,7 @@ def _named(names, labels):
     return {label: names[label] for label in labels if label in names} if names else {}
 
 
-def restricted(tree, labels):
+def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
     """`tree` without the classes that are not in `labels`; the same tree where it has none.
 
     A row with an empty side goes; so does one that has become the same partition as an earlier
@@ -233,13 +237,14 @@ def restricted(tree, labels):
     if keep.issuperset(tree.labels):
         return tree
     last = len(tree.nodes)
-    left = [None] * last  # of each node: itself by its number, the one branch of it, or None
+    left: list = [None] * last  # of each node: itself by its number, the one branch of it, or None
     thin = {}
     texts = list(written_out(tree))
     for number in range(last - 1, -1, -1):  # children before their parents
         node = tree.nodes[number]
         mine = [texts.pop() for _ in node.rows][::-1]
-        position, children = {}, []
+        position: dict[int, int] = {}
+        children: list = []
         for branch, child in enumerate(node.children):
             if isinstance(child, Leaf):
                 child = child if child.label in keep else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .tree import CODES, Leaf
+from .tree import CODES, Leaf, Tree
 
 __all__ = ["format_dot", "visible"]
 
@@ -22,7 +22,7 @@ fontcolor="#505050", arrowhead=none];
 """
 
 
-def format_dot(tree):
+def format_dot(tree: Tree) -> str:
     """Graphviz text of any control `tree`, with class names.
 
     A single classifier is a small node whose edges say -1 (left) and +1 (right);
@@ -112,7 +112,7 @@ def _class_counts(tree):
     return counts
 
 
-def visible(text, longest=_LONGEST):
+def visible(text: str, longest: int = _LONGEST) -> str:
     """`text` without characters that cannot be drawn, cut where it is too long."""
     text = _UNSEEN.sub("\ufffd", text)
     return text if len(text) <= longest else text[:longest - 3] + "..."

@@ -105,7 +105,7 @@ class _Source:
         return f"'{piece[:30]}{'...' if len(piece) > 30 else ''}'"
 
 
-def closing_quote(text, at):
+def closing_quote(text: str, at: int) -> int:
     """Position of the quote that closes the one at `at`, on the same line; -1 without one."""
     at += 1
     while (end := _QUOTABLE.match(text, at).end()) > at:
@@ -113,7 +113,7 @@ def closing_quote(text, at):
     return at if text.startswith('"', at) else -1
 
 
-def parse(text, source=None):
+def parse(text: str, source: str | None = None) -> Tree:
     """Parse control `text` into a `Tree`.
 
     `source` names the file in errors.  Raises `ControlError` with line and

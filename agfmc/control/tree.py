@@ -9,7 +9,7 @@ which are there at once where a command only prints a control file.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import eq
 from types import MappingProxyType
@@ -221,7 +221,7 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
                     f"found the model name '{direct.name}': is this file trained already?")
 
 
-def clash(named):
+def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
     """(number of the pair, words) of the first of the (label, name) pairs `named` that is wrong.
 
     Each class has one name, and no other class has the same.  None where all are right.
@@ -241,13 +241,13 @@ def changed(record, **changes):
     return record._replace(**changes)
 
 
-def looks_like_options(text):
+def looks_like_options(text: str) -> bool:
     """True where quoted `text` can only be options: empty, ".", or beginning with "-"."""
     text = text.strip()
     return text in ("", ".") or text.startswith("-") or text.startswith("learner=")
 
 
-def node_names(tree, base):
+def node_names(tree: Tree, base: str) -> list[str]:
     """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`.
 
     Where this would make the name of a classifier longer than `base` by more than
@@ -276,7 +276,7 @@ def _longest(tree):
     return longest
 
 
-def model_names(tree, base):
+def model_names(tree: Tree, base: str) -> list[str]:
     """Names of the binary models of `tree` below `base`, in the order of the text.
 
     A single classifier has the name of its node, row i of a coding matrix adds

@@ -15,6 +15,7 @@ import threading
 import numpy as np
 
 from ..arrays import is_sparse
+from ..models import CollatedModel, Kernel
 from .values import PreparedKernel
 
 __all__ = ["BLOCK", "KernelCounter", "Machine", "decision_values", "squared_norms"]
@@ -187,7 +188,7 @@ def _span(places):
     return places
 
 
-def decision_values(kernel, sv, coef, rho, x):
+def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float, x) -> np.ndarray:
     """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory.
 
     x: an array, or `SparsePoints` where the kernel is linear.
@@ -241,7 +242,7 @@ class KernelCounter:
         return counts[which.ravel()]
 
 
-def squared_norms(model):
+def squared_norms(model: CollatedModel) -> np.ndarray:
     """|w|^2 = sum coef_i coef_j K(sv_i, sv_j), 1/margin^2, of each classifier (m,)."""
     norms = np.empty(len(model.rho))
     for number in range(len(norms)):

@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 
 from ..control.dot import visible
@@ -87,7 +88,7 @@ _FALLBACKS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Droid 
 _MOST_PIXELS = 20_000  # along a side
 
 
-def check_picture(path, option="--plot"):
+def check_picture(path: str, option: str = "--plot") -> None:
     """Raise UsageError unless matplotlib is there and `path` names a kind of picture.
 
     And DataError where no file can be written there.
@@ -127,7 +128,7 @@ def styled(math=False):
         log.setLevel(level)
 
 
-def save(path, make, math=False):
+def save(path: str, make: Callable, math: bool = False) -> None:
     """Write the figure that `make()` returns; the kind of picture follows from the name.
 
     The same figure gives the same bytes with the same matplotlib.  The file is
@@ -172,7 +173,7 @@ def page(width, height):
     return figure, axes
 
 
-def text_width(texts, size):
+def text_width(texts: Iterable[str], size: float) -> float:
     """Width in inches of the widest of `texts` in font size `size`; 0 without texts."""
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
@@ -182,12 +183,12 @@ def text_width(texts, size):
                 for text in set(texts) for line in text.split("\n") if line), default=0.0)
 
 
-def class_name(names, label, longest=40):
+def class_name(names: dict | None, label: int, longest: int = 40) -> str:
     """The name of a class in a picture, or its label where it has none."""
     return visible(str((names or {}).get(label, label)), longest).replace("\n", " ")
 
 
-def thinned(count, room):
+def thinned(count: int, room: int) -> range:
     """The positions, out of `count`, that are labelled where there is room for `room` labels.
 
     Every one, or every second, fifth, tenth, ... one.
@@ -211,7 +212,8 @@ _ANGLES = tuple(math.radians(angle) for angle in
 _MARKER = 0.06
 
 
-def place_labels(points, widths, bars, room):
+def place_labels(points: Iterable, widths: Sequence[float], bars: Sequence, room: tuple[float,
+                 float]) -> list[tuple]:
     """Rectangles (left, bottom, right, top) of the labels of `points`, all in inches.
 
     points: (x, y), the most important first; widths: of their labels; bars:
@@ -258,7 +260,7 @@ def place_labels(points, widths, bars, room):
     return placed
 
 
-def overlap(a, b):
+def overlap(a: tuple, b: tuple) -> bool:
     """True where two rectangles (left, bottom, right, top) have more than an edge in common."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 

@@ -7,8 +7,7 @@ import math
 from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import SCORES
-from .canvas import GREY, LEFT, RIGHT, new_figure, save, text_width
-from .canvas import place_labels
+from .canvas import GREY, LEFT, RIGHT, new_figure, place_labels, save, text_width
 
 __all__ = ["draw_comparison"]
 
@@ -16,7 +15,7 @@ _LEAST_TIME = 1e-4  # seconds; no clock of CPU time is finer
 _WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
 
 
-def draw_comparison(path, result, by="uncertainty_coefficient"):
+def draw_comparison(path: str, result: dict, by: str = "uncertainty_coefficient") -> None:
     """Draw a score against the time of classification, a point for each row of `result`.
 
     result: {"classes": k, "points": n, "trials": T, "rows": [...]}, each row with

@@ -11,7 +11,7 @@ _DIAGRAM = 3.6  # inches
 _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
-def draw_scores(path, scores, names=None):
+def draw_scores(path: str, scores: dict, names: dict | None = None) -> None:
     """Draw `scores`, the dictionary of `flow.evaluate.evaluate`; names: {label: name}.
 
     Left, unless calibration is None, the share of right answers against the

@@ -15,7 +15,7 @@ _SIDE = 3.3  # inches of a panel
 _SEEN = 0.25  # share of the points, the worst, that have one colour
 
 
-def draw_search(path, result):
+def draw_search(path: str, result: dict) -> None:
     """Draw the scores of `result` over log2 C and log2 gamma, a panel for each kernel.
 
     result: {"points": [{"options", "log2c", "log2g" or None, "kernel", "score" or

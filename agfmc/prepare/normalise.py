@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,7 +16,7 @@ _BLOCK = 1 << 20  # values at a time
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
-def fit_normalisation(x, scale=True, nsv=None):
+def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d).
 
     With `scale` M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
@@ -77,14 +78,14 @@ def _left_out(dropped, one, several):
     return f"features {listed} (from 0) {several} and were left out"
 
 
-def blocks(x):
+def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
     """The rows of x (n, d) as float64, a bounded number of values at a time."""
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
         yield x[start:start + step].astype(np.float64)
 
 
-def moments(x):
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of x (n, d), in two passes."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = sum(block.sum(axis=0) for block in blocks(x)) / len(x)
@@ -112,7 +113,7 @@ def _directions(x, mean, kept, factor, nsv):
     return vector * np.where(largest < 0, -1.0, 1.0)
 
 
-def covariance(x):
+def covariance(x: np.ndarray) -> np.ndarray:
     """The covariance matrix (d, d) float64 of the points x (n, d), with n - 1.
 
     Entry (i, j) is sum_p (x_pi - mean_i) (x_pj - mean_j) / (n - 1).

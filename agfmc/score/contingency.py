@@ -36,7 +36,8 @@ class Uncertainty(NamedTuple):
     symmetric: float
 
 
-def contingency(truth, result, labels=None, weights=None):
+def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None = None,
+                weights: np.ndarray | None = None) -> Contingency:
     """`Contingency` of two label vectors (n,).
 
     labels: the classes, ascending or not, gaps allowed; by default all that
@@ -75,7 +76,7 @@ def _positions(values, labels, what):
     return positions
 
 
-def accuracy(table):
+def accuracy(table: Contingency | np.ndarray) -> float:
     """Share of correct results, NaN without points; table as in `Contingency` or one itself.
 
     A rejected point is wrong.
@@ -85,7 +86,7 @@ def accuracy(table):
     return float(np.trace(table) / total) if total else float("nan")
 
 
-def uncertainty_coefficient(table):
+def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     """`Uncertainty`: the share of the entropy of one variable that the other explains.
 
     With I = H_t + H_p - H_tp: forward I/H_t (of the truth), reverse I/H_p,

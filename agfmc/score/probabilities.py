@@ -7,6 +7,7 @@ the forecasts are right: `curves` and `validate`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["Bin", "Curves", "Validation", "all_samples", "brier_all", "brier_win
 
 # Weights
 
-def class_weights(y, priors, labels):
+def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int]) -> np.ndarray:
     """Weights of samples for other shares of the classes, which sum to n.
 
     w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.
@@ -37,7 +38,7 @@ def class_weights(y, priors, labels):
     return (priors * (len(y) / np.maximum(counts, 1)))[y]
 
 
-def mean(values, weights=None):
+def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Mean of values (n,), weighted where there are weights (n,)."""
     if weights is None:
         return np.mean(values)
@@ -46,7 +47,7 @@ def mean(values, weights=None):
 
 # Brier scores, log loss, confidence
 
-def brier_all(p, y, weights=None):
+def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)) for p (n, k) and true columns y (n,).
 
     weights (n,): of the points, in this score and the others; n is then their sum.
@@ -62,14 +63,15 @@ def brier_all(p, y, weights=None):
     return float(np.sqrt(mean(np.sum(difference**2, axis=1), weights) / k))
 
 
-def brier_winning(p_win, correct, weights=None):
+def brier_winning(p_win: np.ndarray, correct: np.ndarray,
+                  weights: np.ndarray | None = None) -> float:
     """sqrt(mean (p_win - correct)^2), p_win (n,) of the predicted class, correct (n,) bool."""
     if _nothing(len(p_win), weights):
         return float("nan")
     return float(np.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights)))
 
 
-def log_loss(p, y, weights=None):
+def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """-mean log p_i,y(i); probabilities below 2.2e-16 count as that, so it is finite."""
     n = len(p)
     if _nothing(n, weights):
@@ -83,12 +85,12 @@ def _nothing(n, weights):
     return n == 0 or (weights is not None and not np.any(weights))
 
 
-def confidence(p_win, k):
+def confidence(p_win: np.ndarray, k: int) -> np.ndarray:
     """Confidence rating (k p - 1)/(k - 1): 0 for equal probabilities, 1 for certainty."""
     return (k * np.asarray(p_win, dtype=float) - 1.0) / (k - 1)
 
 
-def probability(rating, k):
+def probability(rating: np.ndarray, k: int) -> np.ndarray:
     """Probability (c (k - 1) + 1)/k of the winner from its confidence rating."""
     return (np.asarray(rating, dtype=float) * (k - 1) + 1.0) / k
 
@@ -111,7 +113,8 @@ class Bin(NamedTuple):
     error: float | None
 
 
-def calibration(p, happened, q=10, lower=0.0, weights=None):
+def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float = 0.0,
+                weights: np.ndarray | None = None) -> list[Bin]:
     """Table of q `Bin`s of equal width from lower to 1.
 
     p (n,): forecast probabilities, e.g. of the winning class; happened (n,)
@@ -140,7 +143,7 @@ def calibration(p, happened, q=10, lower=0.0, weights=None):
     return table
 
 
-def expected_calibration_error(table):
+def expected_calibration_error(table: Sequence[Bin]) -> float:
     """sum over bins of count/n |observed - forecast|; NaN without points."""
     n = sum(row.count for row in table)
     if n == 0:
@@ -172,14 +175,14 @@ class Validation(NamedTuple):
     error: float
 
 
-def all_samples(p, y):
+def all_samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The n k samples (p_ij, [j = y_i]) of p (n, k) and true columns y (n,): two (n k,)."""
     happened = np.zeros(p.shape)
     happened[np.arange(len(p)), y] = 1.0
     return np.ravel(p), happened.ravel()
 
 
-def curves(p, t, k):
+def curves(p: np.ndarray, t: np.ndarray, k: int) -> Curves:
     """`Curves` of samples p, t (N,), N > 0, of forecasts between k possibilities.
 
     Ascending by (p, t); mid is the last place with p <= 1/k, or 0 where there is none.
@@ -195,7 +198,7 @@ def _sums(up, down):
     return np.concatenate([np.cumsum(down[::-1])[::-1], [0.0], np.cumsum(up)])
 
 
-def inverse_sum(samples):
+def inverse_sum(samples: Curves) -> np.ndarray:
     """w (N + 1,) of `Curves`: sums as c, with 1/p for each 1, and -1/(1 - p) for each 0 below mid.
 
     Infinite from a forecast of 0 on that came true.
@@ -207,7 +210,7 @@ def inverse_sum(samples):
     return _sums(up, down)
 
 
-def validate(samples, n):
+def validate(samples: Curves, n: int) -> Validation:
     """`Validation` of `Curves` made from n points.
 
     correlation: Pearson's, of c and s, over N + 1 places;  slope: m =

@@ -29,7 +29,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-def resampled_t(differences, ratio):
+def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     """The corrected resampled t test on differences (t,) of scores on the same splits.
 
     t = mean / sqrt((1/t + ratio) variance), t - 1 degrees of freedom, where ratio is the
@@ -53,7 +53,7 @@ def resampled_t(differences, ratio):
     return Difference(mean, deviation, t, float(2 * stdtr(count - 1, -abs(t))))
 
 
-def mcnemar(first, second):
+def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
 
     Under equal error rates each point that one alone has right is a fair coin's toss:

@@ -21,7 +21,7 @@ _CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
 _ROUNDS = 1 << 14  # rounds at once, where the classes are few
 
 
-def ddag_success(k, p):
+def ddag_success(k: int, p: float) -> float:
     """Probability that a DDAG of k classes is right; p: that a relevant classifier errs.
 
     (1/k) [(1-p)/p + (1-p)^(k-1) - (1-p)^k/p], averaged over the place of the true
@@ -31,7 +31,7 @@ def ddag_success(k, p):
     return float((np.sum(q ** np.arange(1, k)) + q ** (k - 1)) / k)
 
 
-def adag_success(k, p):
+def adag_success(k: int, p: float) -> float:
     """Probability that an ADAG of k classes is right; p: that a relevant classifier errs.
 
     ((2k - 2^c)/k) (1-p)^c + ((2^c - k)/k) (1-p)^(c-1), c = ceil(log2 k), averaged
@@ -42,7 +42,7 @@ def adag_success(k, p):
     return ((2 * k - 2**c) * q**c + (2**c - k) * q ** (c - 1)) / k
 
 
-def separation_limit(p, eps=0.0):
+def separation_limit(p: float, eps: float = 0.0) -> float:
     """2(1-p)(1-eps)/(1+eps): what the separation exceeds, for many classes, almost surely.
 
     The score of the true class is then at least (1-eps)(1-p)(k-1) and all others at
@@ -51,7 +51,7 @@ def separation_limit(p, eps=0.0):
     return 2.0 * (1.0 - p) * (1.0 - eps) / (1.0 + eps)
 
 
-def standard_error(success, rounds):
+def standard_error(success: float, rounds: int) -> float:
     """Standard error of a share of successes among so many rounds."""
     return float(np.sqrt(success * (1.0 - success) / rounds))
 
