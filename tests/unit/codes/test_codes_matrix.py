@@ -95,18 +95,12 @@ def test_rows_are_made_when_they_are_needed(k):
     with pytest.raises(IndexError):
         rows[len(pairs)]
     assert standard.adjacent(k) == [(tuple(range(i)), tuple(range(i, k))) for i in range(1, k)]
-    if k > 2:
-        assert standard.one_vs_rest(k) == [
-            (tuple(j for j in range(k) if j != i), (i,)) for i in range(k)]
-
-
-def test_one_vs_rest_of_two_classes_is_one_row():
-    assert standard.one_vs_rest(2) == [((0,), (1,))]
-
-
-def test_exhaustive_counts_in_binary():
-    a = matrix.rows_to_matrix(standard.exhaustive(3), 3)
-    assert a.tolist() == [[-1, -1, 1], [-1, 1, -1], [-1, 1, 1]]
+    assert standard.one_vs_rest(k) == [((0,), (1,))] if k == 2 else [
+        (tuple(j for j in range(k) if j != i), (i,)) for i in range(k)]
+    if k < 9:
+        counted = [f"{number:0{k}b}" for number in range(1, 2 ** (k - 1))]
+        assert standard.exhaustive(k) == [tuple(
+            tuple(j for j in range(k) if bits[j] == side) for side in "01") for bits in counted]
 
 
 @pytest.mark.parametrize("k", range(2, 11))
@@ -201,12 +195,6 @@ def test_chain_rows_are_positions_of_leaves():
     # The chain's branches, multiplied by hand from the root to leaf 2 and leaf 0.
     assert p[0] == pytest.approx(.1) and p[4] == pytest.approx(.9 * .25)
     assert p[2] == pytest.approx(.9 * .75 * .4 * .45 * .65 * .2)
-
-
-def test_right_chain():
-    rows, leaves = tree_rows((3, (1, (0, 2))), 4)
-    assert leaves == (3, 1, 0, 2)
-    assert rows == [((0,), (1, 2, 3)), ((1,), (2, 3)), ((2,), (3,))]
 
 
 @pytest.mark.parametrize("k", [2, 5, 9, 100])

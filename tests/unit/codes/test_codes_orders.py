@@ -87,29 +87,6 @@ def test_success_is_the_definition(k, with_shares):
     assert class_success(order[::-1], e, h) == pytest.approx(class_success(order, e, h), abs=1e-13)
 
 
-def test_success_is_what_happens():
-    """A simulated list: first against last, until one is left."""
-    rng = np.random.default_rng(1)
-    _, e, h = problem_of(3, 5, True)
-    order = [3, 0, 4, 1, 2]
-    found = np.zeros(5)
-    rounds = 4000
-    for t in range(5):
-        for _ in range(rounds):
-            left = list(order)
-            while len(left) > 1:
-                i, j = left[0], left[-1]
-                if t == i:
-                    first_wins = rng.random() >= e[t, j]
-                elif t == j:
-                    first_wins = rng.random() < e[t, i]
-                else:
-                    first_wins = rng.random() < h[t, i, j]
-                left.pop(-1 if first_wins else 0)
-            found[t] += left == [t]
-    assert class_success(order, e, h) == pytest.approx(found / rounds, abs=.035)
-
-
 def test_greedy():
     assert greedy_order(PRIORS) == [1, 0, 3, 2]
     e = np.full((4, 4), .1)
@@ -267,23 +244,6 @@ def random_distances(k, seed, planar=False):
     return np.triu(d, 1) + np.triu(d, 1).T
 
 
-@pytest.mark.parametrize("planar", [False, True])
-@pytest.mark.parametrize("k", range(1, 9))
-def test_exact_against_all_permutations(k, planar):
-    d = random_distances(k, k, planar)
-    every = np.array(list(permutations(range(k))))
-    shortest = d[every[:, :-1], every[:, 1:]].sum(axis=1).min()
-    order, length, exact = shortest_path(d)
-    assert exact and length == pytest.approx(shortest, abs=1e-12)
-    assert sorted(order) == list(range(k)) and order[0] <= order[-1]
-    assert path_length(d, order) == length
-
-
-def test_a_known_path():
-    x = np.array([5.0, 1, 9, 3])
-    assert shortest_path(np.abs(x[:, None] - x)) == ([1, 3, 0, 2], 8.0, True)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_local_search_is_nearly_exact(seed):
     d = random_distances(10, seed, seed % 2 == 0)
@@ -410,18 +370,7 @@ def test_order_for_pairs_is_the_best_there_is(k, third, seed):
         for order in permutations(range(k))), abs=1e-12)
 
 
-@pytest.mark.parametrize("k", range(2, 7))
-def test_bounds_of_the_search_are_above_all_that_it_bounds(k):
-    counts = counted(k, k, True)
-    priors = np.random.default_rng(k).dirichlet(np.ones(k))
-    e, h = counts.error_rates(), counts.shares()
-    order, value, exact = best_order(priors, e, h, 10, 1, list(range(k)))
-    best = max(ddag(order, priors, e, h) for order in permutations(range(k)))
-    assert exact and value == pytest.approx(best, abs=1e-12)
-    assert ddag(order, priors, e, h) == pytest.approx(best, abs=1e-12)
-
-
-@pytest.mark.parametrize("k, seed", [*((k, 1) for k in range(2, 7)), *(
+@pytest.mark.parametrize("k, seed", [*((k, 1) for k in range(1, 7)), *(
     pytest.param(7, seed, marks=pytest.mark.long) for seed in range(3))])
 def test_order_for_path_is_the_shortest_there_is(k, seed):
     rng = np.random.default_rng(seed)
@@ -432,6 +381,9 @@ def test_order_for_path_is_the_shortest_there_is(k, seed):
                for order in permutations(range(k))}
     order, length, exact = shortest_path(d)
     assert exact and length == min(lengths.values()) == lengths[tuple(order)]
+    assert order[0] <= order[-1] and path_length(d, order) == length
+    if k == 1:
+        return
     # points of one class at each of k places on a line, where every distance is counts
     places = rng.permutation(k).astype(float)
     x = np.repeat(places, 4) + np.tile([-.25, .25, -.25, .25], k)

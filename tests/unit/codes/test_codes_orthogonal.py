@@ -16,13 +16,6 @@ def as_matrix(masks):
     return np.array([[1 - 2 * (row >> j & 1) for j in range(m)] for row in masks])
 
 
-@pytest.mark.parametrize("p, e", [(2, 1), (2, 4), (3, 1), (3, 3), (5, 2), (7, 3), (31, 1)])
-def test_powers_of_a_generator_are_all_elements(p, e):
-    elements = orthogonal.powers(p, e)
-    assert len(set(elements)) == len(elements) == p ** e - 1
-    assert sorted(orthogonal.number(x, p) for x in elements) == list(range(1, p ** e))
-
-
 def test_prime_powers():
     found = [q for q in range(1, 33) if orthogonal.prime_power(q)]
     expected = [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29, 31, 32]
@@ -44,12 +37,6 @@ def test_translates_add_digit_by_digit(p, e):
             for x in chosen
         }
         assert set(bits.positions(moved)) == expected
-
-
-def test_differences_that_are_no_squares():
-    rows = orthogonal.squares_differ(7, 1)
-    assert bits.positions(rows[0]) == (3, 5, 6)
-    assert bits.positions(rows[2]) == (0, 1, 5)
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 9, 13, 25, 27, 49, 81])
@@ -126,7 +113,6 @@ def test_where_there_is_no_orthogonal_code(make):
             assert make(k) == standard.one_vs_rest(k)
     with pytest.raises(UsageError, match="two classes"):
         make(1)
-
 
 
 # Ternary orthogonal codes
