@@ -178,7 +178,7 @@ def test_moves_are_all_swaps_and_insertions():
 
 @pytest.mark.parametrize("with_shares", [False, True])
 def test_local_search_above_the_exact_limit(with_shares):
-    k = 14
+    k = 12
     priors, e, h = problem_of(8, k, with_shares)
     start = np.random.default_rng(2).permutation(k)
     order, value, exact = best_order(priors, e, h, start=start)

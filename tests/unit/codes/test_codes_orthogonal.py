@@ -79,7 +79,7 @@ def test_next_order():
     assert [(k, orthogonal.hadamard_order(k)) for k, _ in pairs] == pairs
 
 
-@pytest.mark.parametrize("k", [*range(4, 42), *range(42, 129, 5), 200, 668, 1000])
+@pytest.mark.parametrize("k", [*range(4, 42), *range(42, 129, 7), 200, 668])
 def test_orthogonal_codes(check_code, k):
     m = orthogonal.hadamard_order(k)
     assert m < 2 * k

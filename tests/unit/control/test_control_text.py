@@ -218,7 +218,7 @@ def test_what_is_written_is_read(tree):
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trees(), st.sampled_from([("MAX_CELLS", (2, 30)), ("MAX_SIDES", (2, 60)),
                                  ("MAX_DEPTH", (1, 4)), ("MAX_TEXT", (6, 200))]), st.data())
 def test_what_could_not_be_read_again_is_not_written(tree, limit, data):

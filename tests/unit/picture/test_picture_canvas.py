@@ -34,9 +34,9 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
-                                         ("a.pdf", b"%PDF")])
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("picture, name, magic", [
+    ("tree", "a.png", b"\x89PNG"), ("tree", "a.pdf", b"%PDF"),
+    *((picture, "a.SVG", b"<?xml") for picture in PICTURES)])
 def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
     pytest.importorskip("matplotlib")
     file = tmp_path / name

@@ -30,7 +30,7 @@ CASES = given(SEEDS, st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0
               st.booleans())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @CASES
 def test_scores_of_probabilities_are_scikit_learn_s(seed, k, n, sharp, weighted):
     metrics = pytest.importorskip("sklearn.metrics")
