@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from ..control.tree import Made
 
-__all__ = ["joins_all", "mask", "positions", "repeated", "rotated", "row", "rows", "signed",
-           "spread"]
+__all__ = ["apart", "apart_or_opposite", "columns", "joins_all", "mask", "positions", "repeated",
+           "rotated", "row", "rows", "signed", "spread"]
 
 
 def mask(indices: Iterable[int]) -> int:
@@ -46,6 +46,26 @@ def signed(left: Iterable[int], right: Iterable[int]) -> tuple[int, int]:
     """The signed row of a pair (left, right) of class positions."""
     negative = mask(left)
     return negative | mask(right), negative
+
+
+def columns(signed_rows: Sequence, k: int) -> list[tuple[int, int]]:
+    """The columns as signed rows; bit i of the masks is row m - 1 - i."""
+    supports, negatives = ("".join(f"{bits:0{k}b}" for bits in masks)
+                           for masks in zip(*signed_rows))
+    return [(int(supports[j::k], 2), int(negatives[j::k], 2)) for j in range(k)]
+
+
+def apart(u: tuple[int, int], v: tuple[int, int]) -> int:
+    """Twice the distance of u and v, sum |u - v|."""
+    both = u[0] & v[0]
+    return (u[0] ^ v[0]).bit_count() + 2 * (both & (u[1] ^ v[1])).bit_count()
+
+
+def apart_or_opposite(u: tuple[int, int], v: tuple[int, int]) -> int:
+    """Twice the distance of u to v or to -v, whichever is smaller."""
+    both = u[0] & v[0]
+    opposite = (both & (u[1] ^ v[1])).bit_count()
+    return (u[0] ^ v[0]).bit_count() + 2 * min(opposite, both.bit_count() - opposite)
 
 
 def spread(bits: int, step: int) -> int:

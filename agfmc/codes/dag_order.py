@@ -401,10 +401,7 @@ def class_success(order: Sequence[int], e: np.ndarray, h: np.ndarray | None = No
     e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
     None: h[t, i, j] = share of class t that the classifier of {i, j}, which does
     not know it, sends to i, so that h[t, j, i] = 1 - h[t, i, j]; None for 1/2.
-
-    For truth t and the list from position a to b, V_t(a, b) is
-    (1 - e[t, o_b]) V_t(a, b-1) with t at the left end, (1 - e[t, o_a]) V_t(a+1, b) with t
-    at the right end, and h V_t(a, b-1) + (1-h) V_t(a+1, b) inside; O(k^2) per class.
+    The recursion is that of `success` with keep = 1 - e; O(k^2) per class.
     Raises UsageError for what is no order, and for arrays of another shape.
     """
     order = _checked_order(order)

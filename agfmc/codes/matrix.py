@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING
 
 from ..control.tree import MAX_CELLS
 from ..errors import ModelError
-from .bits import signed
+from .bits import apart, apart_or_opposite, columns, signed
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "code_rank",
-    "columns_are_orthogonal",
-    "format_matrix",
-    "rows_to_matrix",
-    "smallest_distances",
-]
+__all__ = ["code_rank", "columns_are_orthogonal", "format_matrix", "rows_to_matrix",
+           "smallest_distances"]
 
 PRIME = 2 ** 61 - 1
 LARGEST_EXACT = 64
@@ -38,7 +33,6 @@ def rows_to_matrix(rows: Sequence, k: int) -> np.ndarray:
     import numpy as np
 
     _require_room(rows, k)
-
     matrix = np.zeros((len(rows), k), dtype=np.int8)
     for i, (left, right) in enumerate(rows):
         matrix[i, list(left)] = -1
@@ -57,8 +51,8 @@ def columns_are_orthogonal(matrix: np.ndarray) -> bool:
     import numpy as np
 
     m, k = matrix.shape
-    columns = matrix.astype(np.float64)  # exact: the sums are below 2^53
-    return m >= k and np.array_equal(columns.T @ columns, m * np.eye(k))
+    a = matrix.astype(np.float64)  # exact: the sums are below 2^53
+    return m >= k and np.array_equal(a.T @ a, m * np.eye(k))
 
 
 def format_matrix(rows: Sequence, k: int) -> list[str]:
@@ -123,21 +117,8 @@ def smallest_distances(rows: Sequence, k: int) -> tuple[float | None, float | No
     With fewer than two rows the row distance is None.
     """
     masks = [signed(left, right) for left, right in rows]
-    columns = [[0, 0] for _ in range(k)]
-    for i, (left, right) in enumerate(rows):
-        for j in left:
-            columns[j][0] |= 1 << i
-            columns[j][1] |= 1 << i
-        for j in right:
-            columns[j][0] |= 1 << i
-    between_rows = min((min(_distances(u, v)) for u, v in combinations(masks, 2)), default=None)
-    between_columns = min((_distances(u, v)[0] for u, v in combinations(columns, 2)), default=None)
+    between_rows = min((apart_or_opposite(u, v) / 2 for u, v in combinations(masks, 2)),
+                       default=None)
+    between_columns = min((apart(u, v) / 2 for u, v in combinations(columns(masks, k), 2)),
+                          default=None)
     return between_rows, between_columns
-
-
-def _distances(u, v):
-    """Distance of u to v and to -v."""
-    both = u[0] & v[0]
-    alone = (u[0] ^ v[0]).bit_count() / 2
-    opposite = (both & (u[1] ^ v[1])).bit_count()
-    return alone + opposite, alone + both.bit_count() - opposite

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ..errors import AgfmcWarning, UsageError
-from .bits import joins_all, mask, signed
-from .bits import rows as rows_of
+from . import bits
+from .bits import apart, apart_or_opposite, columns, joins_all, mask, signed
 from .matrix import code_rank
 from .orthogonal import hadamard_order, instead_of_orthogonal
 
@@ -109,7 +109,7 @@ def _drawn_rows(generator, k, rows, strict, available):
 
 def _sided(generator, signed_rows):
     """Rows (left, right) of signed rows, each turned round or not."""
-    return rows_of([(support, negative ^ support if generator.getrandbits(1) else negative)
+    return bits.rows([(support, negative ^ support if generator.getrandbits(1) else negative)
                     for support, negative in signed_rows])
 
 
@@ -124,8 +124,7 @@ def _determines(signed_rows, code, k):
 
 
 def _columns_differ(signed_rows, k):
-    bits = [f"{bits:0{k}b}" for masks in signed_rows for bits in masks]
-    return len(set(zip(*bits, strict=True))) == k
+    return len(set(columns(signed_rows, k))) == k
 
 
 def _sample(generator, size, number):
@@ -196,21 +195,16 @@ def _quality(signed_rows, k, least=(0, 0)):
     Smallest distance between columns and between rows, then their sums; all twofold,
     which makes them whole numbers.
     """
-    columns = _smallest(_columns(signed_rows, k), _apart, least[0])
-    if columns is None:
+    vectors = columns(signed_rows, k)
+    between_columns = _smallest(vectors, apart, least[0])
+    if between_columns is None:
         return None
-    rows = _smallest(signed_rows, _apart_or_opposite, least[1] if columns == least[0] else 0)
-    if rows is None:
+    between_rows = _smallest(signed_rows, apart_or_opposite,
+                             least[1] if between_columns == least[0] else 0)
+    if between_rows is None:
         return None
-    return (columns, rows, _sum(_columns(signed_rows, k), _apart),
-            _sum(signed_rows, _apart_or_opposite))
-
-
-def _columns(signed_rows, k):
-    """The columns as signed rows; bit i of the masks is row m - 1 - i."""
-    supports, negatives = ("".join(f"{bits:0{k}b}" for bits in masks)
-                           for masks in zip(*signed_rows))
-    return [(int(supports[j::k], 2), int(negatives[j::k], 2)) for j in range(k)]
+    return (between_columns, between_rows, _sum(vectors, apart),
+            _sum(signed_rows, apart_or_opposite))
 
 
 def _smallest(vectors, distance, least):
@@ -227,16 +221,3 @@ def _smallest(vectors, distance, least):
 
 def _sum(vectors, distance):
     return sum(distance(u, v) for u, v in combinations(vectors, 2))
-
-
-def _apart(u, v):
-    """Twice the distance of u and v."""
-    both = u[0] & v[0]
-    return (u[0] ^ v[0]).bit_count() + 2 * (both & (u[1] ^ v[1])).bit_count()
-
-
-def _apart_or_opposite(u, v):
-    """Twice the distance of u to v or to -v, whichever is smaller."""
-    both = u[0] & v[0]
-    opposite = (both & (u[1] ^ v[1])).bit_count()
-    return (u[0] ^ v[0]).bit_count() + 2 * min(opposite, both.bit_count() - opposite)
