@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from agfmc.cli.print_control import main
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.codes.schemes import SCHEMES
+from agfmc.control.build import code_rows
 from agfmc.control.parse import parse
+from agfmc.flow.design import design
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
@@ -75,8 +78,13 @@ def test_every_number_of_classes(run, scheme, k):
     if k < 4 and scheme.name == "orthogonal-special":
         return refused((status, out, err), 2, "at least 4 classes")
     assert status == 0
-    assert len(parse(out).classes) == k
+    tree = parse(out)
+    assert len(tree.classes) == k
     assert bool(err) == (k < 4 and "orthogonal" in scheme.name)
+    if k > 3:
+        assert tree.sides() == design(scheme.name, range(k)).sides()
+        shown = matrix(run("-Q", scheme.name, "-P", str(k))[2])
+        np.testing.assert_array_equal(shown, rows_to_matrix(code_rows(tree), k))
 
 
 def test_layout_is_that_of_libagf(run):

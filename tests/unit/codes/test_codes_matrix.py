@@ -14,6 +14,7 @@ from agfmc.codes import matrix, standard
 from agfmc.control.build import code_rows, from_pairs
 from agfmc.errors import UsageError
 
+
 @st.composite
 def matrices(draw):
     m, k = draw(st.integers(1, 9)), draw(st.integers(2, 9))

@@ -10,6 +10,7 @@ from agfmc.codes import bits, matrix, random_codes
 from agfmc.codes.random_codes import random_code
 from agfmc.errors import AgfmcWarning, UsageError
 
+
 def different(rows):
     return {frozenset(row) for row in rows}
 
