@@ -21,6 +21,7 @@ __all__ = [
     "ModelError",
     "Place",
     "UsageError",
+    "and_more",
     "one_line",
 ]
 
@@ -48,6 +49,11 @@ def one_line(text):
     if text.isprintable():  # as nearly always, and the expression takes a while to be made
         return text
     return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def and_more(items):
+    """ " (and 3 more)" after the first of four `items` in a message; "" for one."""
+    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
 
 
 class Place(namedtuple("Place", "file line column", defaults=(None, None, None))):

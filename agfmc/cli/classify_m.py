@@ -12,7 +12,7 @@ import warnings
 from contextlib import suppress
 
 from ..decode.methods import DEFAULT, METHODS
-from ..errors import AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, check_executor,
@@ -30,7 +30,7 @@ def execute(args):
     from ..formats.controlfile import model_files
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
-    from ..kernel.cost import KernelCounter
+    from ..kernel.machine import KernelCounter
 
     if args.predictor is not None and not args.svm and not args.test.endswith(".vec"):
         args.lvq = True  # libAGF's
@@ -85,17 +85,17 @@ def _compare_names(model, tree, path):
     other = [label for label, name in sorted(tree.names.items())
              if there.get(label, name) != name]
     if other:
-        label, more = other[0], f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+        label = other[0]
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
-                      f"'{tree.names[label]}'{more}: the labels beside these points mean other "
-                      "classes than the answers do (--names of svm2agf and lvq2agf numbers words "
-                      "as in training)",
+                      f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
+                      "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
+                      "words as in training)",
                       AgfmcWarning, stacklevel=3)
 
 
 def _report(args, classifier, done):
     """What was asked for on standard error."""
-    from ..kernel.cost import KernelCounter, squared_norms
+    from ..kernel.machine import KernelCounter, squared_norms
 
     if args.reject is not None or classifier.method.name == "and":
         report(args, PROG, f"{done.rejected} of {done.points} points rejected")

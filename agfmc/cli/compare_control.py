@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from ..coding.schemes import COMPARED
+from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
 from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of

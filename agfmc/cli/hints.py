@@ -111,7 +111,7 @@ def refuse_scheme(control, then):
 
     then: the command that goes on from what `print_control -Q SCHEME` writes, for the message.
     """
-    from ..coding.schemes import find_scheme
+    from ..codes.schemes import find_scheme
 
     if control in (None, "-") or os.path.exists(control):
         return

@@ -64,7 +64,7 @@ def _refuse_idle(args):
 
 def _by_accuracy(args, kind):
     from ..control.build import check_classes
-    from ..control.names import named_as
+    from ..control.build import named_as
     from ..training import ordering
     from ..data_tools.training_data import for_classes, large_classes
     from ..formats.controlfile import read_control
@@ -91,7 +91,7 @@ def _by_accuracy(args, kind):
 
 def _by_path(args, kind):
     from ..control.build import check_classes
-    from ..control.names import named_as
+    from ..control.build import named_as
     from ..training.ordering import order_for_path, require_untrained_matrix
     from ..data_tools.training_data import about, for_classes, load_training
     from ..formats.controlfile import read_control

@@ -13,7 +13,8 @@ import os
 import sys
 from contextlib import contextmanager
 
-from ..coding.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
+from ..codes import schemes
+from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .experiments import (add_splits, add_state, add_trying, for_data, ledger_of, load_data,
@@ -27,9 +28,6 @@ from .run import run_command
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
 
-_SHOWN = "a control file that is shown"
-_RANDOM = ("random", "random-as-orthogonal")
-_DATA = ("empirical", "adjacent-ordered")
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 
 
@@ -80,7 +78,7 @@ def _output(args, tree, heights):
 
 def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
-    from ..coding.matrix import format_matrix, smallest_distances
+    from ..codes.matrix import format_matrix, smallest_distances
     from ..control.build import to_code
     from ..training.design import matrix_of
 
@@ -94,38 +92,36 @@ def _print_matrix(tree):
 def _refuse_idle(args, scheme):
     """UsageError for an option that would change nothing.
 
-    The letters of libAGF, which takes them with all schemes, are told of with its schemes.
+    A letter of libAGF, which takes it with all schemes, is only reported with its schemes.
     """
-    name = _SHOWN if scheme is None else scheme.name
+    name = "a control file that is shown" if scheme is None else scheme.name
+    made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state)):
         if given is not None:
             raise UsageError(f"{option} goes with --best")
-    if args.nrow is not None and name not in ("random", "orthogonal-special"):
-        raise UsageError("nrow is for -Q 7 (random) and -Q 10 (orthogonal-special), "
-                         f"not for {name}")
     for given, option, wanted in (
-            (args.strict, "-G", ("random",)), (args.reduced, "-Y", ("orthogonal",)),
-            (args.draws is not None, "--draws", _RANDOM),
-            (args.metric is not None, "--metric", _DATA),
-            (args.linkage is not None, "--linkage", ("empirical", "contingency")),
-            (args.normalise, "-n", _DATA), (args.svd is not None, "-S", _DATA),
-            (args.norm_file is not None, "-a", _DATA), (args.path is not None, "-y", ("convert",))):
-        if not given or name in wanted:
+            (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
+            (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
+            (args.metric is not None, "--metric", "metric"),
+            (args.linkage is not None, "--linkage", "linkage"),
+            (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
+            (args.norm_file is not None, "-a", "data"), (args.path is not None, "-y", "control")):
+        suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
+        if not given or scheme in suited:
             continue
-        text = f"{option} is for -Q {' and '.join(wanted)}"
+        text = f"{option} is for -Q {' and '.join(s.name for s in suited)}"
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
-    if args.min_class is not None and (name in ("convert", "contingency", _SHOWN)
+    if args.min_class is not None and (not {"classes", "data"}.intersection(made_of)
                                        or is_number(args.source)):
         raise UsageError("--min-class is for training data, whose samples it counts")
-    if args.options and name in ("convert", _SHOWN):
+    if args.options and "control" in made_of:
         raise UsageError("--options is for a new control file; one that is "
-                         f"{'converted' if name == 'convert' else 'shown'} keeps its own")
-    if name == "contingency" and (args.svm or args.lvq):
-        raise UsageError("-M and -A are for training data: -Q contingency takes a contingency "
-                         "table")
+                         f"{'shown' if scheme is None else 'converted'} keeps its own")
+    if made_of == ("confusions",) and (args.svm or args.lvq):
+        raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
 
 
 def main(argv=None):
@@ -235,17 +231,18 @@ def designed(args, scheme, kind):
     if scheme is None:
         from ..formats.controlfile import read_control
         return read_control(args.source), None
-    if scheme.name == "convert":
-        from ..control.build import to_code
+    if "control" in scheme.made_of:
         from ..formats.controlfile import read_control
         refuse_scheme(args.source, "DATA writes one")
-        return to_code(_placed(read_control(args.source), args.path)), None
-    if scheme.name in ("empirical", "contingency", "adjacent-ordered"):
-        return _from_operand(args, scheme, kind)
+        return scheme.make(_placed(read_control(args.source), args.path)), None
+    options = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
+               "seed": args.seed, "draws": args.draws, "metric": args.metric,
+               "linkage": args.linkage}
+    if "classes" not in scheme.made_of:
+        return _from_operand(args, scheme, kind, options)
     from ..training.design import design
     labels, names = _labels(args, kind)
-    return design(scheme.name, labels, rows=args.nrow, strict=args.strict, reduced=args.reduced,
-                  seed=args.seed, names=names, draws=args.draws or 1), None
+    return design(scheme.name, labels, names=names, **options), None
 
 
 def _placed(tree, path):
@@ -281,39 +278,34 @@ def _labels(args, kind):
     return labels, names
 
 
-def _from_operand(args, scheme, kind):
+def _from_operand(args, scheme, kind, options):
     """A design from training data or from a contingency table."""
+    from ..training.design import design_from_confusions, design_from_data
+
     if is_number(args.source):
-        wanted = {"contingency": "a contingency table",
-                  "adjacent-ordered": "training data or a contingency table"}
-        raise UsageError(f"-Q {scheme.number or scheme.name} designs the "
-                         f"{'code' if scheme.name == 'adjacent-ordered' else 'tree'} from data: "
-                         f"expected {wanted.get(scheme.name, 'training data')}, "
+        wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
+                             for word in scheme.made_of)
+        raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
                          f"found the number {args.source}")
-    if scheme.name == "contingency" or scheme.name == "adjacent-ordered" and kind == "binary":
+    if "data" not in scheme.made_of or "confusions" in scheme.made_of and kind == "binary":
         from ..formats.confusions import holds_confusions, read_confusions
-        if scheme.name == "contingency" or holds_confusions(args.source):
-            return _from_confusions(args, scheme, read_confusions(args.source))
-    from ..training import design
+        if "data" not in scheme.made_of or holds_confusions(args.source):
+            confusions = read_confusions(args.source)
+            if "data" in scheme.made_of:
+                _refuse_data_options(args)
+            return design_from_confusions(scheme.name, confusions, **options)
     data = _data(args, kind)
-    names = dict(enumerate(data.names or ()))
-    if scheme.name == "empirical":
-        return design.tree_from_data(data.x, data.y, args.metric, names, args.linkage)
-    return design.ordered_from_data(data.x, data.y, args.metric, names), None
+    return design_from_data(scheme.name, data.x, data.y, names=dict(enumerate(data.names or ())),
+                            **options)
 
 
-def _from_confusions(args, scheme, confusions):
-    from ..training import design
-
-    if scheme.name == "contingency":
-        return design.tree_from_confusions(confusions, args.linkage)
+def _refuse_data_options(args):
     for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
                           (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
                           (args.min_class is not None, "--min-class")):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "
                              "classes were confused")
-    return design.ordered_from_confusions(confusions), None
 
 
 def _data(args, kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +15,10 @@ __all__ = ["collate", "regroup", "unique_rows"]
 _BLOCK = 1 << 22  # bytes of rows that are compared at once
 
 
-def unique_rows(x):
+def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
 
-    Rows are told apart by their bytes, in the order in which they first
+    Rows differ where their bytes do, in the order in which they first
     appear; -0.0 counts as 0.0.
     """
     x = np.ascontiguousarray(x, dtype=np.float64) + 0.0
@@ -43,10 +44,10 @@ def unique_rows(x):
 def collate(models, sides, classes, *, control, names=None, direct=()):
     """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
 
-    sides: per model the labels (left, right) it tells apart; classes: all
+    sides: per model the labels (left, right) on its sides; classes: all
     labels in ascending order.  Support vectors that are equal bit for bit are
     merged, also within one model, where their coefficients add up.  They are
-    ordered by class, as far as the partitions tell it.  direct: the
+    ordered by class, as far as the partitions show it.  direct: the
     `DirectModel`s of the configuration.  Raises `ModelError` where the models do
     not have the same number of features.
     """
@@ -127,10 +128,10 @@ def _groups(models, sides, classes, inverse, count):
     return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
 
 
-def regroup(model, sides, classes):
+def regroup(model: CollatedModel, sides: Sequence, classes: Sequence[int]) -> CollatedModel:
     """A `CollatedModel` with its support vectors ordered by class, as `collate` leaves them.
 
-    sides, classes: as for `collate`.  The class is told by the coefficients: one
+    sides, classes: as for `collate`.  The class follows from the coefficients: one
     whose sign speaks for the left side belongs to a point of that side.
     """
     column = {label: i for i, label in enumerate(classes)}

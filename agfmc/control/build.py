@@ -1,19 +1,21 @@
-"""Trees from coding matrices and from nested pairs, and one kind from the other."""
+"""Trees from coding matrices and from nested pairs, and trees from other trees."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 
 from ..errors import ControlError, UsageError
-from .made import Made
-from .tree import changed, Leaf, Node, Row, Tree
+from .tree import changed, clash, Leaf, Made, Node, Row, Tree
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "rename", "rename_directs",
-           "resolve_options", "to_code", "with_options", "written_out"]
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "named_as", "relabelled",
+           "rename", "rename_directs", "resolve_options", "restricted", "to_code", "with_options",
+           "written_out"]
 
 
-def from_rows(rows, labels, names=None, text=""):
+def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
+              text: str = "") -> Tree:
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
     node = Node(Made(partial(_row, text), rows),
                 tuple(Leaf(label) for label in labels), False, 0)
@@ -25,7 +27,8 @@ def _row(text, sides):
     return Row(text, True, tuple(left), tuple(right))
 
 
-def from_pairs(pairs, labels, names=None, text=""):
+def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
+               text: str = "") -> Tree:
     """A decision tree from nested pairs of positions in `labels`, such as ((2, 0), 1)."""
     nodes = []
     stack = [(pairs, None, 0, 0)]
@@ -46,7 +49,18 @@ def from_pairs(pairs, labels, names=None, text=""):
                       for left, right, depth in nodes), _named(names, labels))
 
 
-def code_rows(tree):
+def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
+    """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
+    nodes = tree.nodes
+    if labels != range(len(labels)):
+        nodes = tuple(changed(node, children=tuple(
+            changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
+            for child in node.children)) for node in nodes)
+    tree = changed(tree, nodes=nodes)
+    return changed(tree, names=_named(names, tree.labels))
+
+
+def code_rows(tree: Tree) -> list:
     """The coding matrix of any tree, as rows of positions in its leaf order.
 
     Rows in pre-order; a row of an inner node spreads over the leaves of its
@@ -67,10 +81,10 @@ def _spread(row, spans):
                  for side in (row.left, row.right))
 
 
-def to_code(tree):
+def to_code(tree: Tree) -> Tree:
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
-    The options "." are written out, as the braces that they refer to go away.
+    The options "." are written out, as the nodes that they refer to go away.
     Raises `ControlError` for a direct classifier, which has no place in a code.
     """
     for direct in tree.directs.values():
@@ -89,7 +103,7 @@ def _leaf_row(item):
     return changed(row, text=text, left=left, right=right)
 
 
-def written_out(tree):
+def written_out(tree: Tree) -> list[str]:
     """Names or options of every row, with "." replaced by the options it stands for."""
     if not all(row.quoted for row in tree.rows):
         return [row.text for row in tree.rows]
@@ -98,7 +112,7 @@ def written_out(tree):
             for row, resolved in zip(tree.rows, resolve_options(tree, default))]
 
 
-def rename(tree, texts, quoted=False):
+def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
     """`tree` with other names (or options, where `quoted`), in the order of the text."""
     texts = iter(texts)
     nodes = []
@@ -108,7 +122,7 @@ def rename(tree, texts, quoted=False):
     return changed(tree, nodes=tuple(nodes))
 
 
-def with_options(tree, text):
+def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
     return changed(tree, nodes=tuple(
         changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes))
@@ -118,27 +132,27 @@ def _with_options(text, row):
     return changed(row, text=text, quoted=True)
 
 
-def rename_directs(tree, names):
+def rename_directs(tree: Tree, names: dict[int, str | None]) -> Tree:
     """`tree` with names for its direct classifiers, {node number: name}."""
     return changed(tree, nodes=tuple(
         changed(node, direct=changed(node.direct, name=names[number])) if number in names else node
         for number, node in enumerate(tree.nodes)))
 
 
-def resolve_options(tree, default=""):
+def resolve_options(tree: Tree, default: object = "") -> list:
     """The options each binary classifier is trained with, in the order of the text.
 
     `""` stands for `default`, `" "` for none, `"."` for the last options used
-    within the same braces, else in the braces around them, else `default`.
-    Options changed the default, they are not added to it.
+    in the same node, else in the node above, else `default`.
+    Options replace the default; they are not added to it.
     """
     tree.require_options()
-    last = [None] * len(tree.nodes)
+    last: list = [None] * len(tree.nodes)
     parents = {child: number for number, node in enumerate(tree.nodes)
                for child in node.children if not isinstance(child, Leaf)}
     result = []
     for number, node in enumerate(tree.nodes):
-        # Models that stand side by side share the memory of the braces around them.
+        # Models that stand side by side share the last options of the node above them.
         scope = parents.get(number)
         current = last[scope] if scope is not None else None
         for row in node.rows:
@@ -155,7 +169,8 @@ def resolve_options(tree, default=""):
     return result
 
 
-def check_classes(tree, counts, source, remedy=None):
+def check_classes(tree: Tree, counts: dict[int, int], source: str,
+                  remedy: str | None = None) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
     counts: {label: number of samples};  remedy: the command that writes a control file for
@@ -187,5 +202,99 @@ def check_classes(tree, counts, source, remedy=None):
                            file=tree.source)
 
 
+def named_as(tree: Tree, names: dict[int, str]) -> Tree:
+    """`tree` with the names of the data, {label: name}, where it has none of its own.
+
+    Raises `ControlError` where the two would give a class two names, or two classes one:
+    the labels of the data are other classes than the control file means.
+    """
+    own = {label: names[label] for label in tree.labels if label in names}
+    if not tree.names:
+        return changed(tree, names=own)
+    if found := clash([*tree.names.items(), *own.items()]):
+        raise ControlError(f"{found[1]}: its '# class' lines and the data disagree; print_control "
+                           "writes them from the data, and mbh2mbm --names renames the classes of "
+                           "a model", file=tree.source)
+    return tree
+
+
 def _named(names, labels):
     return {label: names[label] for label in labels if label in names} if names else {}
+
+
+def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
+    """`tree` without the classes that are not in `labels`; the same tree where it has none.
+
+    A row with an empty side goes; so does one that has become the same partition as an earlier
+    row with the same options.  A node with one branch left is replaced by that branch.  The
+    options "." are written out, as the row that they refer to may go.  So one-vs-one stays
+    one-vs-one, and likewise for one-vs-rest, adjacent and exhaustive codes.
+
+    Raises `ControlError` where fewer than two classes are left, or one that no row separates
+    from the others.
+    """
+    keep = set(labels)
+    if keep.issuperset(tree.labels):
+        return tree
+    last = len(tree.nodes)
+    left: list = [None] * last  # of each node: itself by its number, the one branch of it, or None
+    thin = {}
+    texts = list(written_out(tree))
+    for number in range(last - 1, -1, -1):  # children before their parents
+        node = tree.nodes[number]
+        mine = [texts.pop() for _ in node.rows][::-1]
+        position: dict[int, int] = {}
+        children: list = []
+        for branch, child in enumerate(node.children):
+            if isinstance(child, Leaf):
+                child = child if child.label in keep else None
+            else:
+                child = left[child]
+            if child is not None:
+                position[branch] = len(children)
+                children.append(child)
+        if len(children) > 1:
+            thin[number] = changed(node, rows=_rows(node.rows, mine, position, tree),
+                                   children=tuple(children))
+        left[number] = number if len(children) > 1 else children[0] if children else None
+    if not thin:
+        raise ControlError("names fewer than two of the classes that are left in the data",
+                           file=tree.source)
+    return changed(tree, nodes=_numbered(thin), names={
+        label: name for label, name in tree.names.items() if label in keep})
+
+
+def _rows(rows, texts, position, tree):
+    """The rows of a node for the branches that are left; position: {branch: its new position}."""
+    thin, seen = [], {}
+    for row, text in zip(rows, texts):
+        sides = [tuple(position[i] for i in side if i in position)
+                 for side in (row.left, row.right)]
+        if not all(sides):
+            continue
+        before = frozenset(map(frozenset, (row.left, row.right)))
+        # a row that stands twice in the file may be meant to count twice
+        if seen.setdefault((frozenset(map(frozenset, sides)), text), before) == before:
+            thin.append(changed(row, text=text, left=sides[0], right=sides[1]))
+    separated = {i for row in thin for i in (*row.left, *row.right)}
+    if rows and len(separated) < len(position):
+        raise tree.place(rows[0]).error(
+            ControlError, "without the classes that are left out, a branch of this coding matrix "
+            "stands in no partition: `print_control --min-class N DATA` writes one for the classes "
+            "that are left")
+    return tuple(thin)
+
+
+def _numbered(nodes):
+    """The nodes {number: node} with new numbers and depths, in the same order."""
+    numbers = {number: at for at, number in enumerate(sorted(nodes))}
+    depths = [0] * len(nodes)
+    result = []
+    for number, at in numbers.items():
+        children = tuple(child if isinstance(child, Leaf) else numbers[child]
+                         for child in nodes[number].children)
+        for child in children:
+            if not isinstance(child, Leaf):
+                depths[child] = depths[at] + 1
+        result.append(changed(nodes[number], children=children, depth=depths[at]))
+    return tuple(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .tree import CODES, Leaf
+from .tree import CODES, Leaf, Tree
 
 __all__ = ["format_dot", "visible"]
 
@@ -12,7 +12,7 @@ __all__ = ["format_dot", "visible"]
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
                      "\ud800-\udfff\ufffe\uffff]")
 _LONGEST = 60  # characters of options or a name that are shown
-_LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # told apart by the colour-blind, too
+_LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # different for the colour-blind, too
 _HEAD = """\
 digraph control {
   graph [ordering=out, nodesep=0.15, ranksep=0.35];
@@ -22,7 +22,7 @@ fontcolor="#505050", arrowhead=none];
 """
 
 
-def format_dot(tree):
+def format_dot(tree: Tree) -> str:
     """Graphviz text of any control `tree`, with class names.
 
     A single classifier is a small node whose edges say -1 (left) and +1 (right);
@@ -112,7 +112,7 @@ def _class_counts(tree):
     return counts
 
 
-def visible(text, longest=_LONGEST):
+def visible(text: str, longest: int = _LONGEST) -> str:
     """`text` without characters that cannot be drawn, cut where it is too long."""
     text = _UNSEEN.sub("\ufffd", text)
     return text if len(text) <= longest else text[:longest - 3] + "..."
@@ -128,6 +128,6 @@ def _marked(text):
     """`text` inside an HTML-like label."""
     text = _UNSEEN.sub("\ufffd", text)
     # a single backslash before N would be the name of the node, as in quotes
-    for sign, told in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(sign, told)
+    for sign, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, escaped)
     return text.replace("\n", "<br/>") if text.strip() else "&#160;"

@@ -16,13 +16,50 @@ import re
 from bisect import bisect_right
 
 from ..errors import ControlError
-from .names import clash
-from .sizes import MAX_DEPTH, Sizes
-from .tree import CODES, Direct, Leaf, looks_like_options, Node, Row, Tree
+from .tree import (clash, CODES, Direct, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node, Row,
+                   Tree)
 
-__all__ = ["MAX_DEPTH", "closing_quote", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "parse"]
 
-MAX_LABEL = 2**31 - 1
+
+# Limits on a control file, and on the matrices that it describes: a short text can stand for
+# anything.
+MAX_DEPTH = 10_000
+MAX_TEXT = 256 * 2**20  # bytes
+MAX_SIDES = 2**26  # labels that classifiers separate, all together
+
+
+class Sizes:
+    """Sizes of a file so far, counted as its nodes close, innermost first.
+
+    Cells: rows times branches of its coding matrices, `MAX_CELLS` at most.  Sides: for
+    each classifier the labels that it separates, and the levels above it; `MAX_SIDES` at
+    most.
+    """
+
+    def __init__(self):
+        self.cells = self.sides = 0
+        self._leaves = {}  # {node number: labels} where the parent is still open
+
+    def exceeded(self, node, number):
+        """Count a `Node` with its number; -> the limit that it exceeds, in words, or None."""
+        counts = [1 if isinstance(child, Leaf) else self._leaves.pop(child)
+                  for child in node.children]
+        leaves = self._leaves[number] = sum(counts)
+        self.sides += leaves
+        if not node.bare:
+            self.cells += len(node.rows) * len(counts)
+            self.sides += node.depth * len(node.rows)
+            if leaves > len(counts):  # else no more than what stands in the text
+                self.sides += sum(counts[i] for row in node.rows for i in (*row.left, *row.right))
+        if self.cells > MAX_CELLS:
+            return (f"the coding matrices up to here have {self.cells} entries: there may be "
+                    f"{MAX_CELLS} at most")
+        if self.sides > MAX_SIDES:
+            return (f"the classifiers up to here separate {self.sides} labels, all together: "
+                    f"there may be {MAX_SIDES} at most")
+        return None
+
 
 # A thousand pieces at a time: the memory of a match grows with their number.
 _BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
@@ -59,7 +96,7 @@ class _Source:
         return at
 
     def found(self, at):
-        """What stands at a position, for messages."""
+        """The piece of text at a position, for messages."""
         if at >= len(self.text):
             return "the end of the file"
         end = closing_quote(self.text, at) + 1 if self.text[at] == '"' else 0
@@ -68,15 +105,15 @@ class _Source:
         return f"'{piece[:30]}{'...' if len(piece) > 30 else ''}'"
 
 
-def closing_quote(text, at):
-    """Where the quote is that closes the one at `at`, on the same line; -1 without one."""
+def closing_quote(text: str, at: int) -> int:
+    """Position of the quote that closes the one at `at`, on the same line; -1 without one."""
     at += 1
     while (end := _QUOTABLE.match(text, at).end()) > at:
         at = end
     return at if text.startswith('"', at) else -1
 
 
-def parse(text, source=None):
+def parse(text: str, source: str | None = None) -> Tree:
     """Parse control `text` into a `Tree`.
 
     `source` names the file in errors.  Raises `ControlError` with line and
@@ -270,7 +307,7 @@ def _indices(src, at):
 
 
 def _counted_otherwise(used, children):
-    """What may have been meant by positions beyond the branches: a count from 1, or labels."""
+    """A hint about positions beyond the branches: counted from 1, or labels."""
     labels = {child.label for child in children if isinstance(child, Leaf)}
     if used == set(range(1, len(children) + 1)) or used == labels:
         return ": positions in these braces count from 0, and are not class labels"

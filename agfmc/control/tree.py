@@ -1,4 +1,4 @@
-"""What a control file says, as frozen data.
+"""A control file as frozen data.
 
 A `Tree` is flat: its nodes stand in the order of the text (pre-order), and a
 node names its children by number.  So no walk over it recurses, and a chain
@@ -9,13 +9,50 @@ which are there at once where a command only prints a control file.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import eq
 from types import MappingProxyType
 
 from ..errors import ControlError, Place
 
-__all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
-           "looks_like_options", "model_names", "node_names"]
+__all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL", "Made", "Node",
+           "Row", "Tree", "changed", "clash", "looks_like_options", "model_names", "node_names"]
+
+
+class Made(Sequence):
+    """A sequence of make(item) for each of `items`, made when it is needed and not kept.
+
+    The rows of a code may be half a million.
+    It equals any sequence of equal items.  It can be sent to another process if `make` and
+    `items` can.
+    """
+
+    def __init__(self, make, items):
+        self._make = make
+        self._items = items
+
+    def __len__(self):
+        return len(self._items)
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return Made(self._make, self._items[at])
+        return self._make(self._items[at])
+
+    def __iter__(self):
+        return map(self._make, self._items)
+
+    def __eq__(self, other):
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None
+
+
+# The largest class label.
+MAX_LABEL = 2**31 - 1
 
 # Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
 MAX_CELLS = 2**29
@@ -24,7 +61,7 @@ MAX_CELLS = 2**29
 # bytes, the base and an ending among them.
 LONGEST_NAME = 120
 
-# The classifiers that tell any number of branches apart by themselves.
+# Multi-class classifiers, for all branches of a node.
 CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
          "G": "external command"}
 
@@ -51,7 +88,7 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 
 
 class Direct(namedtuple("Direct", "code options name line column", defaults=(None, 1, 1))):
-    """A classifier that tells all branches of its node apart at once.
+    """A multi-class classifier for all branches of its node.
 
     `code` is one of `CODES`; `options` stand in its quotes; `name` is that of
     the trained model, None in a training file.
@@ -143,7 +180,7 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
         return tuple(result)
 
     def sides(self):
-        """Per binary classifier, the absolute labels (left, right) it tells apart."""
+        """Per binary classifier, the absolute labels on its sides (left, right)."""
         return [tuple(tuple(chain.from_iterable(branches[child] for child in side))
                       for side in (row.left, row.right))
                 for node, branches in zip(self.nodes, self.branch_labels()) for row in node.rows]
@@ -184,18 +221,33 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
                     f"found the model name '{direct.name}': is this file trained already?")
 
 
+def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
+    """(number of the pair, words) of the first of the (label, name) pairs `named` that is wrong.
+
+    Each class has one name, and no other class has the same.  None where all are right.
+    """
+    name_of, label_of = {}, {}
+    for number, (label, name) in enumerate(named):
+        if name_of.setdefault(label, name) != name:
+            return number, f"class {label} has two names, {name_of[label]!r} and {name!r}"
+        if label_of.setdefault(name, label) != label:
+            return number, f"two classes, {label_of[name]} and {label}, have " \
+                           f"the same name, {name!r}"
+    return None
+
+
 def changed(record, **changes):
     """A `Tree` or a part of one with other fields."""
     return record._replace(**changes)
 
 
-def looks_like_options(text):
+def looks_like_options(text: str) -> bool:
     """True where quoted `text` can only be options: empty, ".", or beginning with "-"."""
     text = text.strip()
     return text in ("", ".") or text.startswith("-") or text.startswith("learner=")
 
 
-def node_names(tree, base):
+def node_names(tree: Tree, base: str) -> list[str]:
     """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`.
 
     Where this would make the name of a classifier longer than `base` by more than
@@ -224,7 +276,7 @@ def _longest(tree):
     return longest
 
 
-def model_names(tree, base):
+def model_names(tree: Tree, base: str) -> list[str]:
     """Names of the binary models of `tree` below `base`, in the order of the text.
 
     A single classifier has the name of its node, row i of a coding matrix adds

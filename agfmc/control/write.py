@@ -1,12 +1,13 @@
-"""Tree to control text, laid out as libAGF prints it."""
+"""Tree to control text, in the layout that libAGF prints."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..errors import ControlError, UsageError
-from .sizes import MAX_DEPTH, MAX_TEXT, Sizes
-from .tree import Leaf, looks_like_options
+from .parse import MAX_DEPTH, MAX_TEXT, Sizes
+from .tree import Leaf, looks_like_options, Tree
 
 __all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",
            "tree_lines"]
@@ -15,7 +16,7 @@ _PLAIN = re.compile(r"[^\s{};\"#\ufeff\0][^\s{};\"\0]*\Z")
 _DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
 
 
-def quote_options(text):
+def quote_options(text: str) -> str:
     """Options in double quotes, as a training file holds them.
 
     Raises `UsageError` for what the language cannot hold (a line break).
@@ -25,7 +26,7 @@ def quote_options(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def quote_name(name):
+def quote_name(name: str) -> str:
     """A model's name as a classification file holds it: quoted only where it must be.
 
     Raises `UsageError` for a name that the language cannot hold (a line break).
@@ -37,15 +38,15 @@ def quote_name(name):
     return quote_options(name)
 
 
-def libagf_begins(name):
-    """Whether libAGF, too, takes what stands in a control file for `name` for a model's name.
+def libagf_begins(name: str) -> bool:
+    """True where libAGF, too, reads `name` in a control file as the name of a model.
 
-    It does where that begins with a letter of ASCII or a slash, and so for no name in quotes.
+    It does where the text begins with a letter of ASCII or a slash, never with a quote.
     """
     return re.match("[A-Za-z/]", quote_name(name)) is not None
 
 
-def format_tree(tree):
+def format_tree(tree: Tree) -> str:
     """Control text of `tree`: training or classification file, any nesting.
 
     Class names go into comments `# class LABEL: NAME` at the top.
@@ -53,7 +54,7 @@ def format_tree(tree):
     return "".join(tree_lines(tree))
 
 
-def tree_lines(tree):
+def tree_lines(tree: Tree) -> Iterator[str]:
     """Yield the lines of `format_tree`: a row of a large code is made when it is its turn."""
     for label, name in sorted(tree.names.items()):
         yield f"# class {label}: {name}\n"
@@ -111,7 +112,7 @@ def _head(node, indent):
             yield indent + "{\n"
 
 
-def require_readable(tree):
+def require_readable(tree: Tree) -> None:
     """Raise `ControlError` where `tree` is too large for its control text to be read again."""
     sizes = Sizes()
     for number in range(len(tree.nodes) - 1, -1, -1):  # a node after all those inside it

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
 from ..models import Dataset
 from ..prepare import split
-from ..prepare.covariance import covariance
+from ..prepare.normalise import covariance
 from ..prepare.normalise import fit_normalisation
 from .convert import Form, refuse_pipe, relabelled, write_together
 from .training_data import about
@@ -188,8 +188,7 @@ def _warn_of_classes_in_one_part(train, held):
     for name, part, other in (("training", train, held), ("test", held, train)):
         alone = np.setdiff1d(part, other)
         if len(alone):
-            more = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
-            found.append(f"class {alone[0]}{more} is in the {name} part alone")
+            found.append(f"class {alone[0]}{and_more(alone)} is in the {name} part alone")
     if found:
         warnings.warn(f"{', '.join(found)}: --stratified takes the fraction of every class, -z "
                       "shuffles first", AgfmcWarning, stacklevel=4)

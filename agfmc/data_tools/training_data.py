@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import is_sparse
-from ..control.restrict import restricted
+from ..control.build import restricted
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple  # dataclasses takes 10 ms to load
 
-from ..coding.schemes import SCHEMES
+from ..codes.schemes import SCHEMES
 from ..errors import UsageError
 
 __all__ = ["DEFAULT", "METHODS", "Method", "find_method"]

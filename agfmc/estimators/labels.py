@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..control.tree import changed
+from ..control.tree import changed, MAX_LABEL
 from ..errors import DataError
 from ..formats.class_names import check_names
 
 __all__ = ["Labelled", "labels_for", "labels_in", "named"]
-
-_LARGEST = 2**31 - 1
 
 
 class Labelled(NamedTuple):
@@ -45,7 +43,7 @@ def labels_for(classes):
     Whole numbers from 0 are their own labels.  All others are numbered in their order,
     and have names, as words in LIBSVM text do, where a file could hold them.
     """
-    if classes.dtype.kind in "iuf" and classes[0] >= 0 and classes[-1] <= _LARGEST:
+    if classes.dtype.kind in "iuf" and classes[0] >= 0 and classes[-1] <= MAX_LABEL:
         return Labelled(classes, classes.astype(np.int64), {})
     if classes.dtype.kind == "f":
         words = [str(int(value)) for value in classes]
@@ -82,7 +80,7 @@ def _numbers(words):
         return None
     if [str(number) for number in numbers] != words:
         return None
-    if all(0 <= number <= _LARGEST for number in numbers) or \
+    if all(0 <= number <= MAX_LABEL for number in numbers) or \
             not all(abs(number) < 2**63 for number in numbers):
         return None
     return numbers

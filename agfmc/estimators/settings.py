@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from ..control.parse import parse
 from ..control.tree import Tree
 from ..errors import AgfmcError
-from ..training.design import design, design_for
+from ..training import design
 from ..executors.threads import available_cores
 from ..formats.controlfile import read_control
 
@@ -36,7 +36,8 @@ def control_tree(control, x, y, labelled, seed):
     tree = _given(control)
     if tree is not None:
         return tree
-    return design_for(control, x, y, sorted(labelled.labels.tolist()), labelled.names, seed=seed)
+    return design.design_for(control, x, y, sorted(labelled.labels.tolist()), labelled.names,
+                             seed=seed)
 
 
 def sketch(control):
@@ -44,11 +45,7 @@ def sketch(control):
     tree = _given(control)
     if tree is not None:
         return tree
-    from ..coding.schemes import find_scheme
-
-    name = find_scheme(control).name
-    stand_ins = {"empirical": "tree", "adjacent-ordered": "adjacent"}
-    return design(stand_ins.get(name, name), range(4), rows=3)
+    return design.sketch(control)
 
 
 def _given(control):

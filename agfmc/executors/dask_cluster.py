@@ -17,7 +17,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import CommandFailed, DataError, UsageError
+from ..errors import and_more, CommandFailed, DataError, UsageError
 from .threads import collect
 from .worker_call import call, check_versions, lost, one_thread, raised, TRIES, versions, warn
 
@@ -75,9 +75,8 @@ class DaskPool:
             check_versions(worker, found, self._versions)
         several = [worker for worker, one in client.run(one_thread).items() if not one]
         if several:
-            more = f" (and {len(several) - 1} more)" if len(several) > 1 else ""
-            warn(f"the worker {several[0]}{more} may use several threads for one sum: start it "
-                 "with OMP_NUM_THREADS=1, else the last digits may differ from those here")
+            warn(f"the worker {several[0]}{and_more(several)} may use several threads for one sum: "
+                 "start it with OMP_NUM_THREADS=1, else the last digits may differ from those here")
         self.threads, machines = client.nthreads(), {}
         for worker, count in self.threads.items():
             machine = worker.rpartition(":")[0]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..coding.schemes import find_scheme
-from ..control.names import named_as
+from ..codes.schemes import find_scheme
+from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
@@ -74,7 +74,7 @@ def read_candidate(text, wanted=None, **design):
     except UsageError as error:
         data = f" but the data {name}.vec" if os.path.exists(f"{name}.vec") else ""
         raise UsageError(f"there is no file '{name}'{data}, and {error.message}") from None
-    if scheme.name in ("convert", "contingency"):
+    if not {"classes", "data"}.intersection(scheme.made_of):
         raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
                          "control file of it")
     return Candidate(scheme.name, None, scheme.name, wanted, design)

@@ -14,7 +14,7 @@ from .._version import __version__
 from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs, to_code
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning, DataError
+from ..errors import AgfmcError, AgfmcWarning, and_more, DataError
 from ..prediction.configuration import Configuration
 from ..prediction.direct import classifier_of, direct_model, plan_directs
 from ..prediction.evaluation import evaluate, Results
@@ -22,7 +22,7 @@ from ..executors.threads import run_tasks
 from ..prediction.classifier import Classifier
 from ..models import Normalisation
 from ..prepare.normalise import fit_normalisation
-from ..score.brier import probability
+from ..score.probabilities import probability
 from ..score.scores import SCORES
 from ..learners.jobs import plan_jobs
 from .candidates import decoders_of
@@ -107,8 +107,7 @@ def _check_training_part(split, y):
     few = np.flatnonzero(there < 2)
     if len(few):
         least = 1 + int(counts[few].max())
-        more = f" (and {len(few) - 1} more classes)" if len(few) > 1 else ""
-        raise DataError(f"class {labels[few[0]]}{more}, of "
+        raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
                         f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
                         f"{there[few[0]]} in the training part of {split.name}: expected at least "
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "

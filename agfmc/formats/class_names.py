@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from ..control.names import clash
+from ..control.tree import clash
 from ..errors import AgfmcWarning, DataError
 from .atomic import read_bytes, replacing
 from .numbers import NUMBER

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..control.tree import MAX_LABEL
 from ..errors import DataError
 from .atomic import open_input
 from .pair_errors import read_pair_errors
@@ -24,7 +25,6 @@ __all__ = ["Confusions", "holds_confusions", "read_confusions"]
 
 _LARGEST = 16 * 2**20  # bytes of JSON
 _MOST_CLASSES = 1024
-_LABEL = 2**31 - 1
 _COUNT = 2**53
 _HEAD = 1 << 16
 _WANTED = ("expected a contingency table (what eval_uc --json prints) or the errors of pairs "
@@ -142,7 +142,7 @@ def _table(raw):
         raise _Bad("expected JSON of a few levels, found more") from None
     except ValueError as error:
         raise _Bad(f"expected JSON: {error}") from None
-    labels = _numbers(scores.get("labels"), "`labels`", _LABEL)
+    labels = _numbers(scores.get("labels"), "`labels`", MAX_LABEL)
     k = len(labels)
     if k < 2:
         raise _Bad(f"expected two classes or more in `labels`, found {k}")

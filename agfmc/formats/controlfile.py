@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain
 
 from ..control.parse import parse
-from ..control.sizes import MAX_TEXT
+from ..control.parse import MAX_TEXT
 from ..control.write import tree_lines
 from ..errors import ControlError
 from .atomic import read_bytes, replacing

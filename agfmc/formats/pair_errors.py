@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..control.tree import MAX_LABEL
 from ..errors import DataError
 from .atomic import open_input
 from .numbers import blocks
@@ -22,7 +23,6 @@ __all__ = ["PairErrors", "format_pair_errors", "read_pair_errors"]
 
 _MOST_CLASSES = 1024  # arrays (k, k)
 _MOST_IRRELEVANT = 256  # arrays (k, k, k)
-_LABEL = 2 ** 31 - 1
 _COUNT = 2 ** 53
 
 
@@ -129,8 +129,8 @@ def _numbers(words):
     if max(numbers) > _COUNT:
         raise _Bad(f"a number is larger than {_COUNT}")
     count = 2 if len(numbers) == 6 else 3
-    if max(numbers[:count]) > _LABEL:
-        raise _Bad(f"{max(numbers[:count])} is no label: the largest is {_LABEL}")
+    if max(numbers[:count]) > MAX_LABEL:
+        raise _Bad(f"{max(numbers[:count])} is no label: the largest is {MAX_LABEL}")
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Decision values of many binary classifiers over shared support vectors.
+"""Decision values of many binary classifiers over shared support vectors, and their costs.
 
 Support vectors of one class stand together, and a class takes part only in
 some classifiers: so the coefficients are dense blocks, one for a class or for
@@ -15,9 +15,10 @@ import threading
 import numpy as np
 
 from ..arrays import is_sparse, padded_blocks
+from ..models import CollatedModel, Kernel
 from .values import PreparedKernel
 
-__all__ = ["BLOCK", "Machine", "decision_values"]
+__all__ = ["BLOCK", "KernelCounter", "Machine", "decision_values", "squared_norms"]
 
 # Points per matrix product.  Every block has this size, short ones are padded:
 # the f of a point then depends neither on its neighbours nor on how the points
@@ -154,7 +155,7 @@ def _cut(group, at, which, width):
             first, _, before = blocks[-1]
             apart = len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD
             if max(len(active), len(before)) * (stop - first) > apart:
-                break  # as below, told without a union that may be large
+                break  # as below, without a union that may be large
             together = active | before
             if len(together) * (stop - first) > apart:
                 break
@@ -181,7 +182,7 @@ def _span(places):
     return places
 
 
-def decision_values(kernel, sv, coef, rho, x):
+def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float, x) -> np.ndarray:
     """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory.
 
     x: an array, or `SparsePoints` where the kernel is linear.
@@ -194,3 +195,56 @@ def decision_values(kernel, sv, coef, rho, x):
     for start in range(0, len(x), rows):
         result[start:start + rows] = coef @ prepared.values(x[start:start + rows])
     return result - rho
+
+
+# The cost of a decision in kernel evaluations, and the width of margins
+
+_CELLS = 1 << 23
+
+
+class KernelCounter:
+    """The number of kernel values that points take which query some of m classifiers.
+
+    A support vector that several of the queried classifiers have in common counts
+    once for each kernel function (Platt, Cristianini and Shawe-Taylor 2000,
+    table 1).  model: a `CollatedModel`.
+    """
+
+    def __init__(self, model):
+        m, s = len(model.rho), len(model.sv)
+        owner = np.repeat(np.arange(m), np.diff(model.indptr))
+        # one column for each support vector and kernel function that meet
+        key = model.kernel_of[owner].astype(np.int64) * max(s, 1) + model.index
+        _, column = np.unique(key, return_inverse=True)
+        self.total = int(column.max()) + 1 if len(column) else 0
+        self._m = m
+        order = np.argsort(column.ravel(), kind="stable")
+        self._column, self._owner = column.ravel()[order], owner[order]
+
+    def __call__(self, queried):
+        """Kernel values (n,) for queried (n, m) bool."""
+        packed = np.packbits(queried, axis=1)
+        distinct, which = np.unique(packed, axis=0, return_inverse=True)
+        sets = np.unpackbits(distinct, axis=1, count=self._m).astype(np.float32)
+        counts = np.zeros(len(sets), dtype=np.int64)
+        wide = max(1, _CELLS // max(self._m, len(sets), 1))
+        for start in range(0, self.total, wide):
+            low, high = np.searchsorted(self._column, (start, start + wide))
+            holds = np.zeros((self._m, min(wide, self.total - start)), dtype=np.float32)
+            holds[self._owner[low:high], self._column[low:high] - start] = 1.0
+            counts += (sets @ holds > 0).sum(axis=1)
+        return counts[which.ravel()]
+
+
+def squared_norms(model: CollatedModel) -> np.ndarray:
+    """|w|^2 = sum coef_i coef_j K(sv_i, sv_j), 1/margin^2, of each classifier (m,)."""
+    norms = np.empty(len(model.rho))
+    for number in range(len(norms)):
+        span = slice(model.indptr[number], model.indptr[number + 1])
+        sv, coef = model.sv[model.index[span]], model.coef[span]
+        kernel = PreparedKernel(model.kernels[model.kernel_of[number]], sv)
+        step = max(1, _CELLS // max(len(sv), 1))
+        norms[number] = sum(
+            float(coef @ (kernel.values(sv[start:start + step]) @ coef[start:start + step]))
+            for start in range(0, len(sv), step))
+    return norms

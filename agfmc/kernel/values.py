@@ -34,7 +34,7 @@ class Columns(NamedTuple):
 
 
 class PreparedKernel:
-    """A kernel with its support vectors sv (s, d) laid out for repeated use."""
+    """A kernel with its support vectors sv (s, d) arranged for repeated use."""
 
     @_quiet
     def __init__(self, kernel, sv):

@@ -7,16 +7,15 @@ import math
 from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import SCORES
-from .canvas import GREY, LEFT, new_figure, RIGHT, save, text_width
-from .placing import place_labels
+from .canvas import GREY, LEFT, new_figure, place_labels, RIGHT, save, text_width
 
 __all__ = ["draw_comparison"]
 
-_LEAST_TIME = 1e-4  # seconds; no clock of CPU time tells less apart
+_LEAST_TIME = 1e-4  # seconds; no clock of CPU time is finer
 _WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
 
 
-def draw_comparison(path, result, by="uncertainty_coefficient"):
+def draw_comparison(path: str, result: dict, by: str = "uncertainty_coefficient") -> None:
     """Draw a score against the time of classification, a point for each row of `result`.
 
     result: {"classes": k, "points": n, "trials": T, "rows": [...]}, each row with
@@ -92,7 +91,7 @@ def _figure(result, by):
 
 
 def _names(rows):
-    """What each row is called: the decoder is left out where there is only one."""
+    """The name of each row: the decoder is left out where there is only one."""
     alone = len({row["decoder"] for row in rows}) <= 1
     return [visible(row["configuration"] if alone else
                     f"{row['configuration']}, {row['decoder']}", 40).replace("\n", " ")

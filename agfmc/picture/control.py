@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..control.dot import visible
-from ..control.tree import CODES, Leaf
+from ..control.tree import CODES, Leaf, Tree
 from .canvas import class_name, GREY, LEFT, page, RIGHT, save, text_width, thinned
 from .dendrogram import dendrogram_figure
 from .matrix import legend, matrix_figure
@@ -19,7 +21,7 @@ _BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor"
         "edgecolor": GREY, "linewidth": 0.8}
 
 
-def draw_control(path, tree, heights=None):
+def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None) -> None:
     """Draw a control tree (`agfmc.control.tree.Tree`), with class names where it has them.
 
     One coding matrix: a grid with a column for each class and a row for each
@@ -172,7 +174,7 @@ def _edges(axes, tree, layout, down):
 
 
 def _fan_end(layout, tree, number):
-    """Where the edges of a matrix have spread to the heights of their branches."""
+    """Position at which the edges of a matrix have spread to the heights of their branches."""
     inner = [layout.left[child] for child in tree.nodes[number].children
              if not isinstance(child, Leaf)]
     return min([*inner, layout.right[number] + 0.3 +

@@ -13,7 +13,7 @@ _MOST_VECTORS = 30_000  # cells; more of them are written as an image in .svg an
 
 
 def legend(axes, x, y, left_out, width=0.16):
-    """What the colours mean, from (x, y) to the right, in inches."""
+    """A legend of the colours, from (x, y) to the right, in inches."""
     from matplotlib.patches import Rectangle
     entries = [(LEFT, "-1 (left)"), (RIGHT, "+1 (right)")]
     if left_out:
@@ -47,10 +47,10 @@ def matrix_figure(tree):
     foot = 0.1 + (text_width(names, 9) if upright else 0.15)
     above = foot if tall * m > 8 else 0.0  # and so do not have to be looked for far below
     head = text_width([texts[i] for i in rows] if texts else [str(m)], 8) + 0.1
-    beside = 0.22  # for the word on the axis
-    width = max(_MARGIN * 2 + beside + head + wide * k, 3.2)
+    word = 0.22  # for the word on the axis
+    width = max(_MARGIN * 2 + word + head + wide * k, 3.2)
     figure, axes = page(width, 2 * _MARGIN + _HEAD + above + tall * m + foot)
-    x, y = _MARGIN + beside + head, _MARGIN + _HEAD + above
+    x, y = _MARGIN + word + head, _MARGIN + _HEAD + above
 
     _cells(axes, code, x, y, wide, tall)
     legend(axes, _MARGIN, _MARGIN, bool((code == 0).any()))

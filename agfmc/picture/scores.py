@@ -1,4 +1,4 @@
-"""How good probabilities and classes are: a reliability diagram and the contingency table."""
+"""The quality of probabilities and classes: a reliability diagram and the contingency table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DIAGRAM = 3.6  # inches
 _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
-def draw_scores(path, scores, names=None):
+def draw_scores(path: str, scores: dict, names: dict | None = None) -> None:
     """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name}.
 
-    Left, unless calibration is None, how often the answer is right against the
+    Left, unless calibration is None, the share of right answers against the
     probability it had, with the number of points below; right the contingency
     table, rows truth, as shares of each true class: right answers in blue, errors in
     orange on a logarithmic scale of their own, so that rare ones show as well.
@@ -75,14 +75,14 @@ def _reliability(upper, lower, scores):
     upper.set_title("Reliability of the winning class", loc="left")
     upper.tick_params(labelbottom=False)
     error = scores["expected_calibration_error"]
-    told = "diagonal: forecasts are right\nbars: standard error"
+    text = "diagonal: forecasts are right\nbars: standard error"
     if error is not None and error == error:
-        told = f"expected calibration error {error:.4f}\n" + told
+        text = f"expected calibration error {error:.4f}\n" + text
     # the corner that the points, with their bars, leave free
     above = sum(row["observed"] > row["forecast"] for row in rows) * 2 > len(rows)
     corner = {"x": 0.97, "y": 0.03, "va": "bottom", "ha": "right"} if above else \
         {"x": 0.03, "y": 0.97, "va": "top", "ha": "left"}
-    upper.text(s=told, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)
+    upper.text(s=text, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)
     edges = scores["calibration"]
     lower.bar([row["lower"] for row in edges], [row["count"] for row in edges],
               [row["upper"] - row["lower"] for row in edges], align="edge", color="#9ecae1",
@@ -125,7 +125,7 @@ def _table(panel, scale, scores, called, cell, upright):
     panel.set_xticks(ticks, [columns[i] for i in ticks], rotation=90 if upright else 0)
     panel.tick_params(length=0, pad=4)
     panel.set(xlabel="answer", ylabel="true class")
-    panel.set_title(_told(scores), loc="left")
+    panel.set_title(_text(scores), loc="left")
     for spine in panel.spines.values():
         spine.set(visible=True, color="#b0b0b0", linewidth=0.6)
     if k <= _MOST_COUNTS:
@@ -160,14 +160,14 @@ def _colours(panel, scale, shares):
     return np.where(right, shares > 0.75, norm(np.maximum(errors, _FLOOR)) > 0.7)
 
 
-def _told(scores):
+def _text(scores):
     accuracy, coefficient = scores["accuracy"], scores["uncertainty_coefficient"]
-    told = f"Accuracy {accuracy:.4f}"
+    text = f"Accuracy {accuracy:.4f}"
     if coefficient is not None and coefficient == coefficient:
-        told += f", U.C. {coefficient:.4f}"
+        text += f", U.C. {coefficient:.4f}"
     if scores.get("rejected"):
-        told += f", {scores['rejected']} without an answer"
-    return told
+        text += f", {scores['rejected']} without an answer"
+    return text
 
 
 def _count(value):

@@ -15,7 +15,7 @@ _SIDE = 3.3  # inches of a panel
 _SEEN = 0.25  # share of the points, the worst, that have one colour
 
 
-def draw_search(path, result):
+def draw_search(path: str, result: dict) -> None:
     """Draw the scores of `result` over log2 C and log2 gamma, a panel for each kernel.
 
     result: {"points": [{"options", "log2c", "log2g" or None, "kernel", "score" or
@@ -35,7 +35,7 @@ def _figure(result):
     points, by = result["points"], result["by"]
     best = points[result["best"]]
     scored = sorted(point["score"] for point in points if _known(point))
-    larger, told = SCORES[by].larger_is_better, SCORES[by].axis
+    larger, title = SCORES[by].larger_is_better, SCORES[by].axis
     low, high = (scored[0], scored[-1]) if scored else (0.0, 1.0)
     if scored:  # the worst would take all colours from the good ones
         seen = int(_SEEN * (len(scored) - 1))
@@ -59,7 +59,7 @@ def _figure(result):
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.set_axisbelow(True)
         draw = _curve if any(point["log2g"] is None for point in shown) else _surface
-        image = draw(axes, shown, best, norm, larger, told) or image
+        image = draw(axes, shown, best, norm, larger, title) or image
     if image is not None:
         left = margin + across * (_SIDE + 0.7) - 0.5
         scale = figure.add_axes((left / size[0], 1 - (0.6 + _SIDE) / size[1], 0.12 / size[0],
@@ -67,7 +67,7 @@ def _figure(result):
         bar = figure.colorbar(image, cax=scale,
                               extend="neither" if low == high else "min" if larger else "max")
         bar.outline.set_visible(False)
-        bar.set_label(told, fontsize=8)
+        bar.set_label(title, fontsize=8)
         bar.ax.tick_params(labelsize=8)
     score = f", {SCORES[by].title} {best['score']:.4f}" if _known(best) else ""
     figure.text(margin / size[0], 1 - 0.2 / size[1], visible(f"best: {best['options']}{score}", 90),
@@ -79,7 +79,7 @@ def _known(point):
     return point["score"] is not None and math.isfinite(point["score"])
 
 
-def _surface(axes, points, best, norm, larger, told):
+def _surface(axes, points, best, norm, larger, title):
     """Coloured points; -> what a scale of colours is made from, None where nothing is coloured."""
     axes.set_ylabel("log2 gamma", labelpad=1)
     areas = _areas(points)
@@ -103,9 +103,9 @@ def _surface(axes, points, best, norm, larger, told):
     return image
 
 
-def _curve(axes, points, best, norm, larger, told):
+def _curve(axes, points, best, norm, larger, title):
     """A score over log2 C alone."""
-    axes.set_ylabel(told, labelpad=1)
+    axes.set_ylabel(title, labelpad=1)
     scored = sorted((point for point in points if _known(point)),
                     key=lambda point: point["log2c"])
     axes.plot([point["log2c"] for point in scored], [point["score"] for point in scored],

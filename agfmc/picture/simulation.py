@@ -81,5 +81,5 @@ def _formula(rows, i):
 
 
 def _grow_exponentially(classes):
-    """Whether the last step from one number of classes to the next is far above the first."""
+    """True where the last step from one number of classes to the next is far above the first."""
     return len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0])

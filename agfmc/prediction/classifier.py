@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
+from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode import nested as descent
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
-from ..score.brier import confidence
 from ..score.contingency import REJECTED
+from ..score.probabilities import confidence
 from ..executors.threads import run_tasks
 from .decision_values import MachineValues
 

@@ -13,7 +13,7 @@ from .._version import __version__
 from ..control.parse import parse
 from ..control.tree import changed
 from ..control.write import format_tree
-from ..errors import (AgfmcError, AgfmcWarning, ControlError, DataError, ModelError,
+from ..errors import (AgfmcError, AgfmcWarning, and_more, ControlError, DataError, ModelError,
                       Place, UsageError)
 from ..formats.consistency import check_control
 from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
@@ -222,9 +222,8 @@ def _collated(tree, models, direct=()):
 def _warn_of_votes(names):
     """A warning where the models of these names hold no probabilities."""
     if names:
-        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        warnings.warn(f"{names[0]}{more} holds no probabilities (probA, probB): only votes "
-                      "can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
+        warnings.warn(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
+                      "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
 def _read(row, source, models_in):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coding.matrix import columns_are_orthogonal, rows_to_matrix
+from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
 from ..decode.code_kinds import one_vs_one
 from ..decode.methods import find_method

@@ -16,10 +16,10 @@ from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.class_names import number_classes, read_names, read_names_of
 from ..formats.probability_text import read_probabilities
 from ..formats.vectors import read_cls, read_con
-from ..score import brier, calibration
 from ..score.contingency import accuracy, contingency, uncertainty_coefficient
+from ..score.probabilities import (brier_all, brier_winning, calibration, class_weights,
+                                   expected_calibration_error, log_loss, probability)
 from ..score.scores import SCORES
-from ..score.weights import class_weights
 from .priors import listed, proportions
 
 __all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside",
@@ -89,7 +89,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     if p is not None:
         winner = np.max(p, axis=1)
     elif k is not None and os.path.exists(f"{base}.con"):
-        winner = brier.probability(read_con(f"{base}.con", n=len(truth)), k)
+        winner = probability(read_con(f"{base}.con", n=len(truth)), k)
     if p is not None and not np.isin(truth, labels).all():
         strange = truth[~np.isin(truth, labels)][0]
         raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
@@ -157,8 +157,8 @@ def weighted(results, priors):
     """
     labels = np.asarray(results.labels)
     shares = proportions(priors, labels)
-    return replace(results, weights=class_weights(np.searchsorted(labels, results.truth), shares,
-                                                  labels))
+    truth = np.searchsorted(labels, results.truth)
+    return replace(results, weights=class_weights(truth, shares, labels))
 
 
 def warn_of_other_numbers(scores):
@@ -200,8 +200,8 @@ def evaluate(results, bins=10):
     }
     if results.p is not None:
         y = np.searchsorted(labels, results.truth)
-        scores["brier_all"] = brier.brier_all(results.p, y, weights)
-        scores["log_loss"] = brier.log_loss(results.p, y, weights)
+        scores["brier_all"] = brier_all(results.p, y, weights)
+        scores["log_loss"] = log_loss(results.p, y, weights)
     if weights is not None:
         rows = table.table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
@@ -211,10 +211,10 @@ def evaluate(results, bins=10):
         correct = results.result[answered] == results.truth[answered]
         winner = results.winner[answered]
         counting = None if weights is None else weights[answered]
-        scores["brier_winning"] = brier.brier_winning(winner, correct, counting)
-        rows = calibration.calibration(winner, correct, bins, weights=counting)
+        scores["brier_winning"] = brier_winning(winner, correct, counting)
+        rows = calibration(winner, correct, bins, weights=counting)
         scores["calibration"] = [row._asdict() for row in rows]
-        scores["expected_calibration_error"] = calibration.expected_calibration_error(rows)
+        scores["expected_calibration_error"] = expected_calibration_error(rows)
     return scores
 
 

@@ -22,10 +22,9 @@ from ..formats.class_names import ByValue, number_classes
 from ..formats.lvq import read_lvq
 from ..formats.svm_predict_output import read_svm_output
 from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con
+from ..score.probabilities import (all_samples, brier_winning, calibration, confidence, curves,
+                                   inverse_sum, probability, validate)
 from .evaluation import evaluate, load_results
-from ..score.brier import brier_winning, confidence, probability
-from ..score.calibration import calibration
-from ..score.validation import all_samples, curves, inverse_sum, validate
 
 __all__ = ["MOST_COLUMNS", "Samples", "brief_comparison", "comparison", "convert_svm_output",
            "curves_of", "format_brier", "format_validation", "guessed_classes",

@@ -1,21 +1,22 @@
-"""The linear map that makes features comparable: standard deviations, singular vectors."""
+"""Normalisation by standard deviations and singular vectors; the covariance matrix."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..models import Normalisation
 
-__all__ = ["blocks", "fit_normalisation", "moments"]
+__all__ = ["blocks", "covariance", "fit_normalisation", "moments"]
 
 _BLOCK = 1 << 20  # values at a time
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
-def fit_normalisation(x, scale=True, nsv=None):
+def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d).
 
     With `scale` M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
@@ -42,7 +43,7 @@ def fit_normalisation(x, scale=True, nsv=None):
         # what is constant, or so nearly that 1/std cannot be stored, is left out
         rounded = factor.astype(np.float32)
         varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(rounded)
-        # a factor that is stored as 0 would make the feature constant, and nobody told
+        # a factor that is stored as 0 would make the feature constant without a word
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
@@ -77,14 +78,14 @@ def _left_out(dropped, one, several):
     return f"features {listed} (from 0) {several} and were left out"
 
 
-def blocks(x):
+def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
     """The rows of x (n, d) as float64, a bounded number of values at a time."""
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
         yield x[start:start + step].astype(np.float64)
 
 
-def moments(x):
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of x (n, d), in two passes."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = sum(block.sum(axis=0) for block in blocks(x)) / len(x)
@@ -95,7 +96,7 @@ def moments(x):
 def _directions(x, mean, kept, factor, nsv):
     """The first `nsv` right singular vectors (kept features, nsv)."""
     if nsv > len(kept):
-        raise DataError(f"{nsv} singular values were asked for, but {len(kept)} features vary")
+        raise DataError(f"{nsv} singular values are too many: {len(kept)} features vary")
     gram = np.zeros((len(kept), len(kept)))
     for block in blocks(x):
         block = (block[:, kept] - mean[kept]) * factor
@@ -105,8 +106,28 @@ def _directions(x, mean, kept, factor, nsv):
     rank = int(np.count_nonzero(value > len(kept) * np.finfo(float).eps * value[0]))
     if nsv > rank:
         raise DataError(
-            f"{nsv} singular values were asked for, but the points span {rank} dimensions"
+            f"{nsv} singular values are too many: the points span {rank} dimensions"
         )
     vector = vector[:, :nsv]
     largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]
     return vector * np.where(largest < 0, -1.0, 1.0)
+
+
+def covariance(x: np.ndarray) -> np.ndarray:
+    """The covariance matrix (d, d) float64 of the points x (n, d), with n - 1.
+
+    Entry (i, j) is sum_p (x_pi - mean_i) (x_pj - mean_j) / (n - 1).
+    Raises DataError for fewer than two points and for values too large to be squared.
+    """
+    x = np.asarray(x)
+    if x.ndim != 2 or len(x) < 2:
+        raise DataError("a covariance needs two points or more")
+    mean, _ = moments(x)
+    out = np.zeros((x.shape[1], x.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks(x):
+            block -= mean
+            out += block.T @ block
+    if not np.isfinite(out).all():
+        raise DataError("the values are too large for a covariance")
+    return out / (len(x) - 1)

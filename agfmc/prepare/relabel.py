@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import DataError, UsageError
@@ -9,7 +11,7 @@ from ..errors import DataError, UsageError
 __all__ = ["bin_edges", "check_edges", "classes_of", "present", "relabel"]
 
 
-def relabel(y, names=None):
+def relabel(y: np.ndarray, names: Sequence[str] | None = None) -> tuple:
     """(labels 0..k-1 in ascending order of the old, old labels (k,), names of the new).
 
     y (n,);  `names` (entry i names old label i) may be None, and the result is then too.
@@ -20,7 +22,7 @@ def relabel(y, names=None):
     return new.astype(np.int32), old, names
 
 
-def present(values, missing):
+def present(values: np.ndarray, missing: float) -> np.ndarray:
     """Those of `values` (n,) that are not above `missing`; DataError where none is left."""
     values = np.asarray(values)
     kept = values[values <= missing]
@@ -29,7 +31,8 @@ def present(values, missing):
     return kept
 
 
-def bin_edges(values, q, low=None, high=None, geometric=False, ends=False):
+def bin_edges(values: np.ndarray, q: int, low: float | None = None, high: float | None = None,
+              geometric: bool = False, ends: bool = False) -> np.ndarray:
     """The q - 1 thresholds that part low..high into q bins; with `ends`, low and high too.
 
     The bins are equal in width or, if `geometric`, in the ratio of their ends.
@@ -64,7 +67,7 @@ def _equal_parts(low, high, q):
     return edges if np.isfinite(edges).all() else low / q * (q - steps) + high / q * steps
 
 
-def check_edges(edges, kind=UsageError):
+def check_edges(edges, kind: type = UsageError) -> np.ndarray:
     """Thresholds as a float64 array; an error unless they are finite and strictly ascending."""
     edges = np.asarray(edges, np.float64)
     if edges.ndim != 1 or not len(edges) or not np.isfinite(edges).all():
@@ -75,7 +78,7 @@ def check_edges(edges, kind=UsageError):
     return edges
 
 
-def classes_of(values, edges, ends=False):
+def classes_of(values: np.ndarray, edges: np.ndarray, ends: bool = False) -> np.ndarray:
     """Class (n,) int32 of each of `values` (n,): the number of thresholds not above it.
 
     Below the first threshold it is 0; a value on a threshold is in the class above it.

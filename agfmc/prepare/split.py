@@ -1,4 +1,4 @@
-"""Which rows go where: training and test part, equal parts, random order."""
+"""Splits of rows: training and test part, equal parts, random order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_s
            "stratified_parts"]
 
 
-def split_fraction(n, fraction):
+def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) of n rows: the last `fraction` of them is the test part.
 
     The size of the test part is rounded to the nearest whole number, halves up.
@@ -23,7 +23,7 @@ def split_fraction(n, fraction):
     return np.arange(n - test), np.arange(n - test, n)
 
 
-def split_stratified(y, fraction, seed):
+def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows), with the `fraction` of every class of y (n,) for testing.
 
     The rows are drawn at random from `seed` and listed in their original order.
@@ -38,13 +38,13 @@ def split_stratified(y, fraction, seed):
         raise DataError(f"the fraction {fraction:g} of every class leaves no points for testing")
     order = shuffled(len(y), seed)
     order = order[np.argsort(code[order], kind="stable")]
-    place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
+    rank = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
     test = np.zeros(len(y), bool)
-    test[order[place < np.repeat(take, size)]] = True
+    test[order[rank < np.repeat(take, size)]] = True
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def split_random(n, fraction, seed):
+def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows): each of n rows is for testing with probability `fraction`.
 
     The sizes are not definite; the choice depends on `seed`, and not on that of `shuffled`.
@@ -58,7 +58,7 @@ def split_random(n, fraction, seed):
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def split_parts(n, parts):
+def split_parts(n: int, parts: int) -> list[np.ndarray]:
     """A list of `parts` runs of rows, in order, whose sizes differ by one at most."""
     if parts < 1:
         raise UsageError(f"the number of parts must be 1 or more, not {parts}")
@@ -67,7 +67,7 @@ def split_parts(n, parts):
     return np.array_split(np.arange(n), parts)
 
 
-def stratified_parts(y, parts, seed):
+def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
     """The part, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
 
     A class begins where the one before it ended, so that sizes of the parts, and of
@@ -86,7 +86,7 @@ def stratified_parts(y, parts, seed):
     return part
 
 
-def shuffled(n, seed):
+def shuffled(n: int, seed: int) -> np.ndarray:
     """The rows 0..n-1 in the random order of `seed`."""
     return np.random.default_rng(seed).permutation(n)
 

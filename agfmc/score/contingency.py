@@ -36,7 +36,8 @@ class Uncertainty(NamedTuple):
     symmetric: float
 
 
-def contingency(truth, result, labels=None, weights=None):
+def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None = None,
+                weights: np.ndarray | None = None) -> Contingency:
     """`Contingency` of two label vectors (n,).
 
     labels: the classes, ascending or not, gaps allowed; by default all that
@@ -59,23 +60,23 @@ def contingency(truth, result, labels=None, weights=None):
     if REJECTED not in labels and np.any(result == REJECTED):
         columns = np.append(labels, REJECTED)
     rows = _positions(truth, labels, "true class")
-    places = _positions(result, columns, "result")
+    column = _positions(result, columns, "result")
     c = len(columns)
-    table = np.bincount(rows * c + places, weights=weights, minlength=k * c).reshape(k, c)
-    return Contingency(table, labels, int(np.count_nonzero(places >= k)))
+    table = np.bincount(rows * c + column, weights=weights, minlength=k * c).reshape(k, c)
+    return Contingency(table, labels, int(np.count_nonzero(column >= k)))
 
 
 def _positions(values, labels, what):
     order = np.argsort(labels, kind="stable")
-    place = np.searchsorted(labels, values, sorter=order)
-    found = order[np.minimum(place, len(labels) - 1)] if len(labels) else place
-    if len(values) and (len(labels) == 0 or np.any(labels[found] != values)):
-        wrong = values[0] if len(labels) == 0 else values[labels[found] != values][0]
+    at = np.searchsorted(labels, values, sorter=order)
+    positions = order[np.minimum(at, len(labels) - 1)] if len(labels) else at
+    if len(values) and (len(labels) == 0 or np.any(labels[positions] != values)):
+        wrong = values[0] if len(labels) == 0 else values[labels[positions] != values][0]
         raise DataError(f"{what} {wrong} is not among the labels")
-    return found
+    return positions
 
 
-def accuracy(table):
+def accuracy(table: Contingency | np.ndarray) -> float:
     """Share of correct results, NaN without points; table as in `Contingency` or one itself.
 
     A rejected point is wrong.
@@ -85,12 +86,12 @@ def accuracy(table):
     return float(np.trace(table) / total) if total else float("nan")
 
 
-def uncertainty_coefficient(table):
+def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     """`Uncertainty`: the share of the entropy of one variable that the other explains.
 
     With I = H_t + H_p - H_tp: forward I/H_t (of the truth), reverse I/H_p,
     symmetric 2 I/(H_t + H_p); 0 log 0 = 0.  Blind to relabelling: give the
-    accuracy beside it.  Rejection counts as one more answer.
+    accuracy with it.  Rejection counts as one more answer.
     """
     table = _array(table)
     truth, answer = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))

@@ -1,4 +1,4 @@
-"""Whether one classifier is really better than another: tests that suit the splits."""
+"""Significance tests of the difference between two classifiers, which suit the splits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class McNemar(NamedTuple):
     p_value: float
 
 
-def resampled_t(differences, ratio):
+def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     """The corrected resampled t test on differences (t,) of scores on the same splits.
 
     t = mean / sqrt((1/t + ratio) variance), t - 1 degrees of freedom, where ratio is the
@@ -53,8 +53,8 @@ def resampled_t(differences, ratio):
     return Difference(mean, deviation, t, float(2 * stdtr(count - 1, -abs(t))))
 
 
-def mcnemar(first, second):
-    """McNemar's exact test on two vectors (n,) that tell which points are right.
+def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
+    """McNemar's exact test on two vectors (n,) of the points that each has right.
 
     Under equal error rates each point that one alone has right is a fair coin's toss:
     p is twice the smaller tail of the binomial distribution, 1 at most (Dietterich,

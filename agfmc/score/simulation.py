@@ -1,4 +1,4 @@
-"""How often decoders of one-vs-one classifiers find the true class, by simulation and exactly.
+"""Success rates of decoders of one-vs-one classifiers, by simulation and exactly.
 
 The random model (N. Bunrupunthunad, J. Fakcharoenphol and T. Rakthanmanon,
 "POLL: multiclass classification from binary classifiers through random
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Polled", "Simulated", "adag_success", "ddag_success", "separation_limit", "simulate",
-           "standard_error"]
+__all__ = ["DecoderShares", "PollShares", "adag_success", "ddag_success", "separation_limit",
+           "simulate", "standard_error"]
 
 _CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
 _ROUNDS = 1 << 14  # rounds at once, where the classes are few
 
 
-def ddag_success(k, p):
+def ddag_success(k: int, p: float) -> float:
     """Probability that a DDAG of k classes is right; p: that a relevant classifier errs.
 
     (1/k) [(1-p)/p + (1-p)^(k-1) - (1-p)^k/p], averaged over the place of the true
@@ -31,7 +31,7 @@ def ddag_success(k, p):
     return float((np.sum(q ** np.arange(1, k)) + q ** (k - 1)) / k)
 
 
-def adag_success(k, p):
+def adag_success(k: int, p: float) -> float:
     """Probability that an ADAG of k classes is right; p: that a relevant classifier errs.
 
     ((2k - 2^c)/k) (1-p)^c + ((2^c - k)/k) (1-p)^(c-1), c = ceil(log2 k), averaged
@@ -42,7 +42,7 @@ def adag_success(k, p):
     return ((2 * k - 2**c) * q**c + (2**c - k) * q ** (c - 1)) / k
 
 
-def separation_limit(p, eps=0.0):
+def separation_limit(p: float, eps: float = 0.0) -> float:
     """2(1-p)(1-eps)/(1+eps): what the separation exceeds, for many classes, almost surely.
 
     The score of the true class is then at least (1-eps)(1-p)(k-1) and all others at
@@ -51,13 +51,13 @@ def separation_limit(p, eps=0.0):
     return 2.0 * (1.0 - p) * (1.0 - eps) / (1.0 + eps)
 
 
-def standard_error(success, rounds):
+def standard_error(success: float, rounds: int) -> float:
     """Standard error of a share of successes among so many rounds."""
     return float(np.sqrt(success * (1.0 - success) / rounds))
 
 
 @dataclass(frozen=True)
-class Polled:
+class PollShares:
     """Shares of right answers of POLL, so many draws for each class, alone and with TOP-t."""
 
     draws: int
@@ -66,7 +66,7 @@ class Polled:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class DecoderShares:
     """Shares of right answers among `rounds`; separation is NaN for two classes.
 
     separation: mean of the MAX-WIN score of the true class over the best other one;
@@ -76,14 +76,14 @@ class Simulated:
     k: int
     rounds: int
     max_win: float
-    polls: tuple[Polled, ...]
+    polls: tuple[PollShares, ...]
     adag: float
     ddag: float
     separation: float
 
 
 def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=5, progress=None):
-    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> Simulated.
+    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> DecoderShares.
 
     error: probability that a relevant classifier is wrong; or similarity: r (k,),
     r >= 0, of the classes to the point, in which pairs of zeros are coins.
@@ -115,8 +115,8 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
         if progress is not None:
             progress(done + size)
     shares = [float(share) for share in counts / rounds]
-    return Simulated(k, rounds, shares[0],
-                     tuple(Polled(draws, *shares[4 + 2 * i:6 + 2 * i])
+    return DecoderShares(k, rounds, shares[0],
+                     tuple(PollShares(draws, *shares[4 + 2 * i:6 + 2 * i])
                            for i, draws in enumerate(opponents)),
                      shares[1], shares[2], shares[3] if k > 2 else float("nan"))
 
@@ -124,7 +124,7 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
 def _tournaments(generator, k, rounds, error, similarity):
     """Answers (k(k-1)/2, rounds) of all pairs i < j, row by row: 1 where i wins.
 
-    Each pair plays once in a round, whoever asks.
+    Each pair plays once in a round, for all decoders.
     """
     pairs = k * (k - 1) // 2
     if similarity is None:
@@ -157,14 +157,14 @@ def _scores(games, k):
 
 
 def _first_wins(scores, lot):
-    """Whether class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
+    """True where class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
     best = scores[1:].max(axis=0)
     equal = 1 + np.count_nonzero(scores[1:] == scores[0], axis=0)
     return (scores[0] > best) | ((scores[0] == best) & (lot * equal < 1.0))
 
 
 def _poll(wins, draws, top, generator):
-    """POLL, and TOP-t after it: two arrays (rounds,) of whether class 0 is found.
+    """POLL, and TOP-t after it: two arrays (rounds,) , True where class 0 wins.
 
     Once the tournament is played, the opponents that a class draws with replacement
     are independent trials in which it wins with probability score/(k - 1): the sum is
@@ -183,7 +183,7 @@ def _poll(wins, draws, top, generator):
 
 
 def _adag(games, k, place):
-    """Whether the ADAG finds class 0, (rounds,)."""
+    """True where class 0 wins the ADAG, (rounds,)."""
     rounds = games.shape[1]
     slots = _lists(k, place)
     while len(slots) > 1:
@@ -195,7 +195,7 @@ def _adag(games, k, place):
 
 
 def _ddag(games, k, place):
-    """Whether the DDAG finds class 0, (rounds,)."""
+    """True where class 0 wins the DDAG, (rounds,)."""
     at = np.arange(games.shape[1])
     slots = _lists(k, place)
     first = np.zeros(len(at), dtype=np.int64)
@@ -214,6 +214,6 @@ def _lists(k, place):
 
 
 def _beats(games, k, a, b, at):
-    """Whether a beats b in the rounds `at`, any shape."""
+    """True where a beats b in the rounds `at`, any shape."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)

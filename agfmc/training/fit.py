@@ -11,7 +11,7 @@ import numpy as np
 
 from .._version import __version__
 from ..arrays import is_sparse
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, and_more
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
 from ..models import BinaryModel
@@ -101,8 +101,7 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     counts = {label: len(rows) for label, rows in rows_of.items()}
     few = check_jobs(jobs, counts)
     if few:
-        more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
-        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
+        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very little "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
     normalised = None if normalisation is None else normalisation.digest()

@@ -21,6 +21,7 @@ import numpy as np
 from ..collate.merge import collate
 from ..control.build import check_classes, rename, rename_directs
 from ..control.parse import parse
+from ..control.tree import MAX_LABEL
 from ..control.write import format_tree
 from ..decode.convergence import Stops
 from ..errors import AgfmcError, DataError
@@ -33,8 +34,6 @@ from ..prediction.classifier import Answers, classify
 from .kernel_tables import MEGABYTES
 
 __all__ = ["classify_points", "configuration_of", "train_configuration"]
-
-_LARGEST = 2**31 - 1
 
 
 def train_configuration(tree, x, y, *, options="", seed=1, name="m", scale=False, nsv=None,
@@ -88,8 +87,8 @@ def _checked(x, y):
                         f"found an array of shape {x.shape}")
     if y.shape != (len(x),):
         raise DataError(f"{len(x)} points need as many labels, found an array of shape {y.shape}")
-    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > _LARGEST:
-        raise DataError(f"expected labels from 0 to {_LARGEST}")
+    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
+        raise DataError(f"expected labels from 0 to {MAX_LABEL}")
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coding import dagorder, pathorder
-from ..coding.empirical import class_distances
+from ..codes import class_path, dag_order
+from ..codes.distances import class_distances
 from ..control.tree import changed, Leaf, Tree
 from ..errors import AgfmcWarning, ControlError, UsageError
 
@@ -37,7 +37,7 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     {label: samples} in place of them; without both, the samples in `pair_errors`, else
     equal ones.  pair_errors: `PairErrors`; without them every classifier errs with
     probability `error_rate`, and the best order follows from the priors alone.
-    exact_up_to, seed: as for `dagorder.best_order`.
+    exact_up_to, seed: as for `dag_order.best_order`.
     Raises `ControlError` for another kind of control tree, DataError for a pair
     whose errors are unknown.
     """
@@ -48,12 +48,12 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     priors = _priors(labels, priors, counts, pair_errors)
     if pair_errors is None:
         e, h = np.full((len(labels),) * 2, error_rate), None
-        order, method = dagorder.greedy_order(priors.tolist()), "greedy, best for equal errors"
+        order, method = dag_order.greedy_order(priors.tolist()), "greedy, best for equal errors"
     else:
         e, h = pair_errors.error_rates(labels), pair_errors.shares(labels)
-        order, _, exact = dagorder.best_order(priors, e, h, exact_up_to, seed, present)
+        order, _, exact = dag_order.best_order(priors, e, h, exact_up_to, seed, present)
         method = "branch and bound, the best order there is" if exact else "local search"
-    before, after = (dagorder.expected_accuracy(o, priors, e, h) for o in (present, order))
+    before, after = (dag_order.expected_accuracy(o, priors, e, h) for o in (present, order))
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
 
@@ -67,8 +67,8 @@ def order_for_path(tree, x, y, metric="mean-deviation"):
     require_untrained_matrix(tree)
     labels = tree.classes
     distances = class_distances(x, y, labels, metric)
-    order, after, exact = pathorder.shortest_path(distances)
-    before = pathorder.path_length(distances, [labels.index(label) for label in tree.labels])
+    order, after, exact = class_path.shortest_path(distances)
+    before = class_path.path_length(distances, [labels.index(label) for label in tree.labels])
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
     method = "the shortest path there is" if exact else "nearest neighbours and local search"
     return Ordered(changed(tree, nodes=(node,)), method, before, after)

@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 from ..control.build import check_classes, rename, rename_directs
-from ..control.names import named_as
+from ..control.build import named_as
 from ..control.write import libagf_begins, require_readable
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.controlfile import model_file

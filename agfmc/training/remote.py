@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arrays import is_sparse
-from ..errors import AgfmcError, AgfmcWarning, UsageError
+from ..errors import AgfmcError, AgfmcWarning, and_more, UsageError
 from ..models import Normalisation
 from ..learners.jobs import check_jobs, check_learners, problem, rows_by_class
 from ..executors.threads import available_cores
@@ -96,8 +96,7 @@ def remote_fit(pool, jobs, x, y, workers=None, progress=None, normalisation=None
     rows_of = rows_by_class(y)
     few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
-        more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
-        warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
+        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very little "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
 

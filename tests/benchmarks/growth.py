@@ -137,8 +137,8 @@ def fastest(work, turns=5):
 
 def parts(folder):
     """Microseconds a point of each step, beside the bare product and exponential."""
+    from agfmc.codes.matrix import rows_to_matrix
     from agfmc.decode.front import CodeDecoder
-    from agfmc.coding.matrix import rows_to_matrix
     from agfmc.prediction.configuration import load
     from agfmc.prediction.decision_values import MachineValues
     from agfmc.formats.probability_text import format_points

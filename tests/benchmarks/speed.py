@@ -201,7 +201,7 @@ import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 from scipy.optimize import nnls
-from agfmc.coding.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.decode.front import CodeDecoder
 from agfmc.training.design import design
 tree = design({scheme!r}, range(26), strict={strict!r})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import order_classes, print_control
-from agfmc.coding.dagorder import best_order, expected_accuracy
+from agfmc.codes.dag_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
 from agfmc.formats.pair_errors import read_pair_errors
 from agfmc.formats.libsvm_data import write_svm

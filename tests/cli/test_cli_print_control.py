@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from agfmc.cli.print_control import main
-from agfmc.coding.schemes import SCHEMES
+from agfmc.codes.matrix import rows_to_matrix
+from agfmc.codes.schemes import SCHEMES
+from agfmc.control.build import code_rows
 from agfmc.control.parse import parse
+from agfmc.training.design import design
 
-FROM_NUMBERS = [scheme for scheme in SCHEMES if scheme.name not in (
-    "empirical", "convert", "contingency", "adjacent-ordered")]
+FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 
@@ -76,8 +78,13 @@ def test_every_number_of_classes(run, scheme, k):
     if k < 4 and scheme.name == "orthogonal-special":
         return refused((status, out, err), 2, "at least 4 classes")
     assert status == 0
-    assert len(parse(out).classes) == k
+    tree = parse(out)
+    assert len(tree.classes) == k
     assert bool(err) == (k < 4 and "orthogonal" in scheme.name)
+    if k > 3:
+        assert tree.sides() == design(scheme.name, range(k)).sides()
+        shown = matrix(run("-Q", scheme.name, "-P", str(k))[2])
+        np.testing.assert_array_equal(shown, rows_to_matrix(code_rows(tree), k))
 
 
 def test_layout_is_that_of_libagf(run):
@@ -147,7 +154,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
     (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
     (["-Q", "8", "40"], 2, "at most 20 classes"),
-    (["4", "5"], 2, "nrow is for -Q 7"),
+    (["4", "5"], 2, "nrow is for -Q random and orth"),
     (["-Q", "7", "4", "0"], 2, "1 or more"),
     (["-Q", "7", "4", "x"], 2, "expected a whole number"),
     (["-Q", "3", "4"], 2, "expected training data"),
@@ -213,11 +220,11 @@ def test_codes_too_large_to_be_read(run, words, text):
 
 def test_trees_too_large_to_be_read(run, monkeypatch):
     code = run("-Q", "2", "--options", "a b", "2000")[1]
-    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000 - 1)
+    monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000 - 1)
     refused(run("-Q", "9", "-", stdin=code), 1, "the control file would be too large to be read "
             "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
             "most")
-    monkeypatch.setattr("agfmc.control.sizes.MAX_CELLS", 1999 * 2000)
+    monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000)
     assert run("-Q", "9", "-", stdin=code)[0] == 0
     size = len(run("-Q", "0", "--options", "\u00fc", "9")[1].encode())
     for largest in (size, size - 1):

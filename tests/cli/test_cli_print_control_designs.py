@@ -10,7 +10,7 @@ import pytest
 
 from agfmc.cli import classify_m, eval_uc, multi_borders
 from agfmc.cli.print_control import main
-from agfmc.coding.matrix import smallest_distances
+from agfmc.codes.matrix import smallest_distances
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
 from agfmc.training.design import matrix_of

@@ -14,7 +14,7 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.coding.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.control.build import code_rows
 from agfmc.control.tree import Leaf
 from agfmc.control.write import format_tree

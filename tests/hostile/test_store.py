@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.control.sizes import MAX_SIDES
+from agfmc.control.parse import MAX_SIDES
 from agfmc.decode.front import CodeDecoder
 from agfmc.errors import AgfmcWarning, ControlError, ModelError
 from agfmc.prediction.configuration import _stored

@@ -82,7 +82,7 @@ def several(draw):
 
 
 @given(several())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_merging_is_a_table_of_bytes(models):
     sides = [((0,), (1, 2)) if i % 2 else ((2,), (0,)) for i in range(len(models))]
     merged = collate(models, sides, [0, 1, 2], control="")
@@ -101,8 +101,8 @@ def test_merging_is_a_table_of_bytes(models):
             label = model.labels[0 if place < model.n_sv[0] else 1]
             classes.setdefault(key(sv), {0, 1, 2}).intersection_update(side[label])
         part = slice(merged.indptr[i], merged.indptr[i + 1])
-        told = dict(zip((stored[j] for j in merged.index[part]), merged.coef[part].tolist()))
-        assert told == sums and part.stop - part.start == len(sums)
+        stored_here = dict(zip((stored[j] for j in merged.index[part]), merged.coef[part].tolist()))
+        assert stored_here == sums and part.stop - part.start == len(sums)
         assert (np.diff(merged.index[part]) > 0).all()
         assert merged.kernels[merged.kernel_of[i]] == model.kernel
         assert merged.rho[i] == model.rho

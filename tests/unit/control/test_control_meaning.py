@@ -2,11 +2,10 @@
 
 import pytest
 
-from agfmc.coding import standard
+from agfmc.codes import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
-                                 resolve_options, to_code)
+                                 resolve_options, restricted, to_code)
 from agfmc.control.parse import parse
-from agfmc.control.restrict import restricted
 from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree
 from agfmc.errors import ControlError, UsageError
@@ -101,14 +100,22 @@ def test_options(text, expected):
     assert resolve_options(parse(format_tree(to_code(tree))), "D") == expected
 
 
-def test_files_of_either_kind_say_what_they_are():
-    with pytest.raises(ControlError, match=r'^f:1:5: expected the name .* found the options "-c 1"'):
-        parse('m { "-c 1" {0 1} 2}', "f").require_names()
-    with pytest.raises(ControlError, match=r"^f:1:6: expected training options .* name 'n'"):
-        parse('"" { n {0 1} 2}', "f").require_options()
-    with pytest.raises(ControlError, match="trained already"):
-        resolve_options(parse("m {0 1}"))
-    parse('"a b" {0 1}').require_names()
+@pytest.mark.parametrize("text, trained, message", [
+    ('m { "-c 1" {0 1} 2}', True, r'^f:1:5: expected the name .* found the options "-c 1"'),
+    ('m { "" L {0 1} 2}', True, "^f:1:5: expected the name of a model before the code L: train"),
+    ('"" { n {0 1} 2}', False, r"^f:1:6: expected training options .* 'n': is this .* already"),
+    ('m K "-k 3" {0 1}', False, "expected options in double quotes and the code K"),
+    ("m K {0 1}", False, "expected options in double quotes and the code K"),
+    ('"a b" {0 1}', True, None), ('m K "-k 3" {0 1}', True, None), ("m K {0 1}", True, None),
+    ('"-k 3" K {0 1}', False, None)])
+def test_files_of_either_kind_say_what_they_are(text, trained, message):
+    tree = parse(text, "f")
+    check = tree.require_names if trained else tree.require_options
+    if message is None:
+        check()
+    else:
+        with pytest.raises(ControlError, match=message):
+            check()
 
 
 def test_rename():

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from agfmc.coding.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.collate.merge import collate
 from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse

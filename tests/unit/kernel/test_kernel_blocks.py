@@ -45,6 +45,7 @@ def test_blocks(monkeypatch, longest, overhead, together):
     counts = counts.sum(keepdims=True) if together else counts
     assert len(made._parts[0]._blocks) == (-(-counts // longest)).sum()
     np.testing.assert_allclose(made.decision_values(x), naive(model, x), rtol=1e-11, atol=1e-12)
+    np.testing.assert_array_equal(made.values_by_row(x).T, made.decision_values(x))
     some = machine.Machine(model, (1, 4)).decision_values(x)
     np.testing.assert_allclose(some, naive(model, x)[:, [1, 4]], rtol=1e-11, atol=1e-12)
 
@@ -57,10 +58,3 @@ def test_a_product_that_is_small_enough_is_kept_small():
     wide = model_of(classes=8, each=600)
     for span, _, dense in machine.Machine(wide, range(28))._parts[0]._blocks:
         assert dense.size * machine.BLOCK <= machine._SMALL
-
-
-def test_both_layouts():
-    model = model_of()
-    x = np.random.default_rng(2).normal(size=(200, 3))
-    made = machine.Machine(model, range(6))
-    np.testing.assert_array_equal(made.values_by_row(x).T, made.decision_values(x))

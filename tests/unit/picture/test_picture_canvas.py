@@ -1,11 +1,13 @@
 """What all pictures share: kinds, bytes, warnings, mistakes."""
 
+import os
 import sys
 
 import pytest
 
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, UsageError
+from agfmc.picture import canvas
 from agfmc.picture.canvas import check_picture, class_name, text_width, thinned
 from agfmc.picture.comparison import draw_comparison
 from agfmc.picture.control import draw_control
@@ -32,9 +34,9 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
-                                         ("a.pdf", b"%PDF")])
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("picture, name, magic", [
+    ("tree", "a.png", b"\x89PNG"), ("tree", "a.pdf", b"%PDF"),
+    *((picture, "a.SVG", b"<?xml") for picture in PICTURES)])
 def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
     pytest.importorskip("matplotlib")
     file = tmp_path / name
@@ -113,3 +115,40 @@ def test_width_of_texts():
     assert text_width([], 9) == 0
     assert 1.8 < text_width(["aaaa"], 18) / text_width(["aaaa"], 9) < 2.2
     assert text_width(["a", "a\nbbbb"], 9) == text_width(["bbbb"], 9)
+
+
+# The folder in which matplotlib is loaded, and the way back
+
+@pytest.fixture
+def unlisted(tmp_path, monkeypatch):
+    """The current folder is one that can be used and not listed, and belongs to somebody else."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("matplotlibrc")
+    root = os.geteuid() == 0
+    os.chmod(".", 0o311)
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        os.chmod(".", 0o700)
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="there is no O_PATH")
+def test_a_folder_that_cannot_be_listed_is_left_and_found_again(unlisted):
+    with pytest.raises(PermissionError):
+        os.open(".", os.O_RDONLY)
+    with canvas._folder("/"):
+        assert os.getcwd() == "/"
+    assert os.path.lexists("matplotlibrc")
+
+
+def test_settings_are_not_read_where_there_is_no_way_back(unlisted, monkeypatch):
+    monkeypatch.delattr(os, "O_PATH", raising=False)
+    with pytest.raises(DataError, match="^matplotlibrc: "), canvas._folder("/"):
+        pass
+    monkeypatch.setattr(os.path, "lexists", lambda path: False)
+    with canvas._folder("/"):
+        assert os.path.exists("matplotlibrc")

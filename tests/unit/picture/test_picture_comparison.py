@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agfmc.errors import UsageError
 from agfmc.picture import comparison as module
 from agfmc.picture.canvas import LEFT, RIGHT
-from agfmc.picture.placing import overlap, place_labels
+from agfmc.picture.canvas import overlap, place_labels
 
 matplotlib = pytest.importorskip("matplotlib")
 

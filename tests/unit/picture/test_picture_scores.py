@@ -33,7 +33,7 @@ def axes_of(figure):
 
 
 @pytest.mark.parametrize("k, names, rejected, weight", [
-    (2, None, 0, None), (5, NAMES, 0.03, None), (15, None, 0.1, 1.73), (26, None, 0, None),
+    (2, None, 0, None), (5, NAMES, 0.03, None), (15, None, 0.1, 1.73),
     (26, {i: f"class number {i}" for i in range(26)}, 0.01, None), (60, None, 0.01, 0.3),
     (101, {100: "a long name of a class"}, 0, None)])
 def test_no_text_covers_another(shown, k, names, rejected, weight):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.coding.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix
 from agfmc.decode.front import CodeDecoder
 from agfmc.prediction.configuration import load
 from agfmc.prediction.classifier import Classifier

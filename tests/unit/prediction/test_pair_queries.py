@@ -12,7 +12,7 @@ from agfmc.decode.pair_strategies import QueryOptions
 from agfmc.errors import ModelError, UsageError
 from agfmc.prediction.configuration import Configuration
 from agfmc.prediction.classifier import Classifier
-from agfmc.kernel.cost import KernelCounter, squared_norms
+from agfmc.kernel.machine import KernelCounter, squared_norms
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 

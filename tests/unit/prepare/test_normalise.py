@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.vectors import read_std, write_std
 from agfmc.prepare import normalise
-from agfmc.prepare.normalise import fit_normalisation
+from agfmc.prepare.normalise import covariance, fit_normalisation
 
 
 def points(n, d, seed=0):
@@ -65,10 +65,12 @@ def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
 @pytest.mark.parametrize("nsv", [1, 3, 5])
 def test_singular_vectors_against_the_decomposition_of_the_whole(scale, nsv):
     x = points(60, 5)
+    before = x.copy()
     z = x - x.mean(axis=0)
     factor = 1 / x.std(axis=0, ddof=1) if scale else np.ones(5)
     _, _, right = np.linalg.svd(z * factor, full_matrices=False)
     matrix = fit_normalisation(x, scale=scale, nsv=nsv).matrix / factor[:, None]
+    assert np.array_equal(x, before)
     assert matrix.shape == (5, nsv)
     for got, expected in zip(matrix.T, right):
         assert got[np.argmax(np.abs(got))] > 0
@@ -107,13 +109,6 @@ def test_a_point_has_the_same_bits_in_any_block(nsv):
         assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 
-def test_the_points_themselves_are_left_alone():
-    x = points(10, 3)
-    before = x.copy()
-    fit_normalisation(x, nsv=2).apply(x)
-    assert np.array_equal(x, before)
-
-
 def test_single_precision_points_are_summed_in_double():
     x = np.float32(1e6) + np.arange(2000, dtype=np.float32)[:, None] % 3
     std = fit_normalisation(x)
@@ -136,7 +131,7 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
      "multiply the data by a power of ten"),
     (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
     (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
-    (points(9, 3), {"nsv": 4}, DataError, "4 singular values .* but 3 features vary"),
+    (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
     (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
     (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
     (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)"),
@@ -146,3 +141,40 @@ def test_points_that_cannot_be_normalised(x, options, error, message):
         warnings.simplefilter("error")
         with pytest.raises(error, match=message):
             fit_normalisation(x, **options)
+
+
+@pytest.mark.parametrize("nsv", [None, 1])
+def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
+    x = np.array([[1.0, -1e46], [2, 1e46], [4, 1e46], [5, -1e46]])  # its mean is 0
+    with pytest.raises(DataError, match="the values of feature 1 .* are too large"):
+        fit_normalisation(x, nsv=nsv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit_normalisation(x * [1, 1e-8], nsv=nsv)  # float32 holds its factor
+    scaled = fitted.apply(x * [1, 1e-8])
+    np.testing.assert_allclose(scaled.std(axis=0, ddof=1)[-1], 1, atol=.5 if nsv else 1e-6)
+
+
+# The covariance matrix
+
+def test_covariance_by_hand():
+    got = covariance(np.float32([[1, 10], [2, 10], [3, 40]]))
+    assert got.tolist() == [[1, 15], [15, 300]] and got.dtype == np.float64
+
+
+@pytest.mark.parametrize("block", [1, 10, 1 << 20])
+def test_covariance_against_numpy(monkeypatch, block):
+    monkeypatch.setattr(normalise, "_BLOCK", block)
+    x = np.random.default_rng(1).normal(size=(70, 4)) @ np.diag([1, 1e3, 1e-3, 1]) + 1e3
+    before = x.copy()
+    assert np.allclose(covariance(x), np.cov(x, rowvar=False), rtol=1e-9)
+    assert np.array_equal(x, before)
+
+
+@pytest.mark.parametrize("x, message", [
+    (np.ones((1, 2)), "two points"), (np.array([[1e200], [-1e200]]), "too large")])
+def test_points_without_a_covariance(x, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError, match=message):
+            covariance(x)

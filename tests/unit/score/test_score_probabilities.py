@@ -1,13 +1,18 @@
-"""Brier scores, confidence ratings, log loss, calibration."""
+"""Scores of probabilities by hand and by plain loops; weighted ones as of repeated samples."""
 
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from agfmc.errors import UsageError
-from agfmc.score.brier import brier_all, brier_winning, confidence, log_loss, probability
-from agfmc.score.calibration import calibration, calibration_all, expected_calibration_error
+from agfmc.errors import DataError, UsageError
+from agfmc.prediction.evaluation import evaluate, Results
+from agfmc.score.probabilities import (all_samples, brier_all, brier_winning, calibration,
+                                       class_weights, confidence, curves,
+                                       expected_calibration_error, inverse_sum, log_loss,
+                                       probability, validate)
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
 Y = np.array([0, 1, 2, 0, 2])
@@ -37,17 +42,8 @@ def test_confidence():
 
 
 def test_log_loss():
-    told = [.7, .8, .4, .2, .8]
-    assert log_loss(P, Y) == pytest.approx(-np.mean(np.log(told)))
+    assert log_loss(P, Y) == pytest.approx(-np.mean(np.log([.7, .8, .4, .2, .8])))
     assert 36 < log_loss(np.array([[0., 1.]]), [0]) < 37
-
-
-def test_scores_against_sklearn():
-    metrics = pytest.importorskip("sklearn.metrics")
-    assert log_loss(P, Y) == pytest.approx(metrics.log_loss(Y, P))
-    correct = P.argmax(axis=1) == Y
-    assert brier_winning(P.max(axis=1), correct)**2 == pytest.approx(
-        metrics.brier_score_loss(correct, P.max(axis=1)))
 
 
 def test_calibration_table():
@@ -74,14 +70,6 @@ def test_bins_cover_everything():
         calibration([.5], [1], q=0)
 
 
-def test_all_probabilities():
-    table = calibration_all(P, Y, q=5)
-    assert sum(row.count for row in table) == 15
-    assert sum(row.count * row.observed for row in table if row.count) == pytest.approx(5)
-    sure = table[4]
-    assert (sure.count, sure.observed) == (2, 1)
-
-
 def test_right_forecasts_are_within_their_errors():
     rng = np.random.default_rng(1)
     p = rng.random(20000)
@@ -89,3 +77,162 @@ def test_right_forecasts_are_within_their_errors():
     assert all(abs(row.observed - row.forecast) < 4 * row.error for row in table)
     assert expected_calibration_error(table) < .02
     assert expected_calibration_error(calibration(p, rng.random(20000) < p**2)) > .1
+
+
+# Validation
+
+def test_sums_by_hand():
+    lines = curves(np.array([.9, .2, .6, .4]), np.array([1, 0, 0, 1]), 2)
+    assert lines.p.tolist() == [.2, .4, .6, .9] and lines.t.tolist() == [0, 1, 0, 1]
+    assert lines.mid == 1
+    assert lines.c == pytest.approx([-1, 0, 1, 1, 2])
+    assert lines.s == pytest.approx([-.8, 0, .4, 1, 1.9])
+    assert inverse_sum(lines) == pytest.approx([-1.25, 0, 2.5, 2.5, 2.5 + 1 / .9])
+    found = validate(lines, 4)
+    assert found.slope == pytest.approx(6 / 7)
+    assert found.correlation == pytest.approx(4.5 / math.sqrt(5.2 * 4.16))
+    assert found.error == pytest.approx(math.sqrt((5.41 - 36 / 7) / 6))
+    # two classes make eight samples of two points each: n cancels
+    assert validate(lines, 2).error == pytest.approx(found.error)
+
+
+def reference(p, t, k, n):
+    """The same by loops over pairs in order."""
+    pairs = sorted(zip(p, t))
+    size = len(pairs)
+    mid = 0
+    for i, (value, _) in enumerate(pairs):
+        if value <= 1 / k:
+            mid = i
+    s, c, w = ([0.0] * (size + 1) for _ in range(3))
+    for i in range(mid, size):
+        value, true = pairs[i]
+        s[i + 1], c[i + 1] = s[i] + value, c[i] + true
+        w[i + 1] = w[i] + ((1 / value if value else math.inf) if true else 0)
+    for i in range(mid - 1, -1, -1):
+        value, true = pairs[i]
+        s[i], c[i] = s[i + 1] + value - 1, c[i + 1] + true - 1
+        w[i] = w[i + 1] - (0 if true else 1 / (1 - value))
+    cc, cs = sum(x * x for x in c), sum(x * y for x, y in zip(c, s))
+    m = cs / cc if cc else math.nan
+    mean_c, mean_s = sum(c) / (size + 1), sum(s) / (size + 1)
+    both = sum((x - mean_c) * (y - mean_s) for x, y in zip(c, s))
+    spread = sum((x - mean_c)**2 for x in c) * sum((y - mean_s)**2 for y in s)
+    rmse = math.sqrt(sum((y - m * x)**2 for x, y in zip(c, s)) / n)
+    norm = math.sqrt(sum((i - mid)**2 for i in range(size)) / n)
+    return mid, c, s, w, (both / math.sqrt(spread) if spread else math.nan, m,
+                          rmse / norm if norm else math.nan)
+
+
+FORECASTS = st.lists(st.tuples(st.sampled_from([0, .125, .25, .5, .75, 1]), st.integers(0, 1)),
+                     min_size=1, max_size=30)
+
+
+@settings(max_examples=200, deadline=None)
+@given(FORECASTS, st.integers(2, 6))
+def test_as_the_loops(pairs, k):
+    p, t = (np.array(column, dtype=float) for column in zip(*pairs))
+    mid, c, s, w, scores = reference(p, t, k, 7)
+    lines = curves(p, t, k)
+    assert lines.mid == mid
+    assert lines.c.tolist() == c and lines.s.tolist() == s  # eighths are exact
+    assert inverse_sum(lines) == pytest.approx(w)
+    assert tuple(validate(lines, 7)) == pytest.approx(scores, nan_ok=True)
+
+
+def test_random_forecasts_as_the_loops():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(4), 50)
+    y = rng.integers(0, 4, 50)
+    forecast, happened = all_samples(p, y)
+    assert len(forecast) == 200 and happened.sum() == 50
+    assert happened.reshape(50, 4).argmax(axis=1).tolist() == y.tolist()
+    mid, c, s, w, scores = reference(forecast, happened, 4, 50)
+    lines = curves(forecast, happened, 4)
+    assert 0 < mid == lines.mid
+    assert lines.s == pytest.approx(s) and inverse_sum(lines) == pytest.approx(w)
+    assert tuple(validate(lines, 50)) == pytest.approx(scores)
+
+
+def test_right_forecasts_have_slope_and_correlation_one():
+    rng = np.random.default_rng(6)
+    p = rng.random(50000)
+    lines = curves(p, rng.random(50000) < p, 2)
+    found = validate(lines, 50000)
+    assert found.slope == pytest.approx(1, abs=.01) and found.correlation > .9999
+    too_sure = validate(curves(np.clip(2 * p - .5, 0, 1), rng.random(50000) < p, 2), 50000)
+    assert too_sure.slope > 1.1
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_and_undefined():
+    lines = curves(np.array([0, .9]), np.array([1, 1]), 2)
+    assert inverse_sum(lines).tolist() == [0, math.inf, math.inf]
+    assert inverse_sum(curves(np.array([-0.0]), np.array([1]), 2)).tolist() == [0, math.inf]
+    assert inverse_sum(curves(np.array([0, 1]), np.array([0, 0]), 2)).tolist() == [0, 0, 0]
+    # no forecast came true: c is 0 throughout
+    assert all(map(math.isnan, validate(curves(np.array([.8, .9]), np.zeros(2), 2), 2)))
+
+
+# Weights
+
+def results(seed, k, n, weights=None, repeated=None):
+    """`Results` of k classes with odd labels, some points rejected."""
+    generator = np.random.default_rng(seed)
+    labels = 2 * np.arange(k) + 1
+    truth = labels[generator.integers(k, size=n)]
+    p = generator.dirichlet(np.ones(k), n)
+    result = np.where(generator.random(n) < .1, -1, labels[p.argmax(axis=1)])
+    columns = [truth, result, p.max(axis=1), p]
+    if repeated is not None:
+        columns = [np.repeat(column, repeated, axis=0) for column in columns]
+    truth, result, winner, p = columns
+    return Results(truth, result, labels, k, winner, p, weights)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 30))
+def test_integer_weights_repeat_points(seed, k, n):
+    weights = np.random.default_rng(seed + 1).integers(0, 4, n)
+    if not weights.any():
+        weights[0] = 1
+    some = evaluate(results(seed, k, n, weights.astype(float)), 4)
+    many = evaluate(results(seed, k, n, repeated=weights), 4)
+    assert some["points"] == n and many["points"] == weights.sum()
+    for key in ("accuracy", "uncertainty_coefficient", "uncertainty_coefficient_reverse",
+                "uncertainty_coefficient_symmetric", "brier_all", "brier_winning", "log_loss",
+                "expected_calibration_error"):
+        assert some[key] == pytest.approx(many[key], rel=1e-9, abs=1e-9, nan_ok=True), key
+    columns = len(many["contingency"][0])
+    np.testing.assert_allclose(np.array(some["contingency"])[:, :columns], many["contingency"])
+    for one, other in zip(some["calibration"], many["calibration"]):
+        assert one["count"] == pytest.approx(other["count"])
+        for key in ("forecast", "observed"):
+            assert one[key] == pytest.approx(other[key])
+
+
+def test_equal_weights_change_nothing():
+    plain = evaluate(results(3, 4, 50))
+    for scale in (1.0, 1e-6, 1e6):
+        same = evaluate(results(3, 4, 50, np.full(50, scale)))
+        for key in ("accuracy", "uncertainty_coefficient", "brier_all", "brier_winning",
+                    "log_loss", "expected_calibration_error", "rejected"):
+            assert same[key] == pytest.approx(plain[key], rel=1e-12)
+        # the standard error knows that there are 50 points, whatever they weigh
+        for one, other in zip(same["calibration"], plain["calibration"]):
+            assert (one["error"] or 0) == pytest.approx(other["error"] or 0, rel=1e-12)
+
+
+def test_standard_error_of_a_weighted_share():
+    generator = np.random.default_rng(0)
+    p, w = generator.uniform(.55, .85, 30), generator.uniform(.1, 5, 30)
+    row = calibration(p, p > .6, 1, weights=w)[0]
+    shares = [np.average(generator.random(30) < p, weights=w) for _ in range(20_000)]
+    assert row.error == pytest.approx(np.std(shares), rel=.03)
+
+
+def test_class_weights():
+    y = np.array([0, 0, 0, 2])
+    w = class_weights(y, np.array([.5, 0, .5]), [4, 5, 6])
+    np.testing.assert_allclose(w, [2 / 3] * 3 + [2])
+    with pytest.raises(DataError, match="no sample is of class 5, whose prior is 0.1"):
+        class_weights(y, np.array([.5, .1, .4]), [4, 5, 6])

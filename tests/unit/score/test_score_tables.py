@@ -79,18 +79,3 @@ def test_accuracy_of_nothing():
 def test_bad_labels(truth, result, labels, words):
     with pytest.raises(DataError, match=words):
         contingency(truth, result, labels)
-
-
-def test_against_sklearn():
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(0)
-    for k in (2, 5, 9):
-        truth = rng.integers(k, size=400)
-        result = np.where(rng.random(400) < .6, truth, rng.integers(k, size=400))
-        made = contingency(truth, result)
-        forward, reverse, symmetric = uncertainty_coefficient(made)
-        assert abs(forward - metrics.homogeneity_score(truth, result)) < 1e-12
-        assert abs(reverse - metrics.completeness_score(truth, result)) < 1e-12
-        assert abs(symmetric - metrics.v_measure_score(truth, result)) < 1e-12
-        assert abs(accuracy(made) - metrics.accuracy_score(truth, result)) < 1e-12
-        np.testing.assert_array_equal(made.table, metrics.confusion_matrix(truth, result))

@@ -25,10 +25,10 @@ def test_without_overlap_it_is_the_paired_test():
     from scipy.stats import ttest_1samp
 
     values = np.random.default_rng(1).normal(0.01, 0.03, 10)
-    told = ttest_1samp(values, 0.0)
+    plain = ttest_1samp(values, 0.0)
     test = resampled_t(values, 0.0)
-    assert test.t == pytest.approx(told.statistic, rel=1e-12)
-    assert test.p_value == pytest.approx(told.pvalue, rel=1e-10)
+    assert test.t == pytest.approx(plain.statistic, rel=1e-12)
+    assert test.p_value == pytest.approx(plain.pvalue, rel=1e-10)
     assert resampled_t(values, 3 / 7).p_value > test.p_value
 
 
@@ -61,5 +61,6 @@ def test_mcnemar_is_the_binomial_test(pairs):
     test = mcnemar(first, second)
     b, c = int((first & ~second).sum()), int((second & ~first).sum())
     assert (test.first, test.second) == (b, c)
+    assert tuple(mcnemar(second, first)) == (c, b, pytest.approx(test.p_value))
     assert test.p_value == (1.0 if b + c == 0
                             else pytest.approx(binomtest(b, b + c).pvalue, abs=1e-12))

@@ -1,18 +1,21 @@
 """Schemes, data and tables to control trees."""
 
-from __future__ import annotations
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from agfmc.coding import randomcode
-from agfmc.coding.empirical import class_distances
-from agfmc.coding.linkage import join, LINKAGES
-from agfmc.coding.schemes import find_scheme, SCHEMES
+from agfmc.cli.print_control import main
+from agfmc.codes import random_codes, schemes
+from agfmc.codes.distances import class_distances
+from agfmc.codes.linkage import join, LINKAGES
+from agfmc.codes.schemes import find_scheme, SCHEMES
+from agfmc.control.build import from_rows
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
-from agfmc.training.design import (design, design_for, matrix_of, ordered_from_confusions,
-                                   ordered_from_data, tree_from_confusions, tree_from_data)
+from agfmc.training.design import (design, design_for, design_from_confusions, design_from_data,
+                                   matrix_of, sketch)
 from agfmc.formats.confusions import Confusions
 
 LABELS = (2, 3, 5, 9)
@@ -34,8 +37,8 @@ def confusions(errors):
     return Confusions(LABELS, errors, np.repeat(errors.sum(axis=1)[:, None], 4, axis=1), 4)
 
 
-@pytest.mark.parametrize("scheme", [s for s in SCHEMES if s.name not in (
-    "convert", "contingency", "empirical", "adjacent-ordered")], ids=lambda s: s.name)
+@pytest.mark.parametrize("scheme", [s for s in SCHEMES if "classes" in s.made_of],
+                         ids=lambda s: s.name)
 def test_schemes_that_count_classes(scheme):
     expected = design(scheme.name, LABELS, names=NAMES)
     assert design_for(scheme.name, None, None, LABELS, NAMES) == expected
@@ -43,7 +46,7 @@ def test_schemes_that_count_classes(scheme):
 
 
 def test_options_reach_their_schemes():
-    rows = randomcode.random_code(4, 6, True, 8)
+    rows = random_codes.random_code(4, 6, True, 8)
     assert matrix_of(design_for("7", None, None, LABELS, None, rows=6, strict=True, seed=8)) \
         == (rows, LABELS)
     assert design_for("rand", None, None, range(9), None, draws=30, seed=2) == \
@@ -61,7 +64,8 @@ def test_schemes_of_other_things(name):
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_a_tree_from_data(metric, linkage):
     x, y = points()
-    tree, heights = tree_from_data(x, y, metric, NAMES, linkage)
+    tree, heights = design_from_data(
+        "empirical", x, y, names=NAMES, metric=metric, linkage=linkage)
     pairs, expected = join(class_distances(x, y, LABELS, metric), linkage)
     assert heights == expected and len(heights) == len(tree.nodes)
     shown = format_tree(tree)
@@ -74,16 +78,28 @@ def test_a_tree_from_data(metric, linkage):
 
 def test_the_defaults_of_trees_and_orders():
     x, y = points()
-    assert tree_from_data(x, y) == tree_from_data(x, y, "hausdorff", None, "single", LABELS)
-    assert ordered_from_data(x, y) == ordered_from_data(x, y, "mean-deviation")
+    assert design_from_data("3", x, y) == design_from_data(
+        "3", x, y, LABELS, None, metric="hausdorff", linkage="single")
+    assert design_from_data("ordered", x, y) == design_from_data(
+        "ordered", x, y, metric="mean-deviation")
     table = confusions([[9, 0, 1, 2], [0, 9, 0, 2], [3, 0, 9, 0], [2, 1, 0, 9]])
-    assert tree_from_confusions(table) == tree_from_confusions(table, "average")
+    assert design_from_confusions("contingency", table) == design_from_confusions(
+        "contingency", table, linkage="average")
+
+
+def test_sketches_before_any_data():
+    assert sketch("empirical").hierarchical and sketch("tree").hierarchical
+    assert sketch("ordered").labels in ((0, 1, 2, 3), (3, 2, 1, 0))
+    assert len(sketch("random").rows) == 3
+    with pytest.raises(UsageError, match="made of a control file, not of training data"):
+        sketch("convert")
 
 
 @pytest.mark.parametrize("metric", [None, "hausdorff", "mean-deviation"])
 def test_classes_in_the_order_of_data(metric):
     x, y = points()
-    tree = ordered_from_data(x, y, metric, NAMES)
+    tree, heights = design_from_data("ordered", x, y, names=NAMES, metric=metric)
+    assert heights is None
     assert tree.labels == (3, 9, 2, 5) or tree.labels == (5, 2, 9, 3)
     assert [row.left for row in tree.rows] == [(0,), (0, 1), (0, 1, 2)]
     assert design_for("ordered", x, y, LABELS, NAMES, metric=metric) == tree
@@ -93,13 +109,13 @@ def test_classes_in_the_order_of_data(metric):
 def test_classes_in_the_order_of_a_table():
     chain = {5: 0, 2: 1, 9: 2, 3: 3}
     table = [[{0: 30, 1: 6, 2: 1, 3: 0}[abs(chain[i] - chain[j])] for j in LABELS] for i in LABELS]
-    tree = ordered_from_confusions(confusions(table), NAMES)
+    tree, _ = design_from_confusions("ordered", confusions(table), NAMES)
     assert tree.labels in ((3, 9, 2, 5), (5, 2, 9, 3)) and tree.names == NAMES
 
 
 def test_classes_most_confused_are_split_last():
     table = confusions([[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]])
-    tree, heights = tree_from_confusions(table, names=NAMES)
+    tree, heights = design_from_confusions("contingency", table, NAMES)
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({2, 5}), frozenset({3, 9})}
     assert heights[0] == max(heights) and len(heights) == 3
 
@@ -122,3 +138,46 @@ def test_a_scheme_without_a_number_has_no_word_for_it():
     assert find_scheme("16").heading == "16 random-as-orthogonal"
     names = [name for scheme in SCHEMES for name in (scheme.name, *scheme.aliases)]
     assert len(names) == len(set(names))
+
+
+# A new scheme is one function and one row
+
+def around(k, reach=1):
+    """k rows: each class against the next ones in a circle."""
+    return [((i,), tuple((i + j) % k for j in range(1, reach + 1))) for i in range(k)]
+
+
+def far_apart(distances):
+    """One row: the class farthest from class 0 against the others."""
+    k = len(distances)
+    last = int(np.argmax(distances[0]))
+    return [(tuple(i for i in range(k) if i != last), (last,))]
+
+
+@pytest.fixture
+def new_schemes(monkeypatch):
+    """Rows in the table for the two functions above."""
+    monkeypatch.setitem(sys.modules, "agfmc.codes.new", SimpleNamespace(
+        around=around, far_apart=far_apart))
+    monkeypatch.setattr(schemes, "SCHEMES", (
+        *SCHEMES, schemes.Scheme(None, "circle", ("ring",), "in a circle", "codes.new:around"),
+        schemes.Scheme(None, "apart", (), "far", "codes.new:far_apart", ("data", "confusions"),
+                       {"metric": "hausdorff"}, lambda k, **_: (1, 1, ""))))
+
+
+def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["-Q", "ring", "4"]) == 0
+    assert capsys.readouterr().out == format_tree(from_rows(around(4), range(4)))
+    assert main(["-Q", "circle", "-G", "4"]) == 2
+    assert "-G is for -Q random, not for circle" in capsys.readouterr().err
+    x, y = points()
+    svm = "".join(f"{label} 1:{a} 2:{b} 3:{c}\n" for label, (a, b, c) in zip(y, x))
+    (tmp_path / "train.svm").write_text(svm)
+    assert main(["-Q", "apart", "--metric", "mean-deviation", "-M", "train.svm"]) == 0
+    assert capsys.readouterr().out == format_tree(from_rows([((0, 2, 3), (1,))], LABELS))
+    assert main(["-Q", "apart", "4"]) == 2
+    assert "expected training data or a contingency table" in capsys.readouterr().err
+    assert design_for("apart", x, y, LABELS, None).rows == \
+        design_from_data("apart", x, y)[0].rows
+    assert sketch("circle").labels == sketch("apart").labels == (0, 1, 2, 3)

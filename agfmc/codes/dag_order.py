@@ -1,0 +1,475 @@
+"""The order of classes of a DDAG, so that it is right as often as it can be.
+
+A decision directed acyclic graph keeps a list of classes; the classifier of its first and
+last class decides which of the two is dropped, until one is left.  Pavan Kumar and Jawahar,
+"On Improving the Design of Multiclass Classifiers", with the recursion carried out for each
+class by itself: the output is right with probability V_t for class t, and J = sum_t P_t V_t
+with the priors P_t.  The best order is looked for by local search, with swaps and insertions,
+and for few classes by branch and bound from the outside in.
+
+Shapes: k classes, b orders, c moves or classes of an order.  An order is a sequence of the
+classes 0..k-1.  A node of the branch and bound is an order whose d first and d last positions
+are decided; the m classes between them stand in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from ..errors import UsageError
+
+__all__ = ["MOST_EXACT", "best_order", "class_success", "expected_accuracy", "greedy_order"]
+
+
+def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
+    """Probability (b, k) that the class at each position of each order is found.
+
+    orders (b, k): classes;  keep (k, k): keep[t, i] = P(classifier {t, i} is right | t);
+    h (k, k, k) or None: h[t, i, j] = P(classifier {i, j} sends class t to i), None
+    for 1/2.
+
+    For truth t and what is left of the list from position a to b, V_t(a, b) is
+    keep[t, o_b] V_t(a, b-1) with t at the left end, keep[t, o_a] V_t(a+1, b) with t at
+    the right end, and h V_t(a, b-1) + (1-h) V_t(a+1, b) with t inside; 1 for t alone.
+    """
+    return _by_walks(orders, keep) if h is None else _by_intervals(orders, keep, h)
+
+
+def _by_intervals(orders, keep, h):
+    """The recursion for all classes of an interval together, by length of the interval."""
+    b, k = orders.shape
+    flat = h.ravel()
+    value = np.ones((b, k, 1))  # order, first position, offset of the class
+    for length in range(2, k + 1):
+        n = k - length + 1
+        first, last = orders[:, :n], orders[:, length - 1:]
+        longer = np.empty((b, n, length))
+        longer[..., 0] = keep[first, last] * value[:, :n, 0]
+        longer[..., -1] = keep[last, first] * value[:, 1:, -1]
+        if length > 2:
+            inside = orders[:, np.arange(n)[:, None] + np.arange(1, length - 1)]
+            share = flat[inside * (k * k) + (first * k + last)[:, :, None]]
+            drop_first = value[:, 1:, :-1]
+            share *= value[:, :n, 1:] - drop_first
+            np.add(share, drop_first, out=longer[..., 1:-1])
+        value = longer
+    return value[:, 0]
+
+
+def _by_walks(orders, keep):
+    """The same for h = 1/2, O(k^2) per order.
+
+    The ends move inward at random until the class is at one; from there all
+    classifiers are relevant, and the product of `keep` over what is left counts.
+    """
+    k = orders.shape[1]
+    if k == 1:
+        return np.ones(orders.shape)
+    ahead, weights = _walks(k)
+    pairs = keep[orders[:, :, None], orders[:, None, :]]
+    runs = np.where(ahead, pairs, 1.0)
+    np.cumprod(runs, axis=2, out=runs)
+    result = np.einsum("bpx,px->bp", runs, np.where(ahead, weights, 0.0))
+    behind = ahead.T
+    runs = np.where(behind, pairs, 1.0)[:, :, ::-1]
+    np.cumprod(runs, axis=2, out=runs)
+    result += np.einsum("bpx,px->bp", runs, np.where(behind, weights, 0.0)[:, ::-1])
+    return result
+
+
+@lru_cache(maxsize=8)
+def _walks(k):
+    """(ahead (k, k), weights (k, k)): x > p, and how likely the list ends at x then.
+
+    weights[p, x]: P(position p comes to one end of the list while x is at the
+    other).  Before that u ends were dropped on its side but one, and c on the
+    other: C(u + c, u) / 2^(u + c + 1).
+    """
+    weights = np.zeros((k, k))
+    paths = np.ones(1)  # entry u: P(u of the first n drops are on the left)
+    for n in range(k - 2):
+        u = np.arange(n + 1)
+        left, right = u + 1, k - 1 - (n - u)
+        fits = left < right
+        weights[left[fits], right[fits]] = paths[fits] / 2
+        weights[k - 1 - left[fits], k - 1 - right[fits]] = paths[fits] / 2
+        paths = (np.append(paths, 0.0) + np.append(0.0, paths)) / 2
+    weights[0, k - 1] = weights[k - 1, 0] = 1.0
+    return np.arange(k)[None, :] > np.arange(k)[:, None], weights
+
+
+_BLOCK = 1 << 19  # numbers in one block of candidates
+_BETTER = 1e-13
+
+
+class Problem:
+    """The accuracy of orders, J = sum_t P_t V_t: what is to be made large.
+
+    priors (k,);  keep (k, k) = 1 - e;  h (k, k, k) or None.  `work` grows with the
+    time that values() takes, and does not depend on the machine.
+    """
+
+    def __init__(self, priors, keep, h=None):
+        self.priors = priors
+        self.keep = keep
+        self.h = h
+        self.k = len(priors)
+        self.cost = self.k ** 2 if h is None else self.k ** 3 // 16 + 1
+        self.work = 0
+
+    def values(self, orders):
+        """J (c,) of orders (c, k), in bounded memory."""
+        step = max(1, _BLOCK // self.k ** 2)
+        result = np.empty(len(orders))
+        for a in range(0, len(orders), step):
+            part = orders[a:a + step]
+            right = success(part, self.keep, self.h)
+            result[a:a + step] = np.einsum("ck,ck->c", right, self.priors[part])
+        self.work += len(orders) * self.cost
+        return result
+
+
+def local_search(problem: Problem, starts: Iterable, restarts: int, seed: int, most: int,
+                 least: int = 0) -> tuple[np.ndarray, float]:
+    """(order (k,), J): the best local optimum of swaps and insertions.
+
+    From each order of `starts`, then `restarts` times from a random one and from the best
+    one with a few of its classes shuffled, in turn.  No restart begins once the
+    problem's `work` is above `least`, and the search ends when it is above `most`.
+    """
+    rng = np.random.default_rng(seed)
+    best, value = None, -np.inf
+    for start in starts:
+        order, reached = _climb(problem, np.asarray(start), rng, most)
+        if reached > value + _BETTER:
+            best, value = order, reached
+    for n in range(restarts):
+        if problem.work > least:
+            break
+        start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
+        order, reached = _climb(problem, start, rng, most)
+        if reached > value + _BETTER:
+            best, value = order, reached
+    return best, value
+
+
+def _shaken(order, rng):
+    chosen = rng.choice(len(order), size=min(len(order), max(4, len(order) // 3)), replace=False)
+    order = order.copy()
+    order[chosen] = order[rng.permutation(chosen)]
+    return order
+
+
+def _climb(problem, order, rng, most):
+    """The local optimum above `order`: the best move of each block is taken.
+
+    Where all moves are one block this is steepest ascent; the blocks of larger
+    problems are shuffled once, and are gone through until none improves.
+    """
+    k = problem.k
+    value = problem.values(order[None])[0]
+    moves = _moves(k)
+    step = max(1, _BLOCK // k ** 2)
+    if len(moves) > step:
+        moves = moves[rng.permutation(len(moves))]
+    blocks = [moves[a:a + step] for a in range(0, len(moves), step)]
+    idle, at = 0, 0
+    while idle < len(blocks) and problem.work <= most:
+        candidates = order[_sources(k, blocks[at])]
+        values = problem.values(candidates)
+        top = int(np.argmax(values))
+        if values[top] > value + _BETTER:
+            order, value, idle = candidates[top], values[top], 0
+        else:
+            idle, at = idle + 1, (at + 1) % len(blocks)
+    return order, value
+
+
+def _moves(k):
+    """(c, 3): kind, i, j: swaps (0) of i < j, insertions (1) of i at j, two or more away."""
+    i, j = np.divmod(np.arange(k * k), k)
+    swap, insert = i < j, np.abs(i - j) > 1
+    return np.concatenate([
+        np.stack([np.full(np.count_nonzero(chosen), kind), i[chosen], j[chosen]], axis=1)
+        for kind, chosen in ((0, swap), (1, insert))])
+
+
+def _sources(k, moves):
+    """(c, k): the position that each position is filled from, for each move."""
+    kind, i, j = (column[:, None] for column in moves.T)
+    to = np.arange(k)[None]
+    shifted = to + ((to >= i) & (to < j)) - ((to > j) & (to <= i))
+    result = np.where(kind == 1, shifted, np.where(to == i, j, to))
+    return np.where(to == j, i, result)
+
+
+_NODES = 1024  # expanded at a time
+_BOUNDS = 8192  # computed at a time
+_LEAF = 4  # as many undecided classes are tried in all orders
+_EPSILON = 1e-12
+
+
+def branch_and_bound(problem: Problem, order: np.ndarray, value: float) -> tuple[np.ndarray,
+                     float]:
+    """(order (k,), J): the best order there is, to 1e-12 in J.
+
+    problem: `Problem`;  order, value: a good order and its J, kept where
+    nothing is better.  Of an order and its reverse, which are worth the same, one
+    is looked at.
+    """
+    k = problem.k
+    pending = [(0, np.arange(k)[None], np.full(1, np.inf))]
+    while pending:
+        d, orders, bounds = pending.pop()
+        orders = orders[bounds > value + _EPSILON]
+        if len(orders) == 0:
+            continue
+        if k - 2 * d <= _LEAF:
+            orders = _expanded(orders, d, _all_orders(k - 2 * d))
+            values = problem.values(orders)
+            top = int(np.argmax(values))
+            if values[top] > value + _EPSILON:
+                order, value = orders[top], values[top]
+            continue
+        orders = _expanded(orders, d, _outer_pairs(k - 2 * d, d == 0))
+        bounds = np.concatenate([upper_bounds(problem, orders[a:a + _BOUNDS], d + 1)
+                                 for a in range(0, len(orders), _BOUNDS)])
+        ranked = np.argsort(-bounds, kind="stable")
+        ranked = ranked[:np.count_nonzero(bounds > value + _EPSILON)]
+        for a in reversed(range(0, len(ranked), _NODES)):
+            part = ranked[a:a + _NODES]
+            pending.append((d + 1, orders[part], bounds[part]))
+    return order, value
+
+
+def _expanded(orders, d, inner):
+    """Each order with each of the rearrangements `inner` (c, m) of its middle."""
+    k = orders.shape[1]
+    result = np.repeat(orders, len(inner), axis=0)
+    result[:, d:k - d] = orders[:, d:k - d][:, inner].reshape(-1, k - 2 * d)
+    return result
+
+
+@lru_cache(maxsize=32)
+def _all_orders(m):
+    return np.array(list(permutations(range(m))), dtype=np.intp).reshape(-1, m)
+
+
+@lru_cache(maxsize=32)
+def _outer_pairs(m, one_way):
+    """(c, m): each pair of classes on the outside, the others between them as they stand."""
+    return np.array([(x, *(z for z in range(m) if z not in (x, y)), y)
+                     for x in range(m) for y in range(m) if x < y or (x > y and not one_way)])
+
+
+# Bounds
+
+def upper_bounds(problem: Problem, orders: np.ndarray, d: int) -> np.ndarray:
+    """(b,) numbers that J cannot exceed however the middle of each order is arranged.
+
+    Each class gets the classifiers of the middle in the order that suits it best;
+    then the classes of the middle get the positions by the best assignment.
+    """
+    k = problem.k
+    middle = orders[:, d:k - d]
+    grid = _Grid(problem, orders, d)
+    total = np.zeros(len(orders))
+    for p in (*range(d), *range(k - d, k)):
+        t = orders[:, p:p + 1]
+        total += problem.priors[t[:, 0]] * grid.at(p, t, _best_runs(problem.keep, t, middle))[:, 0]
+    runs = _best_runs(problem.keep, middle, middle)
+    worth = np.stack([problem.priors[middle] * grid.at(p, middle, runs)
+                      for p in range(d, k - d)], axis=2)
+    return total + _best_assignments(worth)
+
+
+def _best_runs(keep, t, middle):
+    """(m + 1, b, c): the largest product of n of keep[t, .] over the middle without t."""
+    products = keep[t[:, :, None], middle[:, None, :]]
+    products[t[:, :, None] == middle[:, None, :]] = 0.0  # comes last, and is never used
+    products = np.cumprod(-np.sort(-products, axis=2), axis=2)
+    return np.concatenate([np.ones((1, *t.shape)), np.moveaxis(products, 2, 0)])
+
+
+class _Grid:
+    """Bounds of V_t for classes at given positions of partly decided orders."""
+
+    def __init__(self, problem, orders, d):
+        self.keep, self.h, self.k = problem.keep, problem.h, problem.k
+        self.orders, self.d = orders, d
+        if self.h is not None:
+            self.most = _largest(self.h)
+
+    def at(self, p, t, runs):
+        """(b, c): no V of the whole list is larger for class t (b, c) at position p.
+
+        runs: `_best_runs` of t.
+        """
+        k = self.k
+        row = self._run(t, runs, range(p + 1, k))  # [b - p - 1]: t is the left end
+        for a, right_end in zip(range(p - 1, -1, -1), self._run(t, runs, range(p - 1, -1, -1))):
+            above, row = row, []
+            before = right_end
+            for b, shorter in zip(range(p + 1, k), above):
+                before = self._mixed(t, a, b, before, shorter)
+                row.append(before)
+            last = right_end
+        if p == k - 1:
+            return last
+        return row[-1]
+
+    def _run(self, t, runs, positions):
+        """Products of `keep` over more and more of the positions, at best."""
+        result, product, free = [], 1.0, 0
+        for x in positions:
+            if self._known(x):
+                product = product * self.keep[t, self.orders[:, x:x + 1]]
+            else:
+                free += 1
+            result.append(product * runs[free])
+        return result
+
+    def _known(self, x):
+        return x < self.d or x >= self.k - self.d
+
+    def _mixed(self, t, a, b, drop_last, drop_first):
+        """The larger of h drop_last + (1 - h) drop_first over all h that are possible."""
+        if self.h is None:
+            return 0.5 * (drop_last + drop_first)
+        first, last = self.orders[:, a:a + 1], self.orders[:, b:b + 1]
+        gain = drop_last - drop_first
+        if self._known(a) and self._known(b):
+            return drop_first + self.h[t, first, last] * gain
+        if self._known(a):
+            low, high = 1.0 - self.most[1][t, first], self.most[0][t, first]
+        elif self._known(b):
+            low, high = 1.0 - self.most[0][t, last], self.most[1][t, last]
+        else:
+            high = self.most[2][t]
+            low = 1.0 - high
+        return drop_first + np.maximum(low * gain, high * gain)
+
+
+def _largest(h):
+    """Largest h[t, i, .] (k, k), largest 1 - h[t, i, .] (k, k), largest h[t, ., .] (k,)."""
+    k = len(h)
+    t, i, j = np.ogrid[:k, :k, :k]
+    real = (t != i) & (t != j) & (i != j)
+    high = np.where(real, h, 0.0).max(axis=2)
+    low = np.where(real, 1.0 - h, 0.0).max(axis=2)
+    return high, low, np.maximum(high, low).max(axis=1)
+
+
+def _best_assignments(worth):
+    """(b,) the largest sum of worth[t, p(t)] over all assignments p, worth (b, m, m).
+
+    By subsets of classes: the n first positions are filled by n classes.
+    """
+    m = worth.shape[1]
+    best = np.zeros((len(worth), 1 << m))
+    for n, (masks, members) in enumerate(_subsets(m)):
+        sums = best[:, masks[:, None] ^ (1 << members)] + worth[:, members, n]
+        best[:, masks] = sums.max(axis=2)
+    return best[:, -1]
+
+
+@lru_cache(maxsize=16)
+def _subsets(m):
+    """For n = 1..m, the subsets of m things with n members: (masks (c,), members (c, n))."""
+    result = [([], []) for _ in range(m)]
+    for mask in range(1, 1 << m):
+        members = [i for i in range(m) if mask >> i & 1]
+        masks, lists = result[len(members) - 1]
+        masks.append(mask)
+        lists.append(members)
+    return [(np.array(masks), np.array(lists)) for masks, lists in result]
+
+
+_RESTARTS = 40
+_RESTART_WORK = 4 * 10 ** 8  # about 15 seconds
+_WORK = 10 ** 10  # about 5 minutes
+MOST_EXACT = 14  # classes; the bounds look at all subsets
+
+
+def class_success(order: Sequence[int], e: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
+    """V (k,): the probability that the answer is t where t is true, for each class t.
+
+    e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
+    None: h[t, i, j] = share of class t that the classifier of {i, j}, which does
+    not know it, sends to i, so that h[t, j, i] = 1 - h[t, i, j]; None for 1/2.
+    The recursion is that of `success` with keep = 1 - e; O(k^2) per class.
+    Raises UsageError for what is no order, and for arrays of another shape.
+    """
+    order = _checked_order(order)
+    problem = _problem(np.zeros(len(order)), e, h)
+    result = np.empty(len(order))
+    result[order] = success(order[None], problem.keep, problem.h)[0]
+    return result
+
+
+def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
+                      h: np.ndarray | None = None) -> float:
+    """J = sum_t P_t V_t; arguments as for `class_success`, priors (k,)."""
+    return float(class_success(order, e, h) @ np.asarray(priors, dtype=np.float64))
+
+
+def greedy_order(priors: Sequence[float]) -> list[int]:
+    """The best order where all classifiers err alike: rare classes outside, frequent ones inside.
+
+    Ascending by (prior, class), they are placed at the left end, at the right
+    end, and so on inward; -> list.
+    """
+    ranked = sorted(range(len(priors)), key=lambda t: (priors[t], t))
+    return ranked[0::2] + ranked[1::2][::-1]
+
+
+def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
+               exact_up_to: int = 10, seed: int = 1,
+               start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
+    """(order, J, exact): the order with the largest J, as a list with first < last.
+
+    Arguments as for `class_success`.  For k <= exact_up_to it is the best there is, by
+    branch and bound (the time grows tenfold and more with each class: 10 take
+    seconds); above, the best of several local searches with swaps and insertions,
+    from the greedy and natural orders, from `start`, another order, and from
+    `seed`: never worse than any of these.  Raises UsageError for more than 14 exactly.
+    """
+    if exact_up_to > MOST_EXACT:
+        raise UsageError(f"the best order there is can be found for up to {MOST_EXACT} classes, "
+                         f"not {exact_up_to}")
+    priors = np.asarray(priors, dtype=np.float64)
+    problem = _problem(priors, e, h)
+    k = len(priors)
+    starts = [greedy_order(priors.tolist()), range(k)]
+    if start is not None:
+        starts.append(_checked_order(start, k))
+    exact = k <= max(exact_up_to, 3)
+    order, value = local_search(problem, starts, _RESTARTS, seed, _WORK, _RESTART_WORK)
+    if exact:
+        order, value = branch_and_bound(problem, order, value)
+    result = [int(t) for t in order]
+    return result if result[0] <= result[-1] else result[::-1], float(value), exact
+
+
+def _problem(priors, e, h):
+    """The `Problem` of arrays that a caller gave."""
+    k = len(priors)
+    e = np.asarray(e, dtype=np.float64)
+    h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
+    if priors.ndim != 1 or k == 0 or e.shape != (k, k) or (h is not None and h.shape != (k,) * 3):
+        raise UsageError(f"expected priors or an order of k classes, e of shape (k, k) and h of "
+                         f"shape (k, k, k), found {priors.shape}, {e.shape}"
+                         + ("" if h is None else f" and {h.shape}"))
+    return Problem(priors, 1.0 - e, h)
+
+
+def _checked_order(order, k=None):
+    order = np.asarray(order, dtype=np.intp)
+    k = len(order) if k is None else k
+    if order.ndim != 1 or not np.array_equal(np.sort(order), np.arange(k)):
+        raise UsageError(f"{order.tolist()} is no order of the classes 0 to {k - 1}")
+    return order

@@ -1,0 +1,178 @@
+"""Distances between classes: of their samples, and by how often one is taken for another.
+
+Shapes: n samples, d features, k classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["METRICS", "class_distances", "confusion_distances"]
+
+METRICS = ("hausdorff", "mean-deviation")
+CHUNK = 1 << 20  # numbers in a block of work
+
+
+def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric: str = "hausdorff",
+                    method: str = "auto") -> np.ndarray:
+    """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
+
+    x : (n, d) samples; y : (n,) their labels; labels : the k labels in the order
+    of the result.  Samples with other labels are left out.
+
+    "hausdorff": max(max_l min_m |u_l - v_m|, max_m min_l |u_l - v_m|) over the
+    points u of one class and v of the other.  "mean-deviation":
+    |mu_i - mu_j| / sqrt(sigma_i sigma_j) with sigma = sqrt(sum |x - mu|^2 / (n_i - 1)),
+    0 for a single sample; where a sigma is 0 the distance is infinite if the
+    means differ, else 0.
+
+    `method` says how nearest points are found for "hausdorff": "tree" (k-d trees
+    of scipy), "blocks" (matrix products) or "auto".  Both are exact and agree;
+    memory besides x stays at a few copies of x and one block.
+
+    Raises DataError for a class without samples, UsageError for an unknown metric.
+    """
+    if metric not in METRICS:
+        raise UsageError(f"no distance called {metric!r}: use {' or '.join(METRICS)}")
+    points, starts = _by_class(x, y, labels)
+    if metric == "mean-deviation":
+        return _mean_deviation(points, starts)
+    if method == "auto":
+        method = "tree" if _trees_pay(points, len(starts) - 1) else "blocks"
+    find = {"tree": _farthest_by_trees, "blocks": _farthest_by_blocks}[method]
+    return _between(points, starts, find(points, starts))
+
+
+def _by_class(x, y, labels):
+    """Samples of each label together, in the order of `labels`: (points, starts (k+1,))."""
+    x = np.asarray(x)
+    y = np.asarray(y)
+    members = [np.flatnonzero(y == label) for label in labels]
+    for label, member in zip(labels, members, strict=True):
+        if len(member) == 0:
+            raise DataError(f"class {label} has no samples")
+    starts = np.concatenate([[0], np.cumsum([len(member) for member in members])])
+    return x[np.concatenate(members)].astype(np.float64, copy=False), starts
+
+
+# Mean and deviation
+
+def _mean_deviation(points, starts):
+    sizes = np.diff(starts)
+    means = np.add.reduceat(points, starts[:-1], axis=0) / sizes[:, None]
+    sigma = np.empty(len(sizes))
+    for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        sigma[i] = np.sqrt(np.sum((points[a:b] - means[i]) ** 2) / max(b - a - 1, 1))
+    root = np.sqrt(sigma)
+    distances = np.zeros((len(sizes), len(sizes)))
+    for i in range(len(sizes)):
+        apart = np.sqrt(np.sum((means - means[i]) ** 2, axis=1))
+        scale = root * root[i]
+        distances[i] = np.divide(
+            apart, scale, out=np.where(apart > 0, np.inf, 0.0), where=scale > 0
+        )
+    return distances
+
+
+# Hausdorff: first which point of class i is farthest from class j, then how far
+
+def _trees_pay(points, k):
+    """True where k-d trees are faster: in few dimensions and for many points.
+
+    The seconds are rough fits to measurements on one core; they only need to be
+    right to a factor of two.  The first term is the import of scipy.
+    """
+    n, d = points.shape
+    trees = 0.3 + 0.5e-6 * n * k * 1.9 ** (min(d, 40) - 2)
+    blocks = (0.4 + 0.03 * d) * 1e-9 * n * n
+    return trees < blocks
+
+
+def _farthest_by_trees(points, starts):
+    """(k, k) indices: the point of class i whose nearest neighbour in class j is farthest."""
+    from scipy.spatial import cKDTree
+
+    k = len(starts) - 1
+    farthest = np.empty((k, k), dtype=np.intp)
+    for j in range(k):
+        nearest, _ = cKDTree(points[starts[j]:starts[j + 1]]).query(points)
+        for i in range(k):
+            farthest[i, j] = starts[i] + np.argmax(nearest[starts[i]:starts[i + 1]])
+    return farthest
+
+
+def _farthest_by_blocks(points, starts):
+    """The same from |u|^2 - 2 u.v + |v|^2, one matrix product per block of points u."""
+    k = len(starts) - 1
+    n, d = points.shape
+    centred = points - points.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    right = np.empty((d + 1, n))
+    right[:d] = -2.0 * centred.T
+    right[d] = norms
+    left = np.concatenate([centred, np.ones((n, 1))], axis=1)
+    farthest = np.zeros((k, k), dtype=np.intp)
+    largest = np.full((k, k), -1.0)
+    step = max(1, CHUNK // n)
+    for i in range(k):
+        for a in range(starts[i], starts[i + 1], step):
+            b = min(a + step, starts[i + 1])
+            nearest = np.minimum.reduceat(left[a:b] @ right, starts[:-1], axis=1)
+            nearest = np.maximum(nearest + norms[a:b, None], 0.0)
+            best = np.argmax(nearest, axis=0)
+            value = nearest[best, np.arange(k)]
+            larger = value > largest[i]
+            largest[i, larger] = value[larger]
+            farthest[i, larger] = a + best[larger]
+    return farthest
+
+
+def _between(points, starts, farthest):
+    """Distances from the farthest points, by differences: no rounding from large norms."""
+    k = len(starts) - 1
+    directed = np.zeros((k, k))
+    for j in range(k):
+        other = points[starts[j]:starts[j + 1]]
+        step = max(1, CHUNK // other.size)
+        for a in range(0, k, step):
+            chosen = points[farthest[a:a + step, j]]
+            squares = np.sum((chosen[:, None, :] - other[None, :, :]) ** 2, axis=2)
+            directed[a:a + step, j] = squares.min(axis=1)
+    return np.sqrt(np.maximum(directed, directed.T))
+
+
+def confusion_distances(errors: np.ndarray, samples: np.ndarray,
+                        alternatives: int | None = None) -> np.ndarray:
+    """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
+
+    errors (k, k): number of samples of class i that were taken for class j;  samples (k,) or
+    (k, k): out of so many;  alternatives: number of possible answers,
+    k by default, 2 for the classifiers of pairs.
+
+    The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with
+    one sample more for each class that is spread evenly over the a answers.  So a share is
+    never 0, the less so the fewer samples were seen, and classes of all sizes count alike.
+    The similarity of two classes is s_ij = (p_ij + p_ji) / 2, their distance -log s_ij: the
+    sum of distances along a path belongs to the product of similarities, and the
+    mean of distances to their geometric mean.
+    Raises UsageError for arrays of other shapes and counts that cannot be.
+    """
+    errors = np.array(errors, dtype=np.float64)
+    k = len(errors)
+    if errors.shape != (k, k) or k < 2:
+        raise UsageError(f"expected counts of shape (k, k), found {errors.shape}")
+    samples = np.asarray(samples, dtype=np.float64)
+    if samples.shape not in ((k,), (k, k)):
+        raise UsageError(f"expected samples of shape ({k},) or ({k}, {k}), found {samples.shape}")
+    samples = samples[:, None] if samples.ndim == 1 else samples
+    off = ~np.eye(k, dtype=bool)
+    if (errors < 0).any() or (errors > samples)[off].any():
+        raise UsageError("expected counts that are not negative, nor more than there are samples")
+    share = (errors + 1.0 / (alternatives or k)) / (samples + 1.0)
+    distances = -np.log(0.5 * (share + share.T))
+    np.fill_diagonal(distances, 0.0)
+    return distances

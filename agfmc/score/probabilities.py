@@ -1,0 +1,230 @@
+"""Scores of probabilities: Brier, log loss, confidence, calibration; weights of samples.
+
+Of samples (p, t), p is a forecast and t = 1 where it came true, else 0.  In ascending order of
+p the sums of both, taken from the forecast that says no more than chance, rise together where
+the forecasts are right: `curves` and `validate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError, UsageError
+
+__all__ = ["Bin", "Curves", "Validation", "all_samples", "brier_all", "brier_winning",
+           "calibration", "class_weights", "confidence", "curves", "expected_calibration_error",
+           "inverse_sum", "log_loss", "mean", "probability", "validate"]
+
+
+# Weights
+
+def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int]) -> np.ndarray:
+    """Weights of samples for other shares of the classes, which sum to n.
+
+    w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.
+
+    priors (k,): shares of the classes that sum to 1; n_j: samples of class j;
+    labels (k,): for messages.  Raises `DataError` for a class with a positive share
+    that has no sample to stand for it.
+    """
+    counts = np.bincount(y, minlength=len(priors))
+    absent = (counts == 0) & (priors > 0)
+    if absent.any():
+        j = int(np.argmax(absent))
+        raise DataError(f"no sample is of class {labels[j]}, whose prior is {priors[j]:g}")
+    return (priors * (len(y) / np.maximum(counts, 1)))[y]
+
+
+def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean of values (n,), weighted where there are weights (n,)."""
+    if weights is None:
+        return np.mean(values)
+    return np.sum(weights * values) / np.sum(weights)
+
+
+# Brier scores, log loss, confidence
+
+def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)) for p (n, k) and true columns y (n,).
+
+    weights (n,): of the points, in this score and the others; n is then their sum.
+    NaN without points.
+    """
+    n, k = p.shape
+    if _nothing(n, weights):
+        return float("nan")
+    difference = np.array(p, dtype=float)
+    difference[np.arange(n), y] -= 1.0
+    if weights is None:
+        return float(np.sqrt(np.sum(difference**2) / (n * k)))
+    return float(np.sqrt(mean(np.sum(difference**2, axis=1), weights) / k))
+
+
+def brier_winning(p_win: np.ndarray, correct: np.ndarray,
+                  weights: np.ndarray | None = None) -> float:
+    """sqrt(mean (p_win - correct)^2), p_win (n,) of the predicted class, correct (n,) bool."""
+    if _nothing(len(p_win), weights):
+        return float("nan")
+    return float(np.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights)))
+
+
+def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """-mean log p_i,y(i); probabilities below 2.2e-16 count as that, so it is finite."""
+    n = len(p)
+    if _nothing(n, weights):
+        return float("nan")
+    chosen = np.asarray(p, dtype=float)[np.arange(n), y]
+    return float(-mean(np.log(np.clip(chosen, np.finfo(float).eps, 1.0)), weights))
+
+
+def _nothing(n, weights):
+    """True without points, or where none of them counts."""
+    return n == 0 or (weights is not None and not np.any(weights))
+
+
+def confidence(p_win: np.ndarray, k: int) -> np.ndarray:
+    """Confidence rating (k p - 1)/(k - 1): 0 for equal probabilities, 1 for certainty."""
+    return (k * np.asarray(p_win, dtype=float) - 1.0) / (k - 1)
+
+
+def probability(rating: np.ndarray, k: int) -> np.ndarray:
+    """Probability (c (k - 1) + 1)/k of the winner from its confidence rating."""
+    return (np.asarray(rating, dtype=float) * (k - 1) + 1.0) / k
+
+
+# Calibration
+
+class Bin(NamedTuple):
+    """Forecasts p with lower <= p < upper (the last bin: <= upper).
+
+    error: standard error that `observed` has if the forecasts are right,
+    sqrt(sum w^2 p (1 - p))/sum w, where all weights w are 1 if there are none.
+    count: sum w.  forecast, observed and error are None in an empty bin.
+    """
+
+    lower: float
+    upper: float
+    count: int | float
+    forecast: float | None
+    observed: float | None
+    error: float | None
+
+
+def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float = 0.0,
+                weights: np.ndarray | None = None) -> list[Bin]:
+    """Table of q `Bin`s of equal width from lower to 1.
+
+    p (n,): forecast probabilities, e.g. of the winning class; happened (n,)
+    bool; weights (n,) of the forecasts.  Forecasts outside the range go to the
+    nearest bin.
+    """
+    if q < 1:
+        raise UsageError(f"calibration needs at least one bin, not {q}")
+    p = np.asarray(p, dtype=float)
+    steps = np.arange(q + 1)
+    edges = (lower * (q - steps) + steps) / q  # 3/10 and not 3 times 1/10, which is above 0.3
+    at = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, q - 1)
+    happened = np.asarray(happened, dtype=float)
+    w = 1.0 if weights is None else np.asarray(weights, dtype=float)
+    count = np.bincount(at, weights=weights, minlength=q)
+    forecast = np.bincount(at, weights=w * p, minlength=q)
+    observed = np.bincount(at, weights=w * happened, minlength=q)
+    spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None),
+                                 minlength=q))
+    table = []
+    for i in range(q):
+        n = count[i].item()
+        means = (None,) * 3 if n == 0 else tuple(
+            float(total[i] / n) for total in (forecast, observed, spread))
+        table.append(Bin(float(edges[i]), float(edges[i + 1]), n, *means))
+    return table
+
+
+def expected_calibration_error(table: Sequence[Bin]) -> float:
+    """sum over bins of count/n |observed - forecast|; NaN without points."""
+    n = sum(row.count for row in table)
+    if n == 0:
+        return float("nan")
+    return sum(row.count * abs(row.observed - row.forecast) for row in table if row.count) / n
+
+
+# Validation: running sums of forecasts and of events
+
+class Curves(NamedTuple):
+    """p, t (N,): samples in ascending order;  mid: where the sums start;  c, s (N + 1,).
+
+    s[mid] = c[mid] = 0;  s[i+1] = s[i] + p_i and c[i+1] = c[i] + t_i for i >= mid;
+    s[i] = s[i+1] + p_i - 1 and c[i] = c[i+1] + t_i - 1 for i < mid.
+    """
+
+    p: np.ndarray
+    t: np.ndarray
+    mid: int
+    c: np.ndarray
+    s: np.ndarray
+
+
+class Validation(NamedTuple):
+    """Correlation and slope of two sums, and their distance; NaN where it is 0/0."""
+
+    correlation: float
+    slope: float
+    error: float
+
+
+def all_samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The n k samples (p_ij, [j = y_i]) of p (n, k) and true columns y (n,): two (n k,)."""
+    happened = np.zeros(p.shape)
+    happened[np.arange(len(p)), y] = 1.0
+    return np.ravel(p), happened.ravel()
+
+
+def curves(p: np.ndarray, t: np.ndarray, k: int) -> Curves:
+    """`Curves` of samples p, t (N,), N > 0, of forecasts between k possibilities.
+
+    Ascending by (p, t); mid is the last place with p <= 1/k, or 0 where there is none.
+    """
+    order = np.lexsort((t, p))
+    p, t = np.asarray(p, dtype=float)[order], np.asarray(t, dtype=float)[order]
+    mid = max(int(np.searchsorted(p, 1.0 / k, side="right")) - 1, 0)
+    return Curves(p, t, mid, _sums(t[mid:], t[:mid] - 1.0), _sums(p[mid:], p[:mid] - 1.0))
+
+
+def _sums(up, down):
+    """Sums (N + 1,) from a zero between the parts: of `up` forwards, of `down` backwards."""
+    return np.concatenate([np.cumsum(down[::-1])[::-1], [0.0], np.cumsum(up)])
+
+
+def inverse_sum(samples: Curves) -> np.ndarray:
+    """w (N + 1,) of `Curves`: sums as c, with 1/p for each 1, and -1/(1 - p) for each 0 below mid.
+
+    Infinite from a forecast of 0 on that came true.
+    """
+    p, t, mid = samples.p, samples.t, samples.mid
+    with np.errstate(divide="ignore"):
+        up = np.where(t[mid:] > 0, 1.0 / (p[mid:] + 0.0), 0.0)  # no -0.0
+        down = np.where(t[:mid] > 0, 0.0, -1.0 / (1.0 - p[:mid]))
+    return _sums(up, down)
+
+
+def validate(samples: Curves, n: int) -> Validation:
+    """`Validation` of `Curves` made from n points.
+
+    correlation: Pearson's, of c and s, over N + 1 places;  slope: m =
+    sum(c s)/sum(c^2);  error: sqrt(sum (s - m c)^2 / n) over
+    sqrt(sum_{i < N} (i - mid)^2 / n).
+    """
+    c, s = samples.c, samples.s
+    u, v = c - c.mean(), s - s.mean()
+    slope = _ratio(c @ s, c @ c)
+    rest = s - slope * c
+    places = np.arange(len(samples.p), dtype=float) - samples.mid
+    return Validation(_ratio(u @ v, np.sqrt((u @ u) * (v @ v))), slope,
+                      _ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)))
+
+
+def _ratio(part, whole):
+    return float(part / whole) if whole > 0 else float("nan")
