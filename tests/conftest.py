@@ -35,6 +35,11 @@ class Done(NamedTuple):
     out: str
     err: str
 
+    @property
+    def raw(self):
+        """The bytes on standard output."""
+        return self.out.encode("utf-8", "surrogateescape")
+
     def line(self, *texts):
         """The one line on standard error, which holds all `texts`."""
         assert self.err.count("\n") == 1 and self.err.endswith("\n"), self.err
@@ -66,7 +71,7 @@ def run():
         out, err = (stream.buffer.getvalue().decode("utf-8", "surrogateescape")
                     for stream in streams[1:])
         assert status in (found, None), f"status {found}: {command} {words}\n{err}"
-        assert all(line.startswith(f"{command}: ") for line in err.splitlines()), err
+        assert found == 0 or err.splitlines()[-1].startswith(f"{command}: "), err
         assert not any(ord(letter) < 32 for letter in err.replace("\n", "")), err
         return Done(found, out, err)
 

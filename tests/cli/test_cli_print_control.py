@@ -1,6 +1,6 @@
 """print_control in-process: every scheme, every option, what it refuses."""
 
-import io
+import functools
 import sys
 import tracemalloc
 from types import SimpleNamespace
@@ -18,16 +18,9 @@ ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call the command with words, in an empty folder; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = main(list(words))
-        return status, *capsys.readouterr()
-
-    return call
+def run(run, folder):
+    """The command in an empty folder; -> its status, output, messages."""
+    return functools.partial(run, "print_control", status=None)
 
 
 def save(base, labels, names=()):

@@ -254,8 +254,7 @@ def test_more_classes_than_there_can_be(save):
         read_svm_multiclass(save(data))
 
 
-def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys):
-    from agfmc.cli.multi_borders import main
+def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):
     from agfmc.formats.vectors import write_cls, write_vec
 
     k = 100
@@ -265,6 +264,6 @@ def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys
     (tmp_path / "plan").write_text('"" {\n' * (k - 1) + "0 " + "".join(
         f"{i}}}\n" for i in range(1, k)))
     before = sorted(Path(tmp_path).iterdir())
-    assert main(["--quiet", *(str(tmp_path / name) for name in ("plan", "t", "m" * 252, "out"))]) == 1
-    assert "the name is too long" in capsys.readouterr().err
+    files = (tmp_path / name for name in ("plan", "t", "m" * 252, "out"))
+    run("multi_borders", "--quiet", *files, status=1).refused("the name is too long")
     assert sorted(Path(tmp_path).iterdir()) == before

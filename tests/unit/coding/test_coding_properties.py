@@ -39,11 +39,8 @@ def read(text):
 
 
 @pytest.fixture
-def printed(capsys):
-    def call(*words):
-        assert main([str(word) for word in words]) == 0
-        return capsys.readouterr().out
-    return call
+def printed(run):
+    return lambda *words: run("print_control", *words).out
 
 
 def rank(a):
