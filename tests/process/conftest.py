@@ -1,4 +1,4 @@
-"""The commands as users run them: real processes, each test in a folder of its own."""
+"""A folder for each test, and the commands in it: as processes, or here where that is enough."""
 
 import os
 import shlex
@@ -20,16 +20,15 @@ PATIENCE = 120
 class Place:
     """A folder, and the commands of this checkout run in it."""
 
-    def __init__(self, folder, programs):
-        self.folder = folder
-        self.programs = programs
+    def __init__(self, folder, programs, here):
+        self.folder, self.programs, self.here = folder, programs, here
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("PYTHON")}
         self.env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
                         PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
 
     def at(self, folder):
-        return Place(folder, self.programs)
+        return Place(folder, self.programs, self.here)
 
     def __truediv__(self, name):
         return self.folder / name
@@ -42,7 +41,7 @@ class Place:
 
     def run(self, command, *args, stdin=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             **more):
-        """-> CompletedProcess, whatever its status."""
+        """A process that has ended -> CompletedProcess, whatever its status."""
         with self.start(command, *args, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
                         **more) as process:
             try:
@@ -52,8 +51,18 @@ class Place:
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def call(self, command, *args, status=None, **more):
+        """The command in this process, which is faster -> `Done`."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            return self.here(command, *args, status=status, **more)
+
     def ok(self, command, *args, stdin=b""):
-        """What a command that succeeds prints."""
+        """What a command prints that succeeds in this process."""
+        return self.call(command, *args, stdin=stdin, status=0).raw
+
+    def process(self, command, *args, stdin=b""):
+        """What a process prints that succeeds."""
         done = self.run(command, *args, stdin=stdin)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
@@ -96,7 +105,7 @@ def write_lvq(path, x, labels):
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory):
+def trained(run, tmp_path_factory):
     """Data, one-vs-one control file `plan`, models m-00..., `ctl` and `all.mbm`."""
     programs = tmp_path_factory.mktemp("programs")
     for command in COMMANDS:
@@ -104,7 +113,7 @@ def trained(tmp_path_factory):
         wrapper.write_text("#!/bin/sh\nexec " + shlex.join(
             [sys.executable, str(ROOT / "bin" / command)]) + ' "$@"\n')
         wrapper.chmod(0o755)
-    place = Place(tmp_path_factory.mktemp("trained"), programs)
+    place = Place(tmp_path_factory.mktemp("trained"), programs, run)
     for name, n, seed in (("trn", 90, 1), ("tst", 60, 2)):
         x, y = make_points(n, seed)
         labels = np.array(LABELS, dtype="<i4")[y]
