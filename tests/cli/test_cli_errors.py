@@ -11,8 +11,7 @@ import pytest
 
 def save(base, x, labels=None):
     x = np.asarray(x, dtype="<f4")
-    with open(f"{base}.vec", "wb") as file:
-        file.write(np.int32(x.shape[1]).tobytes() + x.tobytes())
+    Path(f"{base}.vec").write_bytes(np.int32(x.shape[1]).tobytes() + x.tobytes())
     if labels is not None:
         np.asarray(labels, dtype="<i4").tofile(f"{base}.cls")
 

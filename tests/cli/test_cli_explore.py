@@ -51,8 +51,7 @@ def test_a_trial_is_what_the_commands_give(run):
         run("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc",
                    stdin=control)
         printed = run("classify_m", "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
-        with open("out.txt", "w") as file:
-            file.write(printed)
+        Path("out.txt").write_text(printed)
         words = ["tst.cls", "out", *(["out.txt"] if printed else ["-k", "3"])]
         told = json.loads(run("eval_uc", "--json", *words)[1])
         row = rows[scheme, decoder]
@@ -125,10 +124,8 @@ def test_a_kept_state_serves_other_runs(run):
     (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
 ])
 def test_refusals(run, words, status, message):
-    with open("trained", "w") as file:
-        file.write("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
-    with open("other", "w") as file:
-        file.write('"" 0 / 1; "" 0 / 2; {2 3 9}')
+    Path("trained").write_text("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
+    Path("other").write_text('"" 0 / 1; "" 0 / 2; {2 3 9}')
     write_vec("alone.vec", np.eye(5))
     write_cls("alone.cls", np.full(5, 3))
     got = run("compare_control", "--trials", "1", *words)
@@ -138,8 +135,7 @@ def test_refusals(run, words, status, message):
 
 
 def test_one_bad_configuration_does_not_spoil_the_rest(run):
-    with open("bad", "w") as file:
-        file.write('"-s 1 -n .999" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
+    Path("bad").write_text('"-s 1 -n .999" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
     status, text, messages = run("compare_control", "--trials", "1", "train", "1v1", "bad")
     assert status == 3
     assert "bad            inverse  " in text and "failed" in text

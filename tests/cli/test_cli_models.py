@@ -143,8 +143,7 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     run("mbh2mbm", "-y", made, "pairs.mbc", "x.mbm")
     assert Path("x.mbm").read_bytes() == open(made / "pairs.mbm", "rb").read()
     text = Path("pairs.mbc").read_text()  # absolute names stay as they are
-    with open("absolute.mbc", "w", encoding="utf-8") as file:
-        file.write(text.replace("pairs-", f"{made}/pairs-"))
+    Path("absolute.mbc").write_text(text.replace("pairs-", f"{made}/pairs-"), encoding="utf-8")
     run("mbh2mbm", "-y", "nowhere", "absolute.mbc", "y.mbm")
     done = run("mbh2mbm", "-y", "nowhere", "pairs.mbc", "z.mbm", status=1)
     assert "pairs.mbc:1:1: model 'nowhere/pairs-00'" in done.err

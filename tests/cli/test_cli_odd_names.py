@@ -6,6 +6,7 @@ it is what comes of plain names, byte for byte but for the names themselves.
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,8 +68,7 @@ def chain(call, name):
         return printed[command][-1]
 
     def save(path, data):
-        with open(path, "wb") as file:
-            file.write(data)
+        Path(path).write_bytes(data)
 
     kept("svm2agf", f"{o}.svm", o)
     kept("lvq2agf", f"{o}.lvq", f"{o}l")

@@ -53,10 +53,8 @@ def folder(tmp_path, monkeypatch):
         for label in np.repeat([0, 1, 2], 9).tolist():
             x, y = np.round(rng.normal(size=2) * 4).tolist()
             file.write(f"{label} 1:{x + label} 2:{y}\n")
-    with open("plan", "w", encoding="ascii") as file:
-        file.write('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-    with open("predict", "w", encoding="ascii") as file:
-        file.write(PREDICT)
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    Path("predict").write_text(PREDICT)
     os.chmod("predict", 0o755)
     yield tmp_path / "work"
     found = {entry for where, _, files in os.walk(tmp_path) for entry in files}
@@ -179,8 +177,7 @@ def test_a_control_file_runs_nothing(call, kind, monkeypatch):
     for variable in ("SHELL", "EDITOR", "PAGER", "BROWSER", "PYTHONSTARTUP", "LESSOPEN",
                      "PYTHONBREAKPOINT", "MPLBACKEND"):
         monkeypatch.setenv(variable, EVIL)
-    with open("ctl", "w", encoding="ascii") as file:
-        file.write(CONTROLS[kind])
+    Path("ctl").write_text(CONTROLS[kind])
     for command, *words in commands_of("ctl"):
         status, out, err = call(command, *words)
         assert status in (0, 1, 2, 3) and "internal error" not in err, (command, err)
@@ -272,8 +269,7 @@ def test_a_stranger_s_scheduler_file(call):
     """It names an address, no more; the words of it are no code."""
     for text in ('{"address": "inproc://x; touch pwned"}', '{"address": "tcp://$(touch pwned):1"}',
                  "!!python/object/apply:os.system ['touch pwned']", '{"address": ["tcp://x:1"]}'):
-        with open("cluster.json", "w", encoding="ascii") as file:
-            file.write(text)
+        Path("cluster.json").write_text(text)
         with contextlib.suppress(ImportError):
             importlib.import_module("distributed")
         status, out, err = call("multi_borders", "-M", "--executor", "dask:cluster.json", "plan",
@@ -291,8 +287,7 @@ def test_what_is_printed_is_what_a_file_would_hold(folder, encoding):
 
 def test_json_is_json(call):
     """Names of any bytes come out as JSON that any reader takes."""
-    with open("n", "wb") as file:
-        file.write(b"\xff\xfe\n\x00\x1b[2J\"\n".replace(b"\x00", b"\x01") + b"</script>\n")
+    Path("n").write_bytes(b"\xff\xfe\n\x00\x1b[2J\"\n".replace(b"\x00", b"\x01") + b"</script>\n")
     call("svm2agf", "trn.svm", "trn")
     call("multi_borders", "plan", "trn", "m", "c")
     assert call("mbh2mbm", "--names", "n", "c", "x.mbm")[0] == 0

@@ -1,6 +1,7 @@
 """order_classes in-process: both orders, where the priors come from, what it refuses."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,8 +29,7 @@ def run(run, folder):
 def plan(run):
     """`c`: one against one for five classes."""
     text = run("-Q", "1", "5", command="print_control")[1]
-    with open("c", "w") as file:
-        file.write(text)
+    Path("c").write_text(text)
     return parse(text)
 
 
@@ -46,8 +46,7 @@ def save(base, counts, names=False, spread=.3):
 
 
 def write(name, text):
-    with open(name, "w") as file:
-        file.write(text)
+    Path(name).write_text(text)
 
 
 def accuracies(message):

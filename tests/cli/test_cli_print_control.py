@@ -3,6 +3,7 @@
 import functools
 import sys
 import tracemalloc
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,8 +28,7 @@ def save(base, labels, names=()):
     rng = np.random.default_rng(2)
     labels = np.repeat(np.array(labels, dtype="<i4"), 6)
     x = (rng.normal(size=(len(labels), 3)) + labels[:, None]).astype("<f4")
-    with open(f"{base}.vec", "wb") as file:
-        file.write(np.int32(3).tobytes() + x.tobytes())
+    Path(f"{base}.vec").write_bytes(np.int32(3).tobytes() + x.tobytes())
     labels.tofile(f"{base}.cls")
     if names:
         with open(f"{base}.names", "w") as file:
@@ -272,11 +272,9 @@ def test_labels_and_names_from_data(run):
     assert run("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n', "")
     save("named", (1, 0), ("b irch", "pine"))
     assert run("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
-    with open("words.svm", "w") as file:
-        file.write("pine 1:2\nbirch 1:1\npine 1:3\n")
+    Path("words.svm").write_text("pine 1:2\nbirch 1:1\npine 1:3\n")
     assert run("-M", "words.svm")[1] == '# class 0: birch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
-    with open("own", "w") as file:
-        file.write("x\ny\n")
+    Path("own").write_text("x\ny\n")
     assert run("--names", "own", "named")[1].startswith("# class 0: x\n# class 1: y\n")
     assert run("--names", "own", "2")[1].startswith("# class 0: x\n# class 1: y\n")
 

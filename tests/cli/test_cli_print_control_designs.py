@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +30,7 @@ def run(run, folder):
 
 
 def save(name, text):
-    with open(name, "w") as file:
-        file.write(text)
+    Path(name).write_text(text)
 
 
 def tree_of(answer):

@@ -16,9 +16,22 @@ import tracemalloc
 from pathlib import Path
 
 from agfmc.errors import AgfmcError
-from agfmc.formats import (asciimodel, confusions, controlfile, dataset, logisticmodel, lvq, names,
-                           pairerrors, probtable, svmmodel, svmmulticlass, svmout, svmtext,
-                           vectors)
+from agfmc.formats import (
+    asciimodel,
+    confusions,
+    controlfile,
+    dataset,
+    logisticmodel,
+    lvq,
+    names,
+    pairerrors,
+    probtable,
+    svmmodel,
+    svmmulticlass,
+    svmout,
+    svmtext,
+    vectors,
+)
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
 PATIENCE = 60  # seconds: a guard against hanging, no measurement

@@ -530,8 +530,7 @@ def test_names_for_programs_of_the_users(run, here, name, root):
 def test_a_pipe_may_be_named_on_the_command_line(here, run):
     raw, child = RAW["pairs"], os.fork()
     if child == 0:
-        with open("fifo", "wb") as file:
-            file.write(raw)
+        Path("fifo").write_bytes(raw)
         os._exit(0)
     done = run("mbm_info", "fifo")
     os.waitpid(child, 0)

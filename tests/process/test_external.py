@@ -532,7 +532,8 @@ with open(output, "w") as out:
 """
 
 
-@pytest.mark.parametrize("kind", ["centre", "perceptron", "tree"])
+@pytest.mark.parametrize("kind", ["centre", "perceptron",
+                                  pytest.param("tree", marks=pytest.mark.long)])
 def test_learners_in_scripts(place, script, kind):
     if kind == "tree":
         pytest.importorskip("sklearn")  # slow to load: one classifier is enough

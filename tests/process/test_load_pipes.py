@@ -83,7 +83,7 @@ def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
                          stderr=subprocess.PIPE) as process:
             producer.stdout.close()
             if how == "killed":
-                time.sleep(1)
+                time.sleep(0.4)
                 assert process.poll() is None  # it waits for the rest
                 producer.kill()
             out, err = process.communicate(timeout=PATIENCE)
@@ -115,7 +115,7 @@ def test_a_slow_reader_gets_everything(many, how, words):
         if how == "bytes":
             got += [os.read(process.stdout.fileno(), 1) for _ in range(20_000)]
         elif how == "pauses":
-            time.sleep(1.5)
+            time.sleep(0.7)
             assert process.poll() is None and not (many / "out.cls").exists()
         else:
             reader = os.fdopen(os.dup(process.stdout.fileno()), "rb", buffering=0)

@@ -19,8 +19,8 @@ def data(trained, tmp_path_factory):
     """A folder with big.vec, big.cls, the control file pairs, and the files of a whole run."""
     here = trained.at(tmp_path_factory.mktemp("data"))
     rng = np.random.default_rng(4)
-    y = rng.integers(0, CLASSES, 1600)
-    x = rng.normal(size=(1600, 5)) + np.eye(CLASSES)[y][:, :5]
+    y = rng.integers(0, CLASSES, 1000)
+    x = rng.normal(size=(1000, 5)) + np.eye(CLASSES)[y][:, :5]
     (here / "big.vec").write_bytes(np.int32(5).tobytes() + x.astype("<f4").tobytes())
     (here / "big.cls").write_bytes(y.astype("<i4").tobytes())
     (here / "pairs").write_bytes(here.ok("print_control", "big"))
@@ -172,7 +172,7 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
         np.int32(4).tobytes() + rng.normal(size=(3000, 4)).astype("<f4").tobytes())
     (here / "hard.cls").write_bytes(rng.choice([0, 1, 2], 3000).astype("<i4").tobytes())
     begin = time.monotonic()
-    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "3", "slow", "hard",
+    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "1", "slow", "hard",
                     "m", "ctl")
     assert done.returncode == 3 and time.monotonic() - begin < PATIENCE / 2
     assert b"the time is over: 1 of 3 classifiers" in done.stderr

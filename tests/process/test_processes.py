@@ -15,8 +15,8 @@ PATIENCE = 60
 def slow(place):
     """`place` with big.vec, big.cls and bigplan: three classifiers that take a second or so."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 3, 3000)
-    x = rng.normal(size=(3000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    y = rng.integers(0, 3, 2000)
+    x = rng.normal(size=(2000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
     (place / "big.vec").write_bytes(np.int32(6).tobytes() + x.astype("<f4").tobytes())
     (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
     (place / "bigplan").write_bytes(place.ok("print_control", "big"))
@@ -40,13 +40,13 @@ def workers_of(process):
 
 
 def busy_worker(process):
-    """A worker that has used most of a second of a core, and so is at work."""
+    """A worker that has used a third of a second of a core, and so is at work."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for number in workers_of(process):
             with open(f"/proc/{number}/stat", encoding="ascii") as file:
                 used = int(file.read().rpartition(")")[2].split()[11])
-            if used >= 0.7 * os.sysconf("SC_CLK_TCK"):
+            if used >= 0.3 * os.sysconf("SC_CLK_TCK"):
                 return number
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)

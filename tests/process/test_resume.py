@@ -18,8 +18,8 @@ WORDS = ("compare_control", "-n", "--trials", "6", "-+", "-c 20", "--json", "big
 def big(place):
     """`place` with big.vec, big.cls, and a cache folder of its own."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 6, 900)
-    x = rng.normal(size=(900, 5)) + 1.5 * np.eye(6)[y][:, :5]
+    y = rng.integers(0, 6, 600)
+    x = rng.normal(size=(600, 5)) + 1.5 * np.eye(6)[y][:, :5]
     (place / "big.vec").write_bytes(np.int32(5).tobytes() + x.astype("<f4").tobytes())
     (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}

@@ -99,7 +99,7 @@ def test_training(hard, number, threads):
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     preexec_fn=defaults) as process:
         wait_for(hard, "h-00", process)
-        time.sleep(0.3)
+        time.sleep(0.1)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
