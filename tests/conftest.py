@@ -25,6 +25,10 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler),
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
+# As in a process of a command: with more threads numpy's last digits differ.  numpy comes later.
+os.environ.update(dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -30,20 +31,24 @@ class Place:
     def at(self, folder):
         return Place(folder, self.programs, self.here)
 
+    def below(self, name):
+        """A new folder in this one."""
+        (self / name).mkdir()
+        return self.at(self / name)
+
     def __truediv__(self, name):
         return self.folder / name
 
-    def start(self, command, *args, python=(), **streams):
+    def start(self, command, *args, python=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+              **more):
         """A running process."""
         return subprocess.Popen(
             [sys.executable, *python, str(ROOT / "bin" / command), *map(str, args)],
-            cwd=self.folder, env=self.env, **streams)
+            cwd=self.folder, env=self.env, stdout=stdout, stderr=stderr, **more)
 
-    def run(self, command, *args, stdin=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            **more):
+    def run(self, command, *args, stdin=b"", **more):
         """A process that has ended -> CompletedProcess, whatever its status."""
-        with self.start(command, *args, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-                        **more) as process:
+        with self.start(command, *args, stdin=subprocess.PIPE, **more) as process:
             try:
                 out, err = process.communicate(stdin, timeout=PATIENCE)
             except BaseException:
@@ -73,6 +78,11 @@ class Place:
                               capture_output=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
+
+    def points(self, name, x, labels):
+        """Write name.vec and name.cls."""
+        write_vec(self / f"{name}.vec", x)
+        (self / f"{name}.cls").write_bytes(np.asarray(labels, "<i4").tobytes())
 
     def files(self):
         """{name: bytes} of everything in the folder."""
@@ -117,8 +127,7 @@ def trained(run, tmp_path_factory):
     for name, n, seed in (("trn", 90, 1), ("tst", 60, 2)):
         x, y = make_points(n, seed)
         labels = np.array(LABELS, dtype="<i4")[y]
-        write_vec(place / f"{name}.vec", x)
-        (place / f"{name}.cls").write_bytes(labels.tobytes())
+        place.points(name, x, labels)
         write_svm(place / f"{name}.svm", x, labels.tolist())
         write_lvq(place / f"{name}.lvq", x, labels.tolist())
         write_svm(place / f"{name}-words.svm", x, [WORDS[i] for i in y])
@@ -132,6 +141,32 @@ def place(trained, tmp_path):
     folder = tmp_path / "here"
     shutil.copytree(trained.folder, folder)
     return trained.at(folder)
+
+
+@pytest.fixture(scope="session")
+def wait():
+    """Function that waits until a condition holds, while a process runs."""
+    def wait(condition, process=None):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert process is None or process.poll() is None, process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def gone():
+    """Function: is there no process of this number, or a zombie at most?"""
+    def gone(number):
+        try:
+            with open(f"/proc/{number}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            return True
+
+    return gone
 
 
 @pytest.fixture

@@ -421,14 +421,6 @@ time.sleep(60)
 """
 
 
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 @pytest.mark.parametrize("words", [
     ["multi_borders", "-M", "-j", "1", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
     ["multi_borders", "-M", "-j", "2", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
@@ -441,7 +433,7 @@ def gone(pid):
     ["classify_m", "-M", "-j", "2", "-O", "sh -c 'SLOW; true' 2", "ctl", "tst.svm", "answer"],
 ], ids=["train", "train 2", "convert", "predict", "predict 2", "code G 2", "code G", "pipe",
         "a shell's child"])
-def test_a_signal_leaves_nothing(place, script, words):
+def test_a_signal_leaves_nothing(place, script, words, wait, gone):
     number = signal.SIGINT if words[-1] == "m" else signal.SIGTERM
     slow = script("slow.py", SLOW)
     (place / "gctl").write_text(f'plan G "{slow}" {{ 2 5 9 }}\n')
@@ -453,22 +445,14 @@ def test_a_signal_leaves_nothing(place, script, words):
     def defaults():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with place.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                     stderr=subprocess.PIPE, preexec_fn=defaults) as process:
-        end = time.monotonic() + 30
+    with place.start(*words, stdin=subprocess.DEVNULL, preexec_fn=defaults) as process:
         wanted = 2 if "2" in words and "gctl" not in words else 1
-        while len(pids := list(place.folder.glob("pid-*"))) < wanted:
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        wait(lambda: len(list(place.folder.glob("pid-*"))) >= wanted, process)
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (128 + number, b"", b"")
     pids = [int(path.name[4:]) for path in place.folder.glob("pid-*")]
-    end = time.monotonic() + 20  # the init process may take its time
-    while not all(map(gone, pids)):
-        assert time.monotonic() < end, pids
-        time.sleep(0.01)
+    wait(lambda: all(map(gone, pids)))  # the init process may take its time
     after = place.files()
     for pid in pids:
         del after[f"pid-{pid}"]

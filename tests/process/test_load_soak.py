@@ -148,9 +148,8 @@ def together(place, works):
     for words, data in works:
         if data is not None:
             files.append(open(place / data, "rb"))
-        running.append(place.start(*words, stdin=files[-1] if data is not None
-                                   else subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE))
+        running.append(place.start(*words,
+                                   stdin=files[-1] if data is not None else subprocess.DEVNULL))
     results = []
     for process in running:
         out, err = process.communicate(timeout=600)
@@ -229,7 +228,7 @@ def test_nice_and_a_busy_machine(many):
     spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
         with many.start("classify_m", "-j", "3", "all.mbm", "many.vec", "two",
-                        stdout=subprocess.PIPE, preexec_fn=lambda: os.nice(19)) as process:
+                        preexec_fn=lambda: os.nice(19)) as process:
             out, _ = process.communicate(timeout=120)
     finally:
         for one in spinning:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 
 import numpy as np
@@ -15,17 +14,11 @@ PATIENCE = 60
 def slow(place):
     """`place` with big.vec, big.cls and bigplan: three classifiers that take a second or so."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 3, 2000)
-    x = rng.normal(size=(2000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
-    (place / "big.vec").write_bytes(np.int32(6).tobytes() + x.astype("<f4").tobytes())
-    (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
+    y = rng.integers(0, 3, 3000)
+    x = rng.normal(size=(3000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    place.points("big", x, y)
     (place / "bigplan").write_bytes(place.ok("print_control", "big"))
     return place
-
-
-def folder(place, name):
-    (place / name).mkdir()
-    return place.at(place / name)
 
 
 def workers_of(process):
@@ -53,17 +46,8 @@ def busy_worker(process):
     raise AssertionError("no worker is at work")
 
 
-def gone(number):
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return True
-    with open(f"/proc/{number}/stat", encoding="ascii") as file:
-        return file.read().rpartition(")")[2].split()[0] == "Z"
-
-
 def test_same_models_and_answers(place, many):
-    here, there = folder(place, "here"), folder(place, "there")
+    here, there = place.below("here"), place.below("there")
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
     there.ok("multi_borders", "--executor=processes:2", *words)
@@ -76,11 +60,10 @@ def test_same_models_and_answers(place, many):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
 def test_worker_killed(slow):
-    here, there = folder(slow, "here"), folder(slow, "there")
+    here, there = slow.below("here"), slow.below("there")
     words = ("-+", "-c 100", "../bigplan", "../big", "m", "ctl")
     here.ok("multi_borders", "-j", "2", *words)
-    with there.start("multi_borders", "--executor=processes:2", *words, stdout=subprocess.PIPE,
-                     stderr=subprocess.PIPE) as process:
+    with there.start("multi_borders", "--executor=processes:2", *words) as process:
         number = busy_worker(process)
         os.kill(number, signal.SIGKILL)
         _, said = process.communicate(timeout=PATIENCE)
@@ -91,18 +74,15 @@ def test_worker_killed(slow):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
-def test_no_worker_is_left_behind(slow, number):
+def test_no_worker_is_left_behind(slow, number, wait, gone):
     with slow.start("multi_borders", "--executor=processes:2", "-+", "-c 100", "bigplan", "big",
-                    "b", "bctl", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                    "b", "bctl") as process:
         busy_worker(process)
         workers = workers_of(process)
         process.send_signal(number)
         process.communicate(timeout=PATIENCE)
     assert len(workers) == 2
-    end = time.monotonic() + 10
-    while not all(map(gone, workers)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait(lambda: all(map(gone, workers)))
 
 
 NO_THREADS = """import sys, threading

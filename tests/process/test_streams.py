@@ -43,7 +43,7 @@ def one_line(done, command):
     ids=["print_control", "agf2ascii", "classify_m", "threads"])
 def test_reader_that_leaves(many, command, args):
     before = many.files()
-    with many.start(command, *args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with many.start(command, *args) as process:
         assert process.stdout.readline()
         process.stdout.close()
         error = process.stderr.read()
@@ -210,8 +210,7 @@ def test_read_only_folder(many, command):
 def on_terminal(place, command, *args):
     """What appears on a terminal that is standard error, and standard output."""
     ours, theirs = pty.openpty()
-    with place.start(command, *args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                     stderr=theirs) as process:
+    with place.start(command, *args, stdin=subprocess.DEVNULL, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
         try:
