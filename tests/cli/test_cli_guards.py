@@ -72,29 +72,6 @@ def test_a_control_file_of_replaced_models_goes(run):
     assert not os.path.exists("m.mbc")
 
 
-@pytest.mark.parametrize("words", [
-    "-M plan text text out.mbc", "plan trn m trn.vec", "plan trn m plan", "-n plan trn m m.std",
-    "-a trn.std plan trn m trn.std"])
-def test_no_input_is_overwritten(run, words):
-    with open("text", "w", encoding="ascii") as file:
-        file.writelines(f"{i % 3} 1:{i}\n" for i in range(30))
-    run("agf_preprocess", "-n", "trn", "x")
-    os.rename("x.std", "trn.std")
-    plan = '"" {0 "" {1 2}}' if "text" in words else None
-    if plan:
-        Path("plan").write_text(plan)
-    before = {name: open(name, "rb").read() for name in os.listdir()}
-    run("multi_borders", *words.split(), status=2).line(" would be ")
-    assert {name: open(name, "rb").read() for name in os.listdir()} == before
-
-
-def test_the_truth_is_not_overwritten_by_the_answer(run):
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
-    before = Path("trn.cls").read_bytes()
-    run("classify_m", "m.mbc", "trn.vec", "trn", status=2).line("the labels of trn.vec")
-    assert Path("trn.cls").read_bytes() == before
-
-
 @pytest.mark.parametrize("plan, words", [
     ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"), ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
     ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"), ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),

@@ -77,12 +77,18 @@ def test_no_two_outputs_have_one_name(run, words):
     ("-M -n -a t.svm plan t.svm m m.mbc", "the normalisation would be 't.svm'"),
     ("-n -a m.mbc plan trn m m.mbc", "that is the normalisation already"),
     ("--only m-01 -n -a trn.cls plan trn m x", "the normalisation would be 'trn.cls'"),
+    ("plan trn m trn.vec", "control-out would be 'trn.vec'"), ("plan trn m plan", " would be "),
+    ("-n plan trn m m.std", "would be"), ("-a trn.std plan trn m trn.std", " would be "),
+    ("-M tree t.svm t.svm out.mbc", " would be "),
     ("--cv-errors trn.cls plan trn m m.mbc", "the file of --cv-errors would be 'trn.cls'"),
     ("--cv-errors plan plan trn m m.mbc", "the file of --cv-errors would be 'plan'"),
     ("--cv-errors ./m.mbc plan trn m m.mbc", "that is control-out already"),
     ("--cv-errors m-01 plan trn m m.mbc", "that is the file of --cv-errors already"),
     ("--cv-errors e -n -a e plan trn m m.mbc", "that is the normalisation already")])
-def test_no_output_of_the_training_takes_another_place(run, words, what):
+def test_no_output_of_the_training_takes_another_place(run, folder, words, what):
+    (folder / "tree").write_text('"" {0 "" {1 2}}')
+    run("agf_preprocess", "-n", "trn", "x")
+    os.rename("x.std", "trn.std")
     refused(run, f"multi_borders {words}", what)
 
 
@@ -98,6 +104,7 @@ def test_no_answer_takes_the_place_of_an_input(run, words):
     run("multi_borders", "plan", "trn", "m", "m.mbc")
     os.link("trn.cls", "new.cls")
     refused(run, f"classify_m {words}")
+    refused(run, "classify_m m.mbc trn.vec trn", "the labels of trn.vec")
 
 
 @pytest.mark.parametrize("words", [

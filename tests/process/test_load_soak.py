@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-
 from pathlib import Path
 
 import pytest
@@ -176,18 +175,6 @@ def test_side_by_side_on_one_model(many, count):
 
 
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.long)])
-def test_side_by_side_into_the_same_files(many, count):
-    """All write the same answers to the same names: whole ones, whoever was last."""
-    many.ok("classify_m", "all.mbm", "tst.vec", "one")
-    works = [(("classify_m", "all.mbm", "tst.vec", "same"), None) for _ in range(count)]
-    for status, out, err in together(many, works):
-        assert (status, err) == (0, b"")
-    for end in ("cls", "con"):
-        assert (many / f"same.{end}").read_bytes() == (many / f"one.{end}").read_bytes()
-    assert not list(many.folder.glob(".agfmc*"))
-
-
-@pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.long)])
 def test_trainings_side_by_side_into_the_same_folder(place, count):
     """Resuming, new and repeated trainings of the same models: all succeed, with the same bytes."""
     place.ok("multi_borders", "-n", "plan", "trn", "a", "actl")
@@ -205,20 +192,6 @@ def test_trainings_side_by_side_into_the_same_folder(place, count):
         assert (place / "bctl").read_bytes() == \
             (place / "actl").read_bytes().replace(b"a-", b"b-")
         assert not list(place.folder.glob(".agfmc*"))
-
-
-@pytest.mark.long
-def test_searches_side_by_side_share_their_unfinished_work(place):
-    """The same experiment, started several times at once, keeps its results in the same file."""
-    place.env.update(XDG_CACHE_HOME=str(place / "cache"))
-    words = ("nfold", "--json", "-d", "3", "plan", "trn")
-    told = set()
-    for status, out, err in together(place, [(words, None)] * 4):
-        assert status == 0, err
-        scores = json.loads(out)
-        told.add((scores["accuracy"], scores["brier_all"], scores["log_loss"]))
-    assert len(told) == 1
-    assert not list((place / "cache" / "agfmc").iterdir())
 
 
 @pytest.mark.long

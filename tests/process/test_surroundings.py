@@ -47,13 +47,6 @@ def test_the_same_bytes_in_other_surroundings(place, name):
     assert chain(place) == before
 
 
-def test_another_seed_is_another_model(place):
-    one, two = chain(place), chain(place, "--seed", "2")
-    place.process(*TRAIN, "--seed", "1")
-    assert all((place / name).read_bytes() == one[name] for name in ("n-00", "n-01", "n-02"))
-    assert one["n-00"] != two["n-00"] and one["n.mbm"] != two["n.mbm"]
-
-
 @pytest.mark.long
 def test_every_way_to_run_it_gives_the_same_bytes(many):
     """Threads, processes, a file, a pipe, a named pipe, and blocks of any size."""
