@@ -121,7 +121,7 @@ def test_undefined_coefficient(printed):
 @pytest.mark.parametrize("truth, result, message", [
     ([0, 1, 1], [0, 1, 2], "2 classes are assumed.*class 2 is among the results"),
     ([0, 2, 5], [0, 2, 5], "6 classes are assumed.*only 3 of them occur")])
-def test_guess_that_the_labels_speak_against(printed, truth, result, message):
+def test_an_assumed_number_of_classes_that_the_labels_contradict(printed, truth, result, message):
     write(truth, result, [.5, .25, .5])
     printed("cls_comp_stats", "truth.cls", "out", warning=message)
     printed("validate_probabilities", "-b", "truth.cls", "out", warning=message)

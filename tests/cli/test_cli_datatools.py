@@ -120,7 +120,7 @@ def test_points_without_labels_through_pipes(data, monkeypatch, run):
     assert got == np.int32(1).tobytes() + data[0][:, 2].tobytes()
 
 
-def test_words_stay_words_and_numbers_can_be_had(run):
+def test_labels_that_are_words_stay_words_or_become_numbers(run):
     write("w", "1\n1 pine\n2 birch\n3 pine\n")
     run("agf_preprocess", "-A", "-B", "w", "o")
     assert content("o") == b"1\n2.0 birch\n1.0 pine\n3.0 pine\n"
@@ -385,7 +385,7 @@ def test_every_value_missing(run, values):
     assert "v: every value is above 0" in run("float_to_class", "-M", "-T", "0", "v", status=1).err
 
 
-def test_a_class_that_the_fraction_leaves_to_one_part_is_told(run):
+def test_a_class_in_one_part_only_gives_a_warning(run):
     assert run("agf_preprocess", "--quiet", "-B", "trn", "sorted").err == ""
     told = run("agf_preprocess", "-f", "0.2", "sorted", "a", "b").err
     assert "part alone, class 7 is in the test part alone: --stratified takes the fraction" in told

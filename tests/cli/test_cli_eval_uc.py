@@ -80,7 +80,7 @@ def test_probabilities_of_another_run(files, run, tmp_path):
     assert "not of one run" in run("eval_uc", "truth.cls", "out", "probs", status=1).err
 
 
-def test_labels_that_nothing_tells(files, run, tmp_path):
+def test_labels_without_a_numbering_are_refused(files, run, tmp_path):
     text = (tmp_path / "bare").read_text().replace("   2\n", "  0.0   2\n").replace(
         "   7\n", "  0.0   7\n")
     (tmp_path / "three").write_text(text)
@@ -162,14 +162,14 @@ def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, run, tm
     assert "x.gif" in run("eval_uc", "--plot", "x.gif", "gone.cls", "gone", status=2).err
 
 
-def test_results_in_the_place_of_the_truth_are_told(files, run):
+def test_results_given_as_the_truth_give_a_warning(files, run):
     for words, status in ((["-b", "out.cls", "truth"], 0), (["out.cls", "truth", "probs"], 1)):
         done = run("eval_uc", *words, status=status)
         assert "out.cls has out.con beside it, as results have, and truth.cls has none: the true " \
             "classes come first" in done.err
 
 
-def test_classes_that_are_numbered_otherwise_are_told(monkeypatch, tmp_path, run):
+def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, run):
     monkeypatch.chdir(tmp_path)
     truth = np.arange(100, dtype="<i4") % 4
     truth.tofile("out.cls")

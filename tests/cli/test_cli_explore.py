@@ -64,7 +64,7 @@ def test_a_trial_is_what_the_commands_give(run):
             assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
 
 
-def test_every_form_says_the_same(run):
+def test_every_output_format_has_the_same_numbers(run):
     words = (*OPTIONS, "-f", ".25", "--trials", "2", "train", "one-vs-one", "adjacent")
     table = json.loads(run("compare_control", "--json", *words)[1])
     assert (table["points"], table["classes"], table["splits"]) == (120, 3, 2)
@@ -270,7 +270,7 @@ def test_inputs_are_not_overwritten(run):
     assert got[0] == 2 and Path("v.dat").read_bytes() == values
 
 
-def test_a_folder_named_as_a_scheme_is_in_nobodys_way(run):
+def test_a_folder_may_have_the_name_of_a_scheme(run):
     Path("tree").mkdir()
     run("compare_control", "--trials", "1", "train", "1v1", "tree")
 
@@ -294,7 +294,7 @@ def test_messages_help(run, command, words, status, message):
     assert got[0] == status and message in got[2] and len(got[2].splitlines()) == 1
 
 
-def test_points_of_a_normalised_training_are_asked_about(run):
+def test_points_of_a_normalised_training_give_a_warning(run):
     control = run("print_control", "train")[1]
     run("multi_borders", "-n", "train", "m", "m.mbc", stdin=control)
     _, with_it, messages = run("classify_m", "-a", "m.std", "m.mbc", "train.vec", "out")

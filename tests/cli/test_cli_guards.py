@@ -36,7 +36,7 @@ def test_a_normalisation_of_other_data_is_refused(run):
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
 
 
-def test_a_normalisation_that_is_not_used_is_told(run):
+def test_a_normalisation_that_is_not_used_gives_a_warning(run):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "plan", "trn", "m", "m.mbc")
     done.line("m.std is there already, but does not belong")
@@ -97,7 +97,7 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words):
     assert {name: open(name, "rb").read() for name in before} == before
 
 
-def test_what_stands_beside_new_points_is_told(run):
+def test_older_labels_next_to_new_points_give_a_warning(run):
     Path("text").write_text("0.5 1:1\n0.25 1:2\n")
     run("svm2agf", "-L", "text", "trn").line("trn.cls was there before")
     assert run("svm2agf", "-L", "text", "new").err == ""
@@ -258,7 +258,7 @@ def test_models_that_leave_their_normalisation_behind(run, form, words):
         assert "warning" not in run("mbh2mbm", "-a", "m.std", "m.mbc", "x").err
 
 
-def test_a_libsvm_model_tells_what_its_models_told(run):
+def test_a_libsvm_model_keeps_the_settings_of_its_models(run):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     run("agf_preprocess", "-n", "other", "strange")
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
@@ -276,7 +276,7 @@ def test_a_libsvm_model_tells_what_its_models_told(run):
 
 
 @pytest.mark.parametrize("factor, faint", [(1e-42, True), (1e-30, False), (0, False)])
-def test_values_too_small_for_any_kernel_are_told(run, factor, faint):
+def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
     write_vec("small.vec", factor * np.random.default_rng(1).normal(size=(90, 3)))
     write_cls("small.cls", np.repeat([0, 1, 2], 30))
     run("agf2ascii", "-M", "small", "small.svm")

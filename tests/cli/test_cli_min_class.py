@@ -54,7 +54,7 @@ def test_designs_are_those_of_data_without_them(scheme, run):
     assert got == run("print_control", "-Q", scheme, "--min-class", 4, "-M", "rare.svm").out
 
 
-def test_it_is_told_in_one_line(run):
+def test_one_warning_names_the_classes_left_out(run):
     done = run("print_control", "--min-class", 4, "rare")
     assert done.err == (
         "print_control: warning: 2 of 6 classes have fewer than 4 samples and are left out: "
@@ -185,7 +185,7 @@ def test_orders_are_those_of_data_without_them(folder, run):
     (["multi_borders", "clean", "rare", "m", "m.mbc"], "which the control file does not name; "
      "--min-class 4 leaves out the classes with fewer than 4 samples"),
 ])
-def test_messages_tell_the_way_out(words, told, folder, run):
+def test_messages_recommend_min_class(words, told, folder, run):
     (folder / "plan").write_text(run("print_control", "rare").out)
     (folder / "clean").write_text(run("print_control", "clean").out)
     assert told in run(*words, status=1).err.splitlines()[-1]

@@ -205,7 +205,7 @@ def test_names_number_the_labels_of_a_libsvm_model(here, run):
 
 
 @pytest.mark.parametrize("option", ["-Z", "--libsvm"])
-def test_mbm_info_tells_of_all(here, run, option):
+def test_mbm_info_of_every_format(here, run, option):
     run("mbh2mbm", "--quiet", option, "pairs.mbc", "p")
     out = run("mbm_info", "p").out
     assert "coding matrix, 3 binary models" in out and "3: 2, 5, 9" in out and "rbf gamma" in out

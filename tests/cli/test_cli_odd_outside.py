@@ -304,7 +304,7 @@ sed 's/.*/1/' < "$1" > "$3"
 """
 
 
-def test_temporary_files_are_private_and_where_tmpdir_says(call, folder, monkeypatch):
+def test_temporary_files_are_private_and_in_tmpdir(call, folder, monkeypatch):
     import tempfile
 
     before = os.umask(0)

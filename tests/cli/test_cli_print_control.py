@@ -168,7 +168,7 @@ def test_refused(run, words, status, text):
     (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random, and changes nothing in adj"),
     (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
 ])
-def test_letters_of_libagf_that_change_nothing_are_told(run, words, plain, told):
+def test_options_of_libagf_without_effect_give_a_warning(run, words, plain, told):
     status, out, err = run(*words)
     assert (status, out) == (0, run(*plain)[1])
     assert told in err and err.count("\n") == words.count("-S") + 1

@@ -234,7 +234,7 @@ def test_other_programs(here, refused, run):
 
 
 @pytest.mark.parametrize("model", ["one", "rest", "tree", "near", "logistic"])
-def test_mbm_info_tells_the_samples(here, run, model):
+def test_mbm_info_shows_the_numbers_of_samples(here, run, model):
     page = run("mbm_info", f"{model}.mbm").out
     assert "samples           95 in training, of the classes 30 20 45\n" in page
     assert model in ("near", "logistic") or (page.count("; seed 1") == 1 and "; samples" not in page)

@@ -143,7 +143,7 @@ def test_points_without_values_are_the_same_error(cluster, place):
     assert not (place / "out.cls").exists()
 
 
-def test_nobody_there(place):
+def test_no_scheduler_at_that_address(place):
     began = time.monotonic()
     done = place.run("classify_m", "--executor=dask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and time.monotonic() - began < 30

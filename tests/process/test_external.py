@@ -562,7 +562,7 @@ def test_a_command_inside_a_configuration(place):
     assert left_behind(place) == []
 
 
-def test_the_words_that_a_trainer_gets(place, script):
+def test_arguments_of_a_trainer(place, script):
     command = script("t.py", TRAINER + "open(model, 'w').write('x')\n")
     (place / "own").write_text('"-c 1 \'a b\'" 0 / 1; "" 0 / 2; "-x" 1 / 2; { 2 5 9 }')
     place.ok("multi_borders", "-M", "--", f"{command} -b 1", "--allow-commands", "-+", "-c 50",

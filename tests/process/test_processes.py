@@ -121,7 +121,7 @@ def test_workers_that_cannot_work(place, words, program, told):
     (("-j", "2", "--executor=processes:2"), "-j and --executor exclude each other"),
     (("--executor=processes:2", "-O", "cat"), "--executor does not go with other programs"),
 ])
-def test_wrong_words(place, words, told):
+def test_wrong_executors(place, words, told):
     if "scheduler file" in told:
         pytest.importorskip("distributed")
     place.call("classify_m", *words, "all.mbm", "tst.vec", "out", status=2).refused(told)

@@ -58,7 +58,7 @@ def left(place):
 
 
 @pytest.mark.parametrize("how", TRAINERS)
-def test_a_trainer_that_lies(place, script, how):
+def test_a_trainer_that_writes_a_wrong_model(place, script, how):
     code, words = TRAINERS[how]
     command = script(f"{HEAD}if 'm-01' in model:\n    {code}\n"
                      "else:\n    open(model, 'w').write(good)\n")
@@ -79,7 +79,7 @@ def test_a_trainer_that_changes_its_input(place, script):
     assert left(place) == []
 
 
-def test_a_trainer_that_says_much(place, script):
+def test_a_trainer_that_prints_megabytes(place, script):
     command = script(f"{HEAD}sys.stdout.write('x' * 5_000_000)\nsys.stderr.write('y' * 5_000_000)\n"
                      "open(model, 'w').write(good)\n")
     done = place.run("multi_borders", "-M", "--", command, "plan", "trn.svm", "d", "dctl")
@@ -117,7 +117,7 @@ MAKES = {"a fifo": "os.mkfifo(output)", "a link": "os.symlink('/dev/zero', outpu
 
 
 @pytest.mark.parametrize("how", PREDICTORS)
-def test_a_predictor_that_lies(place, script, how, monkeypatch):
+def test_a_predictor_that_writes_wrong_answers(place, script, how, monkeypatch):
     text, words = PREDICTORS[how]
     makes = MAKES.get(how) or f"open(output, 'w').write({text})"
     command = script("import os, sys\npoints, model, output = sys.argv[-3:]\n"

@@ -1,4 +1,4 @@
-"""The bytes of models and answers hang on the data and the seed, on nothing around the process."""
+"""The bytes of models and answers depend on the data and the seed alone."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Decoders that ask on their way, as commands: errors of pairs, orders, costs."""
+"""Decoders of one-vs-one classifiers as commands: held-out pair errors, class orders, costs."""
 
 import re
 from itertools import combinations

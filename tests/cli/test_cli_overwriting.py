@@ -1,4 +1,4 @@
-"""Outputs in the place of inputs or of each other, and names of classes that do not agree."""
+"""Outputs with the names of inputs or of each other, and class names that differ."""
 
 import os
 from pathlib import Path
@@ -139,7 +139,7 @@ def answers(run, model, names):
     return run("classify_m", model, "trn.vec", "x").err
 
 
-def test_names_that_do_not_agree_are_told(run):
+def test_class_names_that_differ_give_a_warning(run):
     with open("plan", "r+") as file:
         text = file.read()
         file.seek(0)
@@ -165,7 +165,7 @@ def test_names_that_do_not_agree_are_told(run):
     ("0 1:1\n1 1:3 2:-3.41e38 # x\n", "svm2agf -U in b", "in:2: a value is too large"),
     ("0 1:1\n1e39 1:1\n", "svm2agf -L in b", "in:2: a value is too large"),
     ("\n1\n\n1e300 0\n", "lvq2agf in b", "in:4: a value is too large")])
-def test_what_has_no_place_in_binary_files_is_told_with_its_line(run, text, words, problem):
+def test_what_binary_files_cannot_hold_is_refused_with_its_line(run, text, words, problem):
     Path("in").write_text(text)
     err = run(*words.split(), status=1).err
     assert err.count("\n") == 1 and problem in err and not os.path.exists("b.vec")
