@@ -1,9 +1,13 @@
-"""Fixtures for every test."""
+"""Fixtures for every test: see tests/README.md."""
 
+import importlib
+import io
 import os
 import signal
+import sys
 import tarfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +25,68 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler),
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
+# As in a process of a command: with more threads numpy's last digits differ.  numpy comes later.
+os.environ.update(dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
 ROOT = Path(__file__).resolve().parents[1]
+
+
+class Done(NamedTuple):
+    """A command that has ended: its exit status and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def raw(self):
+        """The bytes on standard output."""
+        return self.out.encode("utf-8", "surrogateescape")
+
+    def line(self, *texts):
+        """The one line on standard error, which holds all `texts`."""
+        assert self.err.count("\n") == 1 and self.err.endswith("\n"), self.err
+        assert all(text in self.err for text in texts), self.err
+        return self.err
+
+    def refused(self, *texts):
+        """The one line of a command that printed nothing, which holds all `texts`."""
+        assert self.out == "", self.out
+        return self.line(*texts)
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Function that runs a command in this process: `run("print_control", "-Q", 1, "data")`.
+
+    command: its name;  words: its command line, made text;  stdin: text or bytes;
+    status: the exit status that is expected, None for any;  -> `Done`.
+    """
+    def run(command, *words, stdin="", status=0):
+        main = importlib.import_module(f"agfmc.cli.{command}").main
+        stdin = stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape")
+        streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (stdin, b"", b"")]
+        with pytest.MonkeyPatch.context() as patch:
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams):
+                patch.setattr(sys, name, stream)
+            found = main([str(word) for word in words])
+            streams[1].flush()
+        out, err = (stream.buffer.getvalue().decode("utf-8", "surrogateescape")
+                    for stream in streams[1:])
+        assert status in (found, None), f"status {found}: {command} {words}\n{err}"
+        assert found == 0 or err.splitlines()[-1].startswith(f"{command}: "), err
+        assert not any(ord(letter) < 32 for letter in err.replace("\n", "")), err
+        return Done(found, out, err)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of the test's own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

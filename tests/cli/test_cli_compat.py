@@ -1,6 +1,5 @@
 """Commands in libAGF's words and columns: printed layouts to the letter, files, refusals."""
 
-import importlib
 import io
 import math
 import re
@@ -13,24 +12,15 @@ import pytest
 from agfmc.prediction.evaluation import evaluate, load_results
 from agfmc.prediction.libagf_reports import convert_svm_output
 
-
-def run(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
-@pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture
-def printed(capsys):
+def printed(run):
     """Function: what a command prints; its only words on standard error hold `warning`."""
 
-    def output(*words, warning=None):
-        assert run(*words) == 0
-        out, err = capsys.readouterr()
+    def output(*words, warning=None, **more):
+        _, out, err = run(*words, **more)
         assert err == "" if warning is None else re.search(f"warning: .*{warning}", err), err
         return out
 
@@ -38,16 +28,9 @@ def printed(capsys):
 
 
 @pytest.fixture
-def refused(capsys):
+def refused(run):
     """Function: the one line of error of a command that ends with `status`."""
-
-    def error(status, *words):
-        assert run(*words) == status
-        out, err = capsys.readouterr()
-        assert out == "" and err.startswith(f"{words[0]}: ") and err.count("\n") == 1
-        return err
-
-    return error
+    return lambda status, *words: run(*words, status=status).refused()
 
 
 def write(truth, result, con=None, base="out"):
@@ -138,7 +121,7 @@ def test_undefined_coefficient(printed):
 @pytest.mark.parametrize("truth, result, message", [
     ([0, 1, 1], [0, 1, 2], "2 classes are assumed.*class 2 is among the results"),
     ([0, 2, 5], [0, 2, 5], "6 classes are assumed.*only 3 of them occur")])
-def test_guess_that_the_labels_speak_against(printed, truth, result, message):
+def test_an_assumed_number_of_classes_that_the_labels_contradict(printed, truth, result, message):
     write(truth, result, [.5, .25, .5])
     printed("cls_comp_stats", "truth.cls", "out", warning=message)
     printed("validate_probabilities", "-b", "truth.cls", "out", warning=message)
@@ -150,11 +133,10 @@ def test_a_third_answer_is_on_no_side_of_two(printed):
     assert page.endswith(":\n\n    -0.500     -1.000\n     0.500      1.000\n\n")
 
 
-def test_comparisons_refused(refused, capsys):
+def test_comparisons_refused(refused, run):
     write([0, 2**31 - 1], [0, 1])
     assert "eval_uc" in refused(1, "cls_comp_stats", "truth.cls", "out")
-    assert run("cls_comp_stats", "-b", "truth.cls", "out") == 0
-    capsys.readouterr()
+    run("cls_comp_stats", "-b", "truth.cls", "out")
     write([0, 1], [0, 10000])
     assert "out.cls: has class 10000" in refused(1, "cls_comp_stats", "truth.cls", "out")
     write([0, 1], [0, 1], [.5])
@@ -248,7 +230,7 @@ def test_validation_leaves_rejected_points_out_and_warns_of_votes(printed):
     ("-H - -", 2, r"truth and prob cannot both be"),
     ("-H truth.cls p -", 2, r"output must be a file"),
 ])
-def test_validations_refused(folder, capsys, words, status, message):
+def test_validations_refused(folder, run, words, status, message):
     np.array([1, 0], "<i4").tofile("truth.cls")
     np.array([1, 2], "<i4").tofile("many.cls")
     for name, labels in (("zero", [0, 0]), ("gone", [-1, -1])):
@@ -257,8 +239,7 @@ def test_validations_refused(folder, capsys, words, status, message):
     for name, text in (("p", TEXT), ("headed", "2\n" + TEXT), ("one", "1 0\n1 1\n"),
                        ("short", "2\n.5 .5 0\n.5 .5\n"), ("few", ".5 .5 0\n")):
         (folder / name).write_text(text)
-    assert run("validate_probabilities", *words.split()) == status
-    out, err = capsys.readouterr()
+    _, out, err = run("validate_probabilities", *words.split(), status=status)
     error = err.splitlines()[-1]
     assert out == "" and re.search(rf"^validate_probabilities: (.*: )?{message}", error), err
 
@@ -284,14 +265,14 @@ def test_output_with_labels_below_zero(printed, folder):
     assert np.fromfile("out.con", "<f4") == pytest.approx([.55, .4])
 
 
-def test_output_whose_labels_are_looked_up_in_names(printed, folder):
+def test_output_whose_labels_are_looked_up_in_names(run, printed, folder):
     (folder / "names").write_text("-1\n0\n1\n")
     (folder / "in").write_text("1 0.5\n-1 1\n1 0.75\n")
     assert printed("svmout2agf", "--names", "names", "in", "out") == ""
     assert np.fromfile("out.cls", "<i4").tolist() == [2, 0, 2]
     assert np.fromfile("out.con", "<f4").tolist() == [.25, 1, .625]
     (folder / "in").write_text("1\n5\n")
-    assert run("svmout2agf", "--names", "names", "in", "out") == 1
+    run("svmout2agf", "--names", "names", "in", "out", status=1)
 
 
 def test_output_whose_names_have_fractions(printed, folder):
@@ -302,9 +283,8 @@ def test_output_whose_names_have_fractions(printed, folder):
     assert np.fromfile("out.cls", "<i4").tolist() == [1, 0, 2]
 
 
-def test_output_from_standard_input(printed, folder, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NAMED.encode())))
-    assert printed("svmout2agf", "-", "out").count("\n") == 2
+def test_output_from_standard_input(printed):
+    assert printed("svmout2agf", "-", "out", stdin=NAMED).count("\n") == 2
 
 
 def test_output_of_classes_alone(printed, folder):
@@ -329,11 +309,10 @@ def test_output_with_one_probability(printed, folder):
     ("-1\n1\n", "in: has label -1, and nothing tells the numbers"),
     ("labels 10000 1\n1 0.5 0.5\n", "in: has class 10000"), ("", "in: holds no results"),
     ("labels 0\n0 1\n", "in: has one class"), ("0 1\n", "in: has one class")])
-def test_outputs_refused(folder, capsys, text, message):
+def test_outputs_refused(folder, run, text, message):
     (folder / "in").write_text(text)
     (folder / "out.con").write_bytes(b"1234")
-    assert run("svmout2agf", "in", "out") == 1
-    out, err = capsys.readouterr()
+    _, out, err = run("svmout2agf", "in", "out", status=1)
     assert out == "" and err.splitlines()[-1].startswith(f"svmout2agf: {message}")
     assert sorted(path.name for path in folder.iterdir()) == ["in", "out.con"]
 

@@ -1,9 +1,7 @@
 """The data commands, letter by letter: text and binary data, parts, order, classes of values."""
 
-import importlib
-import io
 import os
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +13,9 @@ from agfmc.formats.vectors import (read_cls, read_dat, read_std, read_vec, write
                                    write_vec)
 
 
-def call(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
 @pytest.fixture(autouse=True)
-def data(tmp_path, monkeypatch):
+def data(folder):
     """x (40, 3), labels and ordinates: `trn` binary, `trn.svm`, `trn.lvq`, `ord.lvq`, `ord.svm`."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     x = rng.normal(size=(40, 3)).astype(np.float32)
     x[::5, 1] = 0
@@ -39,34 +32,23 @@ def data(tmp_path, monkeypatch):
     return x, y, value
 
 
-def feed(monkeypatch, content):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-
-
-def printed(capfdbinary, *words):
-    """The bytes that a command which succeeds prints."""
-    capfdbinary.readouterr()
-    assert call(*words) == 0
-    return capfdbinary.readouterr().out
+def printed(run, *words, stdin=b""):
+    """The bytes that a command prints."""
+    return run(*words, stdin=stdin).raw
 
 
 def content(name):
-    with open(name, "rb") as file:
-        return file.read()
+    return Path(name).read_bytes()
 
 
 def write(name, text):
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
+    Path(name).write_text(text, encoding="utf-8")
 
 
-def refused(capsys, text, *words):
+def refused(run, text, *words):
     """A command line that ends with status 2 in one line, and writes nothing."""
     before = sorted(os.listdir())
-    capsys.readouterr()
-    assert call(*words) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and text in err, err
+    run(*words, status=2).refused(text)
     assert sorted(os.listdir()) == before
 
 
@@ -79,14 +61,14 @@ RECIPES = [["-n"], ["-S", "2"], ["-F"], ["-z"], ["-B"], ["-U"], ["-f", "0.25"],
 
 @pytest.mark.parametrize("kind", TEXT)
 @pytest.mark.parametrize("recipe", RECIPES, ids=" ".join)
-def test_text_becomes_what_binary_data_become(kind, recipe):
+def test_text_becomes_what_binary_data_become(run, kind, recipe):
     source, read = TEXT[kind]
     options = [word for word in recipe if word != "partition"]
     rest = ["t"] if "-f" in recipe else []
     rest += {"-F": ["2", "0"], "partition": ["3", "5", "/", "1"]}.get(recipe[0], [])
-    assert call("agf_preprocess", *options, "trn", "o", *rest) == 0
-    assert call("agf_preprocess", kind, *options, source, "text", *["u"] * ("-f" in recipe),
-                *rest["-f" in recipe:]) == 0
+    run("agf_preprocess", *options, "trn", "o", *rest)
+    run("agf_preprocess", kind, *options, source, "text", *["u"] * ("-f" in recipe),
+        *rest["-f" in recipe:])
     names = {"o": "text", "t": "u", "o-00": "text-00", "o-02": "text-02"}
     pairs = {a: b for a, b in names.items() if os.path.exists(f"{a}.vec")}
     assert pairs
@@ -98,137 +80,135 @@ def test_text_becomes_what_binary_data_become(kind, recipe):
         assert content("o.std") == content("text.std")
 
 
-def test_text_is_written_without_loss(data):
+def test_text_is_written_without_loss(run, data):
     x = data[0].astype(float) / 3
     for kind, write_text, read in (("-A", write_lvq, read_lvq), ("-M", write_svm, read_svm)):
         write_text("a", x, data[1])
-        assert call("agf_preprocess", kind, "a", "b") == 0
+        run("agf_preprocess", kind, "a", "b")
         assert content("a") == content("b")
         assert read("b").x.tobytes() == x.tobytes()
 
 
 @pytest.mark.parametrize("kind", TEXT)
-def test_text_from_and_to_pipes(kind, monkeypatch, capfdbinary):
+def test_text_from_and_to_pipes(kind, monkeypatch, run):
     source, _ = TEXT[kind]
-    assert call("agf_preprocess", kind, "-z", "-F", source, "want", "1", "2") == 0
-    feed(monkeypatch, content(source))
-    got = printed(capfdbinary, "agf_preprocess", kind, "-0", "-1", "-z", "-F", "1", "2")
+    run("agf_preprocess", kind, "-z", "-F", source, "want", "1", "2")
+    got = printed(run, "agf_preprocess", kind, "-0", "-1", "-z", "-F", "1", "2",
+                  stdin=content(source))
     assert got == content("want")
-    feed(monkeypatch, content(source))
-    assert call("agf_preprocess", kind, "-0", "-z", "-F", "file", "1", "2") == 0
+    run("agf_preprocess", kind, "-0", "-z", "-F", "file", "1", "2", stdin=content(source))
     assert content("file") == content("want")
-    assert printed(capfdbinary, "agf_preprocess", kind, "-1", "-z", "-F", source, "1",
+    assert printed(run, "agf_preprocess", kind, "-1", "-z", "-F", source, "1",
                    "2") == content("want")
 
 
-def test_the_test_part_is_a_file_where_the_rest_goes_to_a_pipe(capfdbinary):
-    assert call("agf_preprocess", "-A", "-f", "0.5", "trn.lvq", "a", "b") == 0
-    got = printed(capfdbinary, "agf_preprocess", "-A", "-f", "0.5", "-1", "trn.lvq", "c")
+def test_the_test_part_is_a_file_where_the_rest_goes_to_a_pipe(run):
+    run("agf_preprocess", "-A", "-f", "0.5", "trn.lvq", "a", "b")
+    got = printed(run, "agf_preprocess", "-A", "-f", "0.5", "-1", "trn.lvq", "c")
     assert got == content("a") and content("c") == content("b")
 
 
-def test_points_without_labels_through_pipes(data, monkeypatch, capfdbinary):
-    feed(monkeypatch, content("trn.vec"))
-    got = printed(capfdbinary, "agf_preprocess", "-C", "-0", "-1", "-F", "2")
+def test_points_without_labels_through_pipes(data, monkeypatch, run):
+    got = printed(run, "agf_preprocess", "-C", "-0", "-1", "-F", "2", stdin=content("trn.vec"))
     assert got == np.int32(1).tobytes() + data[0][:, 2].tobytes()
 
 
-def test_words_stay_words_and_numbers_can_be_had():
+def test_labels_that_are_words_stay_words_or_become_numbers(run):
     write("w", "1\n1 pine\n2 birch\n3 pine\n")
-    assert call("agf_preprocess", "-A", "-B", "w", "o") == 0
+    run("agf_preprocess", "-A", "-B", "w", "o")
     assert content("o") == b"1\n2.0 birch\n1.0 pine\n3.0 pine\n"
-    assert call("agf_preprocess", "-A", "-U", "w", "o") == 0
+    run("agf_preprocess", "-A", "-U", "w", "o")
     assert content("o") == b"1\n1.0 1\n2.0 0\n3.0 1\n"
 
 
-def test_both_letters_mean_libsvm_text_and_labels_may_be_negative():
+def test_both_letters_mean_libsvm_text_and_labels_may_be_negative(run):
     write("a", "-1 1:1 3:2\n+1 2:5\n")
-    assert call("agf_preprocess", "-A", "-M", "a", "o") == 0
+    run("agf_preprocess", "-A", "-M", "a", "o")
     assert content("o") == b"-1 1:1 3:2\n1 2:5\n"
-    assert call("agf_preprocess", "-M", "a", "o", "--", "1", "/", "-1") == 0
+    run("agf_preprocess", "-M", "a", "o", "--", "1", "/", "-1")
     assert content("o") == b"1 1:1 3:2\n0 2:5\n"
 
 
-def test_missing_features_have_their_value_and_zeros_are_written_out():
+def test_missing_features_have_their_value_and_zeros_are_written_out(run):
     write("a", "1 1:1 3:0\n2 2:5\n")
-    assert call("agf_preprocess", "-M", "-E", "-9", "a", "o") == 0
+    run("agf_preprocess", "-M", "-E", "-9", "a", "o")
     assert content("o") == b"1 1:1 2:-9 3:0\n2 1:-9 2:5 3:-9\n"
-    assert call("agf_preprocess", "-M", "-E", "-9", "o", "p") == 0
+    run("agf_preprocess", "-M", "-E", "-9", "o", "p")
     assert content("p") == content("o")
 
 
-def test_no_header():
+def test_no_header(run):
     write("a", "1 2 0\n3 4 1\n")
-    assert call("agf_preprocess", "-A", "-H", "-B", "a", "o") == 0
+    run("agf_preprocess", "-A", "-H", "-B", "a", "o")
     assert content("o") == b"1.0 2.0 0\n3.0 4.0 1\n"
-    assert call("agf_preprocess", "-A", "-H", "-C", "a", "o") == 0
+    run("agf_preprocess", "-A", "-H", "-C", "a", "o")
     assert content("o") == b"1.0 2.0 0.0\n3.0 4.0 1.0\n"
 
 
-def test_sorted_by_class_after_the_shuffle_and_stable(data):
+def test_sorted_by_class_after_the_shuffle_and_stable(run, data):
     x, y, _ = data
-    assert call("agf_preprocess", "-B", "trn", "o") == 0
+    run("agf_preprocess", "-B", "trn", "o")
     order = np.argsort(y, kind="stable")
     assert read_vec("o.vec").tobytes() == x[order].tobytes()
     assert read_cls("o.cls").tolist() == y[order].tolist()
-    assert call("agf_preprocess", "-B", "-z", "trn", "p") == 0
+    run("agf_preprocess", "-B", "-z", "trn", "p")
     assert read_cls("p.cls").tolist() == y[order].tolist()
     assert read_vec("p.vec").tobytes() != x[order].tobytes()
 
 
-def test_ordinates(data):
+def test_ordinates(run, data):
     x, _, value = data
     order = np.argsort(value)
-    assert call("agf_preprocess", "-L", "-B", "trn", "o") == 0
+    run("agf_preprocess", "-L", "-B", "trn", "o")
     assert read_dat("o.dat").tolist() == value[order].tolist() and not os.path.exists("o.cls")
     assert read_vec("o.vec").tobytes() == x[order].tobytes()
     for kind, name, read in (("-A", "ord.lvq", read_lvq), ("-M", "ord.svm", read_svm)):
-        assert call("agf_preprocess", kind, "-L", "-B", name, "o") == 0
+        run("agf_preprocess", kind, "-L", "-B", name, "o")
         assert read("o", ordinates=True).y.tolist() == value[order].tolist()
     write("bad", "1\n1 1.5\n1 1e999\n")
-    assert call("agf_preprocess", "-A", "-L", "bad", "p") == 1
+    run("agf_preprocess", "-A", "-L", "bad", "p", status=1)
 
 
-def test_covariance(data, capfdbinary):
+def test_covariance(data, run):
     x = data[0].astype(float)
     before = sorted(os.listdir())
     want = np.cov(x, rowvar=False)
     text = "".join("".join("%12.6g " % v for v in row) + "\n" for row in want).encode()
     for words in (["trn"], ["trn", "out"], ["-z", "trn", "out"]):
-        assert printed(capfdbinary, "agf_preprocess", "-P", *words) == text
-    got = printed(capfdbinary, "agf_preprocess", "-P", "-F", "trn", "out", "2", "0")
+        assert printed(run, "agf_preprocess", "-P", *words) == text
+    got = printed(run, "agf_preprocess", "-P", "-F", "trn", "out", "2", "0")
     assert np.allclose(np.loadtxt(got.decode().splitlines()), want[np.ix_([2, 0], [2, 0])],
                        rtol=1e-5)
-    got = printed(capfdbinary, "agf_preprocess", "-P", "-A", "-n", "trn.lvq")
+    got = printed(run, "agf_preprocess", "-P", "-A", "-n", "trn.lvq")
     assert np.allclose(np.loadtxt(got.decode().splitlines()), np.corrcoef(x, rowvar=False),
                        rtol=1e-5)
     assert sorted(os.listdir()) == before
 
 
-def test_independent_split_has_every_row_once_and_repeats(data):
+def test_independent_split_has_every_row_once_and_repeats(run, data):
     x, y, _ = data
-    assert call("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b") == 0
+    run("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b")
     parts = np.concatenate([read_vec("a.vec"), read_vec("b.vec")])
     assert sorted(map(tuple, parts.tolist())) == sorted(map(tuple, x.tolist()))
     assert len(read_cls("b.cls")) not in (0, 40)
     first = content("b.vec")
-    assert call("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b") == 0
+    run("agf_preprocess", "-R", "-f", "0.3", "trn", "a", "b")
     assert content("b.vec") == first
-    assert call("agf_preprocess", "-R", "-f", "0.3", "--seed", "2", "trn", "a", "b") == 0
+    run("agf_preprocess", "-R", "-f", "0.3", "--seed", "2", "trn", "a", "b")
     assert content("b.vec") != first
 
 
-def test_a_partition_of_many_sides(data):
+def test_a_partition_of_many_sides(run, data):
     x, y, _ = data
-    assert call("agf_preprocess", "trn", "o", "7", "/", "1", "/", "5") == 0
+    run("agf_preprocess", "trn", "o", "7", "/", "1", "/", "5")
     kept = np.flatnonzero(y != 3)
     assert read_vec("o.vec").tobytes() == x[kept].tobytes()
     assert read_cls("o.cls").tolist() == [{7: 0, 1: 1, 5: 2}[label] for label in y[kept].tolist()]
 
 
-def test_a_partition_leaves_rejected_points_out(data):
+def test_a_partition_leaves_rejected_points_out(run, data):
     write_cls("trn.cls", np.where(data[1] == 7, -1, data[1]))
-    assert call("agf_preprocess", "trn", "o", "1", "/", "3", "/", "5") == 0
+    run("agf_preprocess", "trn", "o", "1", "/", "3", "/", "5")
     assert len(read_cls("o.cls")) == np.count_nonzero(data[1] != 7)
 
 
@@ -247,80 +227,77 @@ def test_a_partition_leaves_rejected_points_out(data):
     ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 stands on two sides"),
     ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name"),
 ])
-def test_what_agf_preprocess_refuses(capsys, words, text):
-    refused(capsys, text, "agf_preprocess", *words.split())
+def test_what_agf_preprocess_refuses(run, words, text):
+    refused(run, text, "agf_preprocess", *words.split())
 
 
 # agf2ascii, lvq2agf, svm2agf
 
-def test_ordinates_there_and_back(capfdbinary):
+def test_ordinates_there_and_back(run):
     for option, command, text in (((), "lvq2agf", "ord.lvq"), (("-M",), "svm2agf", "ord.svm")):
-        got = printed(capfdbinary, "agf2ascii", "-L", *option, "trn")
+        got = printed(run, "agf2ascii", "-L", *option, "trn")
         assert got == content(text)
-        assert call(command, "-L", text, command) == 0
+        run(command, "-L", text, command)
         assert content(f"{command}.dat") == content("trn.dat")
         assert content(f"{command}.vec") == content("trn.vec")
         assert not os.path.exists(f"{command}.cls")
 
 
-def test_text_in_a_file_of_its_own(capfdbinary):
+def test_text_in_a_file_of_its_own(run):
     for options in ([], ["-M"], ["-H", "-C"], ["-L"], ["-n"]):
-        want = printed(capfdbinary, "agf2ascii", *options, "trn")
-        assert printed(capfdbinary, "agf2ascii", *options, "trn", "out") == b""
+        want = printed(run, "agf2ascii", *options, "trn")
+        assert printed(run, "agf2ascii", *options, "trn", "out") == b""
         assert content("out") == want
 
 
-def test_normalised_text_is_that_of_the_normalisation(data, capfdbinary):
-    got = printed(capfdbinary, "agf2ascii", "-n", "trn")
-    assert call("agf_preprocess", "-n", "trn", "o") == 0
+def test_normalised_text_is_that_of_the_normalisation(data, run):
+    got = printed(run, "agf2ascii", "-n", "trn")
+    run("agf_preprocess", "-n", "trn", "o")
     write("got", got.decode())
     assert read_lvq("got").x.tobytes() == read_std("o.std").apply(data[0]).tobytes()
 
 
-def test_points_by_base_and_by_file(data, capfdbinary):
-    want = printed(capfdbinary, "agf2ascii", "-C", "trn")
-    assert printed(capfdbinary, "agf2ascii", "-C", "trn.vec") == want
+def test_points_by_base_and_by_file(data, run):
+    want = printed(run, "agf2ascii", "-C", "trn")
+    assert printed(run, "agf2ascii", "-C", "trn.vec") == want
     os.rename("trn.vec", "points")
-    assert printed(capfdbinary, "agf2ascii", "-C", "points") == want
+    assert printed(run, "agf2ascii", "-C", "points") == want
     write_vec("points.vec", data[0] + 1)  # the name as it is comes first
-    assert printed(capfdbinary, "agf2ascii", "-C", "points") == want
+    assert printed(run, "agf2ascii", "-C", "points") == want
     os.remove("points")
     os.mkdir("points")
-    assert printed(capfdbinary, "agf2ascii", "-C", "points") != want
+    assert printed(run, "agf2ascii", "-C", "points") != want
 
 
-def test_rejected_points_can_be_printed(capfdbinary):
+def test_rejected_points_can_be_printed(run):
     write_vec("a.vec", np.ones((2, 1)))
     write_cls("a.cls", np.array([-1, 3]))
-    assert printed(capfdbinary, "agf2ascii", "a") == b"1\n1.0 -1\n1.0 3\n"
+    assert printed(run, "agf2ascii", "a") == b"1\n1.0 -1\n1.0 3\n"
 
 
-def test_one_operand_of_lvq2agf_is_the_base(monkeypatch):
-    feed(monkeypatch, content("trn.lvq"))
-    assert call("lvq2agf", "copy") == 0
-    feed(monkeypatch, content("trn.lvq").split(b"\n", 1)[1])
-    assert call("lvq2agf", "-H", "-", "other") == 0
+def test_one_operand_of_lvq2agf_is_the_base(run, monkeypatch):
+    run("lvq2agf", "copy", stdin=content("trn.lvq"))
+    run("lvq2agf", "-H", "-", "other", stdin=content("trn.lvq").split(b"\n", 1)[1])
     for name in ("copy", "other"):
         assert content(f"{name}.vec") == content("trn.vec")
         assert content(f"{name}.cls") == content("trn.cls")
 
 
-def test_lvq2agf_without_operands(monkeypatch, capfdbinary):
-    feed(monkeypatch, content("trn.lvq"))
-    assert printed(capfdbinary, "lvq2agf", "-o") == content("trn.vec")
-    assert call("agf2ascii", "-C", "trn", "points") == 0
-    feed(monkeypatch, content("points"))
-    assert printed(capfdbinary, "lvq2agf", "-C") == content("trn.vec")
-    assert printed(capfdbinary, "lvq2agf", "-C", "points", "-") == content("trn.vec")
+def test_lvq2agf_without_operands(monkeypatch, run):
+    assert printed(run, "lvq2agf", "-o", stdin=content("trn.lvq")) == content("trn.vec")
+    run("agf2ascii", "-C", "trn", "points")
+    assert printed(run, "lvq2agf", "-C", stdin=content("points")) == content("trn.vec")
+    assert printed(run, "lvq2agf", "-C", "points", "-") == content("trn.vec")
 
 
-def test_labels_omitted(capsys):
-    assert call("lvq2agf", "-o", "trn.lvq", "o") == 0
+def test_labels_omitted(run):
+    run("lvq2agf", "-o", "trn.lvq", "o")
     assert content("o.vec") == content("trn.vec") and not os.path.exists("o.cls")
     write("w", "1\n1 -3\n")  # whatever the label is
-    assert call("lvq2agf", "-o", "w", "o") == 0
+    run("lvq2agf", "-o", "w", "o")
     write("w", "1\n1\n")
-    assert call("lvq2agf", "-o", "w", "p") == 1 and not os.path.exists("p.vec")
+    run("lvq2agf", "-o", "w", "p", status=1)
+    assert not os.path.exists("p.vec")
 
 
 @pytest.mark.parametrize("words, text", [
@@ -332,8 +309,8 @@ def test_labels_omitted(capsys):
     ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
     ("agf2ascii -M -C trn", "for LVQ text"),
 ])
-def test_what_the_converters_refuse(capsys, words, text):
-    refused(capsys, text, *words.split())
+def test_what_the_converters_refuse(run, words, text):
+    refused(run, text, *words.split())
 
 
 # float_to_class
@@ -343,48 +320,48 @@ def values():
     write_dat("v", np.array([0.5, 1, 2, 3.25, 4, 99], np.float32))
 
 
-def test_values_and_range(values, capfdbinary):
-    assert printed(capfdbinary, "float_to_class", "v") == b"0.5\n1\n2\n3.25\n4\n99\n"
-    assert printed(capfdbinary, "float_to_class", "-M", "v") == b"0.5\n99\n"
-    assert printed(capfdbinary, "float_to_class", "-M", "-T", "50", "v") == b"0.5\n4\n"
+def test_values_and_range(values, run):
+    assert printed(run, "float_to_class", "v") == b"0.5\n1\n2\n3.25\n4\n99\n"
+    assert printed(run, "float_to_class", "-M", "v") == b"0.5\n99\n"
+    assert printed(run, "float_to_class", "-M", "-T", "50", "v") == b"0.5\n4\n"
     write_dat("v", np.array([0.1], np.float32))
-    assert printed(capfdbinary, "float_to_class", "v") == b"0.10000000149011612\n"
+    assert printed(run, "float_to_class", "v") == b"0.10000000149011612\n"
 
 
-def test_thresholds_are_printed_and_can_be_given_again(values, capfdbinary):
-    got = printed(capfdbinary, "float_to_class", "-q", "3", "v", "c", "0.5", "4")
+def test_thresholds_are_printed_and_can_be_given_again(values, run):
+    got = printed(run, "float_to_class", "-q", "3", "v", "c", "0.5", "4")
     edges = got.decode().split()
     assert list(map(float, edges)) == np.linspace(0.5, 4, 4)[1:-1].tolist()
     assert read_cls("c").tolist() == [0, 0, 1, 2, 2, 2]
-    assert printed(capfdbinary, "float_to_class", "v", "d", *edges) == got
+    assert printed(run, "float_to_class", "v", "d", *edges) == got
     assert content("d") == content("c")
-    assert printed(capfdbinary, "float_to_class", "-M", "v", "c", "2") == b"0.5\n99\n2\n"
+    assert printed(run, "float_to_class", "-M", "v", "c", "2") == b"0.5\n99\n2\n"
 
 
-def test_missing_values_do_not_stretch_the_range(values, capfdbinary):
-    got = printed(capfdbinary, "float_to_class", "-T", "98", "-q", "2", "v", "c")
+def test_missing_values_do_not_stretch_the_range(values, run):
+    got = printed(run, "float_to_class", "-T", "98", "-q", "2", "v", "c")
     assert got == b"2.25\n" and read_cls("c").tolist() == [0, 0, 0, 1, 1, 1]
 
 
-def test_open_classes(values, capfdbinary):
-    got = printed(capfdbinary, "float_to_class", "-o", "-q", "2", "v", "c", "1", "4")
+def test_open_classes(values, run):
+    got = printed(run, "float_to_class", "-o", "-q", "2", "v", "c", "1", "4")
     assert got == b"1\n2.5\n4\n"
     assert read_cls("c", negative=True).tolist() == [-1, 0, 0, 1, 1, -1]
-    assert printed(capfdbinary, "float_to_class", "-o", "v", "d", "1", "2.5", "4") == got
+    assert printed(run, "float_to_class", "-o", "v", "d", "1", "2.5", "4") == got
     assert content("c") == content("d")
-    assert printed(capfdbinary, "float_to_class", "-o", "-q", "2", "-T", "50", "v", "c")
+    assert printed(run, "float_to_class", "-o", "-q", "2", "-T", "50", "v", "c")
     assert read_cls("c", negative=True).tolist() == [0, 0, 0, 1, 1, -1]
-    printed(capfdbinary, "float_to_class", "-o", "-q", "7", "-g", "v", "c")
+    printed(run, "float_to_class", "-o", "-q", "7", "-g", "v", "c")
     assert read_cls("c").min() == 0  # all inside: the ends are the values themselves
 
 
-def test_break_down(values, capfdbinary):
-    assert printed(capfdbinary, "float_to_class", "-Q", "v", "c", "1", "3.5", "3.75") == (
+def test_break_down(values, run):
+    assert printed(run, "float_to_class", "-Q", "v", "c", "1", "3.5", "3.75") == (
         b"Class break-down:\n 0 (< 1):  1\n 1 (1 - 3.5):  3\n 2 (3.5 - 3.75):  0\n"
         b" 3 (> 3.75):  2\n")
-    assert printed(capfdbinary, "float_to_class", "-Q", "-o", "v", "c", "1", "2.5", "3") == (
+    assert printed(run, "float_to_class", "-Q", "-o", "v", "c", "1", "2.5", "3") == (
         b"Class break-down:\n-1 (< 1 3 <):  4\n 0 (1 - 2.5):  2\n 1 (2.5 - 3):  0\n")
-    assert printed(capfdbinary, "float_to_class", "-Q", "v", "c", "1") == (
+    assert printed(run, "float_to_class", "-Q", "v", "c", "1") == (
         b"Class break-down:\n 0 (< 1):  1\n 1 (> 1):  5\n")
 
 
@@ -393,20 +370,16 @@ def test_break_down(values, capfdbinary):
     ("-o v c 1", "two thresholds or more"), ("-T nan v", "expected a number"),
     ("-q 2 v c 1", "expected min and max"),
 ])
-def test_what_float_to_class_refuses(capsys, values, words, text):
-    refused(capsys, text, "float_to_class", *words.split())
+def test_what_float_to_class_refuses(run, values, words, text):
+    refused(run, text, "float_to_class", *words.split())
 
 
-def test_every_value_missing(capsys, values):
-    assert call("float_to_class", "-M", "-T", "0", "v") == 1
-    assert "v: every value is above 0" in capsys.readouterr().err
+def test_every_value_missing(run, values):
+    assert "v: every value is above 0" in run("float_to_class", "-M", "-T", "0", "v", status=1).err
 
 
-def test_a_class_that_the_fraction_leaves_to_one_part_is_told(capsys):
-    assert call("agf_preprocess", "--quiet", "-B", "trn", "sorted") == 0
-    assert capsys.readouterr().err == ""
-    assert call("agf_preprocess", "-f", "0.2", "sorted", "a", "b") == 0
-    told = capsys.readouterr().err
+def test_a_class_in_one_part_only_gives_a_warning(run):
+    assert run("agf_preprocess", "--quiet", "-B", "trn", "sorted").err == ""
+    told = run("agf_preprocess", "-f", "0.2", "sorted", "a", "b").err
     assert "part alone, class 7 is in the test part alone: --stratified takes the fraction" in told
-    assert call("agf_preprocess", "--stratified", "-f", "0.2", "sorted", "a", "b") == 0
-    assert "alone" not in capsys.readouterr().err
+    assert "alone" not in run("agf_preprocess", "--stratified", "-f", "0.2", "sorted", "a", "b").err

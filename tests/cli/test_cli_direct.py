@@ -1,7 +1,7 @@
 """Options of multi_borders, classify_m and print_control that go with models of all kinds."""
 
-import importlib
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,31 +11,24 @@ from agfmc.formats.libsvm_model import read_svm_model
 from agfmc.formats.vectors import read_std, write_cls, write_vec
 
 
-def run(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
 @pytest.fixture
-def here(tmp_path, monkeypatch, capsys):
+def here(folder):
     """A folder with trn.vec, trn.cls of classes 2, 5, 9, features of different units."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(2)
     y = np.repeat([9, 2, 5], 25)
     x = rng.normal(size=(75, 3)) + np.where(y == 5, -1, 1.5 * (y == 9))[:, None]
     write_vec("trn.vec", x * [1, 100, 0.01] + [0, 7, 3])
     write_cls("trn.cls", y)
-    (tmp_path / "plan").write_text('"" 0 / 1; "-t 0" 0 / 2; "" 1 / 2; {2 5 9}')
-    capsys.readouterr()
-    return tmp_path
+    (folder / "plan").write_text('"" 0 / 1; "-t 0" 0 / 2; "" 1 / 2; {2 5 9}')
+    return folder
 
 
 @pytest.fixture
-def ok(here, capsys):
+def ok(here, run):
     """Function that runs a command; -> what it printed."""
 
     def call(command, *words, warning=None):
-        assert run(command, *words) == 0, capsys.readouterr().err
-        out, err = capsys.readouterr()
+        _, out, err = run(command, *words)
         assert err == "" if warning is None else warning in err
         return out
 
@@ -43,12 +36,10 @@ def ok(here, capsys):
 
 
 @pytest.fixture
-def refused(here, capsys):
+def refused(here, run):
     def call(status, *words):
         before = {path: path.stat().st_mtime_ns for path in here.iterdir()}
-        assert run(*words) == status
-        out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1
+        err = run(*words, status=status).refused()
         assert {path: path.stat().st_mtime_ns for path in here.iterdir()} == before
         return err
 
@@ -65,7 +56,7 @@ def numbers(text, columns):
 def test_vectors_as_they_were(ok, refused, way):
     ok("multi_borders", *way, "plan", "trn", "n", "nctl")
     ok("multi_borders", *way, "-u", "plan", "trn", "u", "uctl")
-    assert open("u.std", "rb").read() == open("n.std", "rb").read()
+    assert Path("u.std").read_bytes() == Path("n.std").read_bytes()
     x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 3)
     for i in range(3):
         raw, normal = (read_svm_model(f"{name}-0{i}") for name in "un")
@@ -76,7 +67,7 @@ def test_vectors_as_they_were(ok, refused, way):
     wanted = ok("classify_m", "-a", "n.std", "nctl", "trn.vec", "n")
     for more in ([], ["-u"]):  # the models say so themselves
         assert ok("classify_m", *more, "-a", "u.std", "uctl", "trn.vec", "u") == wanted
-        assert open("u.con", "rb").read() == open("n.con", "rb").read()
+        assert Path("u.con").read_bytes() == Path("n.con").read_bytes()
     ok("mbh2mbm", "--quiet", "-a", "u.std", "uctl", "u.mbm")
     assert ok("classify_m", "u.mbm", "trn.vec", "u") == wanted
     assert "not normalised, and the points were" in refused(1, "classify_m", "uctl", "trn.vec", "x")
@@ -118,9 +109,9 @@ def test_functions_of_the_decision_value(ok, code):
 
 
 @pytest.mark.parametrize("labels", ["label 0 1", "label 1 0"])
-def test_models_without_probabilities(ok, refused, here, labels):
+def test_models_without_probabilities(run, ok, refused, here, labels):
     ok("multi_borders", "plan", "trn", "m", "ctl")
-    with_p = [open(f"m-0{i}").read() for i in range(3)]
+    with_p = [Path(f"m-0{i}").read_text() for i in range(3)]
     for i, text in enumerate(with_p):  # the other orientation tells the same of the other side
         text = "\n".join(line for line in text.split("\n") if not line.startswith(("prob", "#")))
         swap = "label 1 0" if "label 0 1" in text else "label 0 1"
@@ -130,7 +121,7 @@ def test_models_without_probabilities(ok, refused, here, labels):
     f = numbers(ok("classify_m", "-0", "ctl", "trn.vec", "x", warning=warning), 3)
     sign = np.array([read_svm_model(f"m-0{i}").orientation for i in range(3)])
     assert set(sign.tolist()) == {1 if labels == "label 1 0" else -1}
-    assert run("classify_m", "ctl", "trn.vec", "x") == 1
+    run("classify_m", "ctl", "trn.vec", "x", status=1)
     for code, g in G.items():
         r = numbers(ok("classify_m", "-c", code, "-Q", "-1", "ctl", "trn.vec", "x",
                        warning=warning), 3)
@@ -145,7 +136,8 @@ def test_models_without_probabilities(ok, refused, here, labels):
 def test_direct_classifiers(ok, refused, here):
     (here / "plan").write_text('"-k 5" K { 9 "" L { 2 5 } }')
     ok("multi_borders", "-n", "plan", "trn", "d", "dctl")
-    assert open("dctl").read() == 'd K "-k 5"\n{\n  9\n  d.01 L ""\n  {\n    2\n    5\n  }\n}\n'
+    assert Path("dctl").read_text() == \
+        'd K "-k 5"\n{\n  9\n  d.01 L ""\n  {\n    2\n    5\n  }\n}\n'
     assert {path.name for path in here.glob("d*")} == {"d.vec", "d.cls", "d.01", "d.std", "dctl"}
     full = ok("classify_m", "--tree", "full", "-a", "d.std", "dctl", "trn.vec", "x")
     assert np.mean(np.fromfile("x.cls", "<i4") == np.fromfile("trn.cls", "<i4")) > 0.7
@@ -154,7 +146,7 @@ def test_direct_classifiers(ok, refused, here):
     assert ok("classify_m", "-j2", "--header", "--tree", "full", "d.mbm", "trn.vec", "y") == \
         "labels 2 5 9\n" + full
     assert ok("classify_m", "d.mbm", "trn.vec", "y") == ""
-    assert open("x.cls", "rb").read() == open("y.cls", "rb").read()
+    assert Path("x.cls").read_bytes() == Path("y.cls").read_bytes()
     assert "a column for each binary classifier, and this configuration has none" in refused(
         2, "classify_m", "-0", "d.mbm", "trn.vec", "z")
     for form in ("-Z", "--libsvm"):
@@ -174,7 +166,7 @@ def test_direct_classifiers_as_separate_commands(ok, here):
         ok("multi_borders", *words[words.index("multi_borders" if "multi_borders" in words else
                                                words[0]) + 1:])
     for end in ("-00", ".00.vec", ".00.cls", ".std", "ctl"):
-        one, other = (open(f"{name}{end}", "rb").read() for name in "ab")
+        one, other = (Path(f"{name}{end}").read_bytes() for name in "ab")
         assert one.replace(b"a-0", b"b-0").replace(b"a.0", b"b.0") == other, end
 
 
@@ -190,5 +182,5 @@ def test_names_below_a_folder(ok, refused, here):
     assert "ctl:1:1: model 'm-00'" in refused(1, "classify_m", "ctl", "trn.vec", "y")
     (here / "plan").write_text('"-k 5" K { 9 "" { 2 5 } }')
     ok("multi_borders", "-y", "models", "plan", "trn", "k", "kctl")
-    assert (here / "models" / "k.vec").exists() and "models" not in open("kctl").read()
+    assert (here / "models" / "k.vec").exists() and "models" not in Path("kctl").read_text()
     ok("classify_m", "-y", "models", "kctl", "trn.vec", "y")

@@ -8,8 +8,6 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from agfmc.cli.eval_uc import main
-
 KEYS = ("accuracy", "uncertainty_coefficient", "uncertainty_coefficient_reverse",
         "uncertainty_coefficient_symmetric", "brier_all", "brier_winning", "log_loss",
         "expected_calibration_error")
@@ -113,11 +111,10 @@ def entropy(counts):
     return -math.fsum(c / total * math.log(c / total) for c in counts if c)
 
 
-def printed(capsys, *words):
-    assert main([str(word) for word in words]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+def printed(run, *words):
+    done = run("eval_uc", *words)
+    assert done.err == ""
+    return done.out
 
 
 CASES = [(k, seed, rejecting, priors, sharp)
@@ -142,8 +139,8 @@ def words(case, answers, *more):
 
 
 @pytest.mark.parametrize("answers, bins", [("p", 10), ("p", 7), ("con", 10), ("con", 1)])
-def test_json(case, capsys, answers, bins):
-    told = json.loads(printed(capsys, *words(case, answers, "--json", "-q", bins)))
+def test_json(case, run, answers, bins):
+    told = json.loads(printed(run, *words(case, answers, "--json", "-q", bins)))
     table, values = case.scores(bins, answers)
     np.testing.assert_allclose(told["contingency"], table, rtol=1e-12, atol=1e-12)
     assert told["labels"] == case.labels and told["classes"] == case.k
@@ -160,8 +157,8 @@ def test_json(case, capsys, answers, bins):
 
 
 @pytest.mark.parametrize("answers", ["p", "con"])
-def test_page(case, capsys, answers):
-    page = printed(capsys, *words(case, answers))
+def test_page(case, run, answers):
+    page = printed(run, *words(case, answers))
     table, values = case.scores(10, answers)
     found = {line[:28].rstrip(): line[28:].strip() for line in page.splitlines()
              if re.match(r" {0,2}\w", line)}
@@ -196,24 +193,24 @@ def test_page(case, capsys, answers):
             assert means == ["-"] * 3
 
 
-def test_short_forms(case, capsys):
+def test_short_forms(case, run):
     _, values = case.scores(10)
     pairs = [("-b", "{accuracy:6.4f} {uncertainty_coefficient:6.4f}\n"),
              ("-B", "{brier_all:8.6f}\n")]
     for flag, form in pairs:
-        assert printed(capsys, *words(case, "p", flag, "-H")) == form.format(**values)
-    assert printed(capsys, *words(case, "p", "-B", "-b", "-H")) == \
+        assert printed(run, *words(case, "p", flag, "-H")) == form.format(**values)
+    assert printed(run, *words(case, "p", "-B", "-b", "-H")) == \
         f"{values['brier_winning']:8.6f}\n"
 
 
-def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, capsys):
+def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, run):
     monkeypatch.chdir(tmp_path)
     for truth, answer, accuracy, uncertainty in (
             ([3, 3], [3, 3], 1.0, None), ([3, 5], [3, 5], 1.0, 1.0), ([3, 5], [5, 3], 0.0, 1.0),
             ([3, 5], [3, 3], 0.5, 0.0), ([3, 3], [3, 5], 0.5, None), ([3, 5], [-1, -1], 0.0, 0.0)):
         np.array(truth, "<i4").tofile("truth.cls")
         np.array(answer, "<i4").tofile("out.cls")
-        told = json.loads(printed(capsys, "--json", "truth.cls", "out"))
+        told = json.loads(printed(run, "--json", "truth.cls", "out"))
         assert told["accuracy"] == accuracy
         assert told["uncertainty_coefficient"] == (
             None if uncertainty is None else pytest.approx(uncertainty, abs=1e-12))

@@ -1,41 +1,37 @@
 """compare_control and nfold in-process: what they print, and that the other commands agree."""
 
 import csv
+import functools
 import io
 import json
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agfmc.cli import (agf_preprocess, classify_m, compare_control, eval_uc, float_to_class,
-                       mbh2mbm, multi_borders, nfold, print_control)
 from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
 from agfmc.models import Normalisation
 
 OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
 
 
-@pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call a command with words, in a folder with data; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.fixture(autouse=True)
+def folder(folder, monkeypatch):
+    """Data of classes 2, 5, 9 with names, and a cache folder of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     rng = np.random.default_rng(5)
     y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
     write_vec("train.vec", (rng.normal(size=(120, 4)) + y[:, None] * [.3, -.2, 0, 0])
               .astype(np.float32))
     write_cls("train.cls", y)
-    (tmp_path / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
+    (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
+    return folder
 
-    def call(command, *words, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = command.main([str(word) for word in words])
-        return status, *capsys.readouterr()
 
-    return call
+@pytest.fixture
+def run(run):
+    return functools.partial(run, status=None)
 
 
 def left_behind():
@@ -44,22 +40,20 @@ def left_behind():
 
 
 def test_a_trial_is_what_the_commands_give(run):
-    status, text, _ = run(compare_control, *OPTIONS, "--trials", "1", "--seed", "7", "--json",
-                          "train", "one-vs-one", "tree")
-    assert status == 0
+    _, text, _ = run("compare_control", *OPTIONS, "--trials", "1", "--seed", "7", "--json",
+                     "train", "one-vs-one", "tree")
     rows = {(row["configuration"], row["decoder"]): row for row in json.loads(text)["rows"]}
-    assert run(agf_preprocess, "--stratified", "-f", "0.3", "--seed", "7", "train", "trn",
-               "tst")[0] == 0
+    run("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn",
+               "tst")
     for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"),
                                     ("tree", "0", "recursive")):
-        control = run(print_control, "-Q", scheme, "trn")[1]
-        assert run(multi_borders, *OPTIONS, "--seed", "7", "trn", "m", "m.mbc",
-                   stdin=control)[0] == 0
-        printed = run(classify_m, "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
-        with open("out.txt", "w") as file:
-            file.write(printed)
+        control = run("print_control", "-Q", scheme, "trn")[1]
+        run("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc",
+                   stdin=control)
+        printed = run("classify_m", "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
+        Path("out.txt").write_text(printed)
         words = ["tst.cls", "out", *(["out.txt"] if printed else ["-k", "3"])]
-        told = json.loads(run(eval_uc, "--json", *words)[1])
+        told = json.loads(run("eval_uc", "--json", *words)[1])
         row = rows[scheme, decoder]
         assert row["accuracy"]["mean"] == told["accuracy"]
         assert row["uncertainty_coefficient"]["mean"] == pytest.approx(
@@ -70,15 +64,15 @@ def test_a_trial_is_what_the_commands_give(run):
             assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
 
 
-def test_every_form_says_the_same(run):
+def test_every_output_format_has_the_same_numbers(run):
     words = (*OPTIONS, "-f", ".25", "--trials", "2", "train", "one-vs-one", "adjacent")
-    table = json.loads(run(compare_control, "--json", *words)[1])
+    table = json.loads(run("compare_control", "--json", *words)[1])
     assert (table["points"], table["classes"], table["splits"]) == (120, 3, 2)
-    plain = run(compare_control, *words)[1].splitlines()
+    plain = run("compare_control", *words)[1].splitlines()
     assert plain[0] == "120 points, 3 classes; 2 trials, 25 % of each class held out, " \
                        "options -c 5 -g 0.1"
-    rows = list(csv.DictReader(io.StringIO(run(compare_control, "--csv", *words)[1])))
-    marked = run(compare_control, "--markdown", *words)[1].splitlines()
+    rows = list(csv.DictReader(io.StringIO(run("compare_control", "--csv", *words)[1])))
+    marked = run("compare_control", "--markdown", *words)[1].splitlines()
     assert marked[0].startswith("| configuration | decoder ")
     for i, row in enumerate(table["rows"]):
         text = f"{row['accuracy']['mean']:.4f}".lstrip("0")
@@ -93,7 +87,7 @@ def test_every_form_says_the_same(run):
 
 
 def test_default_configurations(run):
-    status, text, _ = run(compare_control, *OPTIONS, "--trials", "1", "--json", "train")
+    status, text, _ = run("compare_control", *OPTIONS, "--trials", "1", "--json", "train")
     rows = json.loads(text)["rows"]
     assert status == 0
     assert [row["configuration"] for row in rows] == [
@@ -103,12 +97,12 @@ def test_default_configurations(run):
 
 def test_a_kept_state_serves_other_runs(run):
     words = (*OPTIONS, "--state", "work", "--trials", "1", "--json", "train")
-    first = run(compare_control, *words, "one-vs-one")
+    first = run("compare_control", *words, "one-vs-one")
     assert os.path.exists("work") and first[2] == ""
-    again = run(compare_control, *words, "one-vs-one")
+    again = run("compare_control", *words, "one-vs-one")
     assert again[1] == first[1]
     assert "1 results of an earlier run were taken over" in again[2]
-    other = run(compare_control, *words, "one-vs-one:vote")
+    other = run("compare_control", *words, "one-vs-one:vote")
     assert "3 results of an earlier run were taken over" in other[2]  # the binary classifiers
 
 
@@ -130,22 +124,19 @@ def test_a_kept_state_serves_other_runs(run):
     (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
 ])
 def test_refusals(run, words, status, message):
-    with open("trained", "w") as file:
-        file.write("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
-    with open("other", "w") as file:
-        file.write('"" 0 / 1; "" 0 / 2; {2 3 9}')
+    Path("trained").write_text("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
+    Path("other").write_text('"" 0 / 1; "" 0 / 2; {2 3 9}')
     write_vec("alone.vec", np.eye(5))
     write_cls("alone.cls", np.full(5, 3))
-    got = run(compare_control, "--trials", "1", *words)
+    got = run("compare_control", "--trials", "1", *words)
     assert got[0] == status and message in got[2] and got[1] == ""
     assert len(got[2].splitlines()) == 1
     assert not left_behind()
 
 
 def test_one_bad_configuration_does_not_spoil_the_rest(run):
-    with open("bad", "w") as file:
-        file.write('"-s 1 -n .999" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
-    status, text, messages = run(compare_control, "--trials", "1", "train", "1v1", "bad")
+    Path("bad").write_text('"-s 1 -n .999" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
+    status, text, messages = run("compare_control", "--trials", "1", "train", "1v1", "bad")
     assert status == 3
     assert "bad            inverse  " in text and "failed" in text
     assert "compare_control: bad:inverse: bad:1:1: " in messages
@@ -153,13 +144,12 @@ def test_one_bad_configuration_does_not_spoil_the_rest(run):
 
 
 def test_held_out_points_are_written(run):
-    status, text, _ = run(nfold, *OPTIONS, "-d", "4", "1v1", "train", "held")
-    assert status == 0
+    _, text, _ = run("nfold", *OPTIONS, "-d", "4", "1v1", "train", "held")
     assert text.startswith("one-vs-one, inverse: 3 binary classifiers; each of 4 parts held out\n")
     assert "pine" in text and "moss" in text
     np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
-    told = json.loads(run(eval_uc, "--json", "held.truth", "held", "held.txt")[1])
-    own = json.loads(run(nfold, *OPTIONS, "-d", "4", "--json", "1v1", "train")[1])
+    told = json.loads(run("eval_uc", "--json", "held.truth", "held", "held.txt")[1])
+    own = json.loads(run("nfold", *OPTIONS, "-d", "4", "--json", "1v1", "train")[1])
     assert own["accuracy"] == told["accuracy"]
     assert own["contingency"] == told["contingency"]
     assert own["brier_all"] == pytest.approx(told["brier_all"], abs=2e-6)
@@ -172,17 +162,16 @@ def test_held_out_points_are_written(run):
 
 
 def test_random_splits_are_written_one_after_the_other(run):
-    status, _, _ = run(nfold, *OPTIONS, "-f", ".25", "--trials", "2", "-b", "1v1", "train", "held")
-    assert status == 0
+    _, _, _ = run("nfold", *OPTIONS, "-f", ".25", "--trials", "2", "-b", "1v1", "train", "held")
     assert len(read_cls("held.truth")) == len(read_cls("held.cls")) == 2 * 31
 
 
 def test_nfold_takes_trees_and_votes(run):
-    status, text, _ = run(nfold, *OPTIONS, "-Q", "recursive", "tree", "train", "held")
-    assert status == 0 and not os.path.exists("held.txt")
+    _, text, _ = run("nfold", *OPTIONS, "-Q", "recursive", "tree", "train", "held")
+    assert not os.path.exists("held.txt")
     assert "Brier score, all classes" in text
-    status, text, _ = run(nfold, *OPTIONS, "-b", "-Q", "vote", "1v1", "train", "held")
-    assert status == 0 and "contingency" not in text
+    _, text, _ = run("nfold", *OPTIONS, "-b", "-Q", "vote", "1v1", "train", "held")
+    assert "contingency" not in text
 
 
 @pytest.mark.parametrize("words, status, message", [
@@ -195,21 +184,14 @@ def test_nfold_takes_trees_and_votes(run):
     (("-s", "1v1", "train"), 2, "unrecognized"),
 ])
 def test_nfold_refuses(run, words, status, message):
-    got = run(nfold, *words)
+    got = run("nfold", *words)
     assert got[0] == status and message in got[2] and got[1] == ""
 
 
 @pytest.fixture
-def classes(monkeypatch, tmp_path, capsys):
-    """print_control --best in-process, in an empty folder; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def call(*words):
-        status = print_control.main(["--best", *map(str, words)])
-        return status, *capsys.readouterr()
-
-    return call
+def classes(run):
+    """print_control --best; -> status, output, messages."""
+    return functools.partial(run, "print_control", "--best")
 
 
 @pytest.mark.long
@@ -266,31 +248,31 @@ def test_best_refuses(classes, run, words, status, message):
 
 
 def test_options_of_best_alone(run):
-    got = run(print_control, "-d", "3", "5")
+    got = run("print_control", "-d", "3", "5")
     assert got[0] == 2 and "-d goes with --best" in got[2]
 
 
 def test_inputs_are_not_overwritten(run):
     before = Path("train.cls").read_bytes()
-    got = run(nfold, "1v1", "train", "train")
+    got = run("nfold", "1v1", "train", "train")
     assert got[0] == 2 and "would take the place of an input" in got[2]
     assert Path("train.cls").read_bytes() == before
     Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9 }')
-    assert run(multi_borders, "plan", "train", "m", "m.mbc")[0] == 0
+    run("multi_borders", "plan", "train", "m", "m.mbc")
     for out in ("m.mbc", "m-00"):
         kept = Path(out).read_bytes()
-        got = run(mbh2mbm, "m.mbc", out)
+        got = run("mbh2mbm", "m.mbc", out)
         assert got[0] == 2 and "would take the place of an input" in got[2]
         assert Path(out).read_bytes() == kept
     values = np.arange(9, dtype="<f4").tobytes()
     Path("v.dat").write_bytes(values)
-    got = run(float_to_class, "v.dat", "v.dat", "0", "9")
+    got = run("float_to_class", "v.dat", "v.dat", "0", "9")
     assert got[0] == 2 and Path("v.dat").read_bytes() == values
 
 
-def test_a_folder_named_as_a_scheme_is_in_nobodys_way(run):
+def test_a_folder_may_have_the_name_of_a_scheme(run):
     Path("tree").mkdir()
-    assert run(compare_control, "--trials", "1", "train", "1v1", "tree")[0] == 0
+    run("compare_control", "--trials", "1", "train", "1v1", "tree")
 
 
 def test_equal_names_are_refused_by_best(classes, run):
@@ -299,12 +281,12 @@ def test_equal_names_are_refused_by_best(classes, run):
 
 
 @pytest.mark.parametrize("command, words, status, message", [
-    (compare_control, ("train.vec",), 1, "expected the base name of the data, train"),
-    (compare_control, ("train.names",), 1, "LIBSVM text is read with -M"),
-    (print_control, ("-Q", "5", "train.cls"), 1, "expected the base name of the data, train"),
-    (multi_borders, ("one-vs-one", "train", "m", "c"), 2,
+    ("compare_control", ("train.vec",), 1, "expected the base name of the data, train"),
+    ("compare_control", ("train.names",), 1, "LIBSVM text is read with -M"),
+    ("print_control", ("-Q", "5", "train.cls"), 1, "expected the base name of the data, train"),
+    ("multi_borders", ("one-vs-one", "train", "m", "c"), 2,
      "print_control -Q one-vs-one train | multi_borders"),
-    (nfold, ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features"),
+    ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features"),
 ])
 def test_messages_help(run, command, words, status, message):
     write_std("narrow.std", Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32)))
@@ -312,11 +294,11 @@ def test_messages_help(run, command, words, status, message):
     assert got[0] == status and message in got[2] and len(got[2].splitlines()) == 1
 
 
-def test_points_of_a_normalised_training_are_asked_about(run):
-    control = run(print_control, "train")[1]
-    assert run(multi_borders, "-n", "train", "m", "m.mbc", stdin=control)[0] == 0
-    status, with_it, messages = run(classify_m, "-a", "m.std", "m.mbc", "train.vec", "out")
-    assert status == 0 and messages == ""
-    status, without, messages = run(classify_m, "m.mbc", "train.vec", "out")
-    assert status == 0 and "the points are taken as normalised already" in messages
+def test_points_of_a_normalised_training_give_a_warning(run):
+    control = run("print_control", "train")[1]
+    run("multi_borders", "-n", "train", "m", "m.mbc", stdin=control)
+    _, with_it, messages = run("classify_m", "-a", "m.std", "m.mbc", "train.vec", "out")
+    assert messages == ""
+    _, without, messages = run("classify_m", "m.mbc", "train.vec", "out")
+    assert "the points are taken as normalised already" in messages
     assert without != with_it

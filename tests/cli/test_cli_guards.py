@@ -1,64 +1,51 @@
 """What would quietly give a wrong result or destroy a file is refused or told."""
 
-import importlib
 import json
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from agfmc.cli.multi_borders import main
 from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 
-def call(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(folder):
     """A folder with data of three classes, as `trn` and `other`, and a plan."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 30)
     for name, shift in (("trn", 0.0), ("other", 5.0)):
         write_vec(f"{name}.vec", rng.normal(size=(90, 3)) + y[:, None] + shift)
         write_cls(f"{name}.cls", y)
-    with open("plan", "w", encoding="ascii") as file:
-        file.write('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-    return tmp_path
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    return folder
 
 
-def one_line(capsys):
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    return err
+def test_a_normalisation_of_other_data_is_refused(run):
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "-n", "plan", "other", "o", "o.mbc")
+    assert "another normalisation" in run("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm",
+                                          status=1).line() and not os.path.exists("m.mbm")
+    run("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out",
+                                          status=1).line("another normalisation")
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
 
 
-def test_a_normalisation_of_other_data_is_refused(capsys):
-    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
-    assert call("multi_borders", "-n", "plan", "other", "o", "o.mbc") == 0
-    capsys.readouterr()
-    assert call("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm") == 1
-    assert "another normalisation" in one_line(capsys) and not os.path.exists("m.mbm")
-    assert call("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out") == 1
-    assert "another normalisation" in one_line(capsys)
-    assert call("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm") == 0
+def test_a_normalisation_that_is_not_used_gives_a_warning(run):
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    done = run("multi_borders", "plan", "trn", "m", "m.mbc")
+    done.line("m.std is there already, but does not belong")
 
 
-def test_a_normalisation_that_is_not_used_is_told(capsys):
-    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
-    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
-    assert "m.std is there already, but does not belong" in one_line(capsys)
-
-
-def test_standard_output_is_no_control_file_of_an_earlier_run(folder, capsys):
+def test_standard_output_is_no_control_file_of_an_earlier_run(folder, run):
     for data in ("trn", "other"):
         (folder / "-").write_text("precious")
-        assert call("multi_borders", "plan", data, "m", "-") == 0
-        assert capsys.readouterr().out.startswith("m-00 0 / 1;")
+        assert run("multi_borders", "plan", data, "m", "-").out.startswith("m-00 0 / 1;")
         assert (folder / "-").read_text() == "precious"
 
 
@@ -67,50 +54,22 @@ def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkey
     for data in ("trn", "other"):
         with open("m.mbc", "w") as opened, monkeypatch.context() as patched:
             patched.setattr(sys, "stdout", opened)
-            assert call("multi_borders", "plan", data, "m", f"/dev/fd/{opened.fileno()}") == 0
+            assert main(["plan", data, "m", f"/dev/fd/{opened.fileno()}"]) == 0
         assert os.path.getsize("m.mbc") > 0 and not os.path.exists("m.mbc (deleted)")
 
 
-def test_a_control_file_of_replaced_models_goes(capsys):
+def test_a_control_file_of_replaced_models_goes(run):
     options = ("-+", "-s 1 -n 0.3")
-    assert call("multi_borders", *options, "plan", "trn", "m", "m.mbc") == 0
+    run("multi_borders", *options, "plan", "trn", "m", "m.mbc")
     # the third classifier cannot be trained, and the others are the same as before
     y = read_cls("trn.cls").copy()
     write_cls("few.cls", np.concatenate([y, [1] * 600]))
     x = np.random.default_rng(2).normal(size=(690, 3))
     write_vec("few.vec", x)
-    before = open("m-01", encoding="ascii").read()
-    assert call("multi_borders", *options, "plan", "few", "m", "m.mbc") == 3
-    assert open("m-01", encoding="ascii").read() != before
+    before = Path("m-01").read_text()
+    run("multi_borders", *options, "plan", "few", "m", "m.mbc", status=3)
+    assert Path("m-01").read_text() != before
     assert not os.path.exists("m.mbc")
-
-
-@pytest.mark.parametrize("words", [
-    "-M plan text text out.mbc", "plan trn m trn.vec", "plan trn m plan", "-n plan trn m m.std",
-    "-a trn.std plan trn m trn.std"])
-def test_no_input_is_overwritten(capsys, words):
-    with open("text", "w", encoding="ascii") as file:
-        file.writelines(f"{i % 3} 1:{i}\n" for i in range(30))
-    call("agf_preprocess", "-n", "trn", "x")
-    os.rename("x.std", "trn.std")
-    plan = '"" {0 "" {1 2}}' if "text" in words else None
-    if plan:
-        with open("plan", "w", encoding="ascii") as file:
-            file.write(plan)
-    before = {name: open(name, "rb").read() for name in os.listdir()}
-    capsys.readouterr()
-    assert call("multi_borders", *words.split()) == 2
-    assert " would be " in one_line(capsys)
-    assert {name: open(name, "rb").read() for name in os.listdir()} == before
-
-
-def test_the_truth_is_not_overwritten_by_the_answer(capsys):
-    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
-    before = open("trn.cls", "rb").read()
-    capsys.readouterr()
-    assert call("classify_m", "m.mbc", "trn.vec", "trn") == 2
-    assert "the labels of trn.vec" in one_line(capsys)
-    assert open("trn.cls", "rb").read() == before
 
 
 @pytest.mark.parametrize("plan, words", [
@@ -121,40 +80,33 @@ def test_the_truth_is_not_overwritten_by_the_answer(capsys):
     ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
      "classify_m --pair-errors e.con -Q radag m.mbc trn.vec e"),
     ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -a n.cls m.mbc trn.vec n")])
-def test_no_model_is_overwritten(capsys, monkeypatch, plan, words):
-    with open("plan", "w", encoding="ascii") as file:
-        file.write(plan)
-    assert call("multi_borders", "--cv-errors", "e.con", "plan", "trn", "m", "m.mbc") == 0 \
-        if "radag" in words else call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
-    call("agf_preprocess", "-n", "trn", "n")
+def test_no_model_is_overwritten(run, monkeypatch, plan, words):
+    Path("plan").write_text(plan)
+    more = ("--cv-errors", "e.con") if "radag" in words else ()
+    run("multi_borders", *more, "plan", "trn", "m", "m.mbc")
+    run("agf_preprocess", "-n", "trn", "n")
     os.replace("n.std", "n.cls")
     if "here" in words:
         os.mkdir("here")
-        call("multi_borders", "plan", "trn", "here/m", "own.mbc")
-        with open("own.mbc", "w", encoding="ascii") as file:
-            file.write("m K {0 1 2}")
+        run("multi_borders", "plan", "trn", "here/m", "own.mbc")
+        Path("own.mbc").write_text("m K {0 1 2}")
     monkeypatch.setattr("agfmc.external.command.shutil.which", lambda name: name)
     before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
-    capsys.readouterr()
     command, *words = words.split()
-    assert call(command, *words) == 2
-    assert "would take the place of an input" in one_line(capsys)
+    run(command, *words, status=2).line("would take the place of an input")
     assert {name: open(name, "rb").read() for name in before} == before
 
 
-def test_what_stands_beside_new_points_is_told(capsys):
-    with open("text", "w", encoding="ascii") as file:
-        file.write("0.5 1:1\n0.25 1:2\n")
-    assert call("svm2agf", "-L", "text", "trn") == 0
-    assert "trn.cls was there before" in one_line(capsys)
-    assert call("svm2agf", "-L", "text", "new") == 0
-    assert capsys.readouterr().err == ""
+def test_older_labels_next_to_new_points_give_a_warning(run):
+    Path("text").write_text("0.5 1:1\n0.25 1:2\n")
+    run("svm2agf", "-L", "text", "trn").line("trn.cls was there before")
+    assert run("svm2agf", "-L", "text", "new").err == ""
 
 
-def test_a_trained_control_file_gives_no_options(capsys):
-    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
-    assert call("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x") == 2
-    assert "give the options with -+" in one_line(capsys)
+def test_a_trained_control_file_gives_no_options(run):
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    done = run("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x", status=2)
+    done.line("give the options with -+")
 
 
 @pytest.mark.parametrize("words, text", [
@@ -162,30 +114,26 @@ def test_a_trained_control_file_gives_no_options(capsys):
     ("-n -Q contingency table", "-n is for -Q empirical"),
     ("-E 5 4", "-E goes with -M"), ("-H 4", "-H goes with -A"),
     ("--names names 4", "holds no name for class 2")])
-def test_options_that_would_change_nothing(capsys, words, text):
-    with open("names", "w", encoding="ascii") as file:
-        file.write("one\ntwo\n")
-    assert call("print_control", *words.split()) in (1, 2)
-    assert text in one_line(capsys)
+def test_options_that_would_change_nothing(run, words, text):
+    Path("names").write_text("one\ntwo\n")
+    run("print_control", *words.split(), status=1 if "name" in text else 2).line(text)
 
 
-def test_labels_below_zero_are_numbered_anew(capsys):
+def test_labels_below_zero_are_numbered_anew(run):
     with open("pm.svm", "w", encoding="ascii") as file:
         file.writelines(f"{'+1' if i % 2 else '-1'} 1:{i}\n" for i in range(8))
-    assert call("svm2agf", "-U", "pm.svm", "pm") == 0
+    run("svm2agf", "-U", "pm.svm", "pm")
     assert read_cls("pm.cls").tolist() == [0, 1] * 4 and not os.path.exists("pm.names")
     np.array([-1, 1] * 4, "<i4").tofile("pm.cls")
-    assert call("agf_preprocess", "-U", "pm", "pm2") == 0
+    run("agf_preprocess", "-U", "pm", "pm2")
     assert read_cls("pm2.cls").tolist() == [0, 1] * 4
-    with open("pm.names", "w", encoding="ascii") as file:
-        file.write("a\nb\nc\n")  # line 3 is not for label -1
-    capsys.readouterr()
-    assert call("print_control", "pm") == 1
-    assert "labels are whole numbers from 0 where there are names of the classes" in one_line(capsys)
-    assert call("agf_preprocess", "--quiet", "-U", "pm", "pm2") == 0
+    Path("pm.names").write_text("a\nb\nc\n")  # line 3 is not for label -1
+    done = run("print_control", "pm", status=1)
+    done.line("labels are whole numbers from 0 where there are names of the classes")
+    run("agf_preprocess", "--quiet", "-U", "pm", "pm2")
     assert read_cls("pm2.cls").tolist() == [0, 1] * 4 and not os.path.exists("pm2.names")
-    assert call("agf_preprocess", "-U", "pm", "pm2") == 0
-    assert "label -1 has no name: the class names are left out" in capsys.readouterr().err
+    done = run("agf_preprocess", "-U", "pm", "pm2")
+    assert "label -1 has no name: the class names are left out" in done.err
 
 
 def signed(path, words, rows=24):
@@ -196,175 +144,146 @@ def signed(path, words, rows=24):
 
 
 @pytest.mark.parametrize("words", [("+1", "-1"), ("2.50", "0.5", "15e-1"), ("1", "-2", "-10")])
-def test_numbers_that_are_no_labels_are_names_from_text_to_scores(capsys, words):
+def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words):
     names = [f"{value:g}" for value in sorted(map(float, words))]
     told = f"signed.svm: labels {', '.join(names)} are taken as names of the classes 0, 1"
     signed("signed.svm", words)
-    assert call("print_control", "-M", "signed.svm") == 0
-    plan, err = capsys.readouterr()
+    _, plan, err = run("print_control", "-M", "signed.svm")
     head = "".join(f"# class {i}: {name}\n" for i, name in enumerate(names))
     assert plan.startswith(head) and err.count("\n") == 1 and told in err
-    with open("plan", "w", encoding="ascii") as file:
-        file.write(plan)
-    assert call("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc") == 0
-    assert told in one_line(capsys)
+    Path("plan").write_text(plan)
+    assert told in run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc").line()
     with open("m.mbc", encoding="ascii") as file:
         assert file.read().startswith(head)
-    assert call("svm2agf", "signed.svm", "trn") == 0
-    assert told in one_line(capsys)
+    assert told in run("svm2agf", "signed.svm", "trn").line()
     with open("trn.names", encoding="ascii") as file:
         assert file.read().split() == names
     signed("one.svm", words[:1])  # a class alone has its number all the same
-    assert call("svm2agf", "--names", "trn.names", "one.svm", "one") == 0
+    run("svm2agf", "--names", "trn.names", "one.svm", "one")
     assert set(read_cls("one.cls").tolist()) == {len(words) - 1}
-    assert call("classify_m", "-M", "m.mbc", "signed.svm", "answer") == 0
-    capsys.readouterr()
-    assert call("eval_uc", "-b", "-H", "trn.cls", "answer") == 0
-    assert float(capsys.readouterr().out.split()[0]) == 1
+    run("classify_m", "-M", "m.mbc", "signed.svm", "answer")
+    assert float(run("eval_uc", "-b", "-H", "trn.cls", "answer").out.split()[0]) == 1
     for command in ("compare_control -f .5 signed.svm plan", "nfold -d 3 plan signed.svm"):
-        assert call(*command.split(), "-M") == 0
-        assert capsys.readouterr().err.count("signed.svm: labels") == 1
+        assert run(*command.split(), "-M").err.count("signed.svm: labels") == 1
 
 
-def test_binary_labels_below_zero_are_names(capsys):
+def test_binary_labels_below_zero_are_names(run):
     x, y = read_vec("trn.vec"), read_cls("trn.cls")
     labels = np.where(y == y.max(), -1, 1)
     write_vec("pm.vec", x)
     write_cls("pm.cls", labels)
-    assert call("print_control", "pm") == 0
-    out, err = capsys.readouterr()
+    _, out, err = run("print_control", "pm")
     assert out.startswith("# class 0: -1\n# class 1: 1\n") and "pm: labels -1, 1 are taken" in err
-    assert call("agf_preprocess", "pm", "named") == 0
+    run("agf_preprocess", "pm", "named")
     assert read_cls("named.cls").tolist() == (labels > 0).astype(int).tolist()
     with open("named.names", encoding="ascii") as file:
         assert file.read() == "-1\n1\n"
-    assert call("agf2ascii", "--words", "-M", "named", "words.svm") == 0
+    run("agf2ascii", "--words", "-M", "named", "words.svm")
     with open("words.svm", encoding="ascii") as file:
         assert [line.split()[0] for line in file] == [str(label) for label in labels]
     write_cls("answer.cls", labels > 0)
-    capsys.readouterr()
-    assert call("eval_uc", "-b", "-H", "-k", "2", "pm.cls", "answer") == 0
-    assert capsys.readouterr().out.split()[0] == "1.0000"
-    with open("three", "w", encoding="ascii") as file:
-        file.write("-1\n0\n1\n")
+    assert run("eval_uc", "-b", "-H", "-k", "2", "pm.cls", "answer").out.split()[0] == "1.0000"
+    Path("three").write_text("-1\n0\n1\n")
     write_cls("answer.cls", np.where(labels > 0, 2, 0))
-    assert call("eval_uc", "-b", "-H", "--names", "three", "pm.cls", "answer") == 0
-    assert capsys.readouterr().out.split()[0] == "1.0000"
+    assert run("eval_uc", "-b", "-H", "--names", "three", "pm.cls",
+               "answer").out.split()[0] == "1.0000"
     for more in ((), ("-k", "3")):
-        assert call("eval_uc", "-b", *more, "pm.cls", "answer") == 1
-        assert "pm.cls: has label -1, and nothing tells" in one_line(capsys)
+        done = run("eval_uc", "-b", *more, "pm.cls", "answer", status=1)
+        done.line("pm.cls: has label -1, and nothing tells")
 
 
-def test_lvq_text_is_numbered_as_in_training(capsys):
-    with open("trn.lvq", "w") as file:
-        file.write("1\n1 cat\n2 dog\n3 owl\n")
-    with open("test.lvq", "w") as file:
-        file.write("1\n3 owl\n")
-    assert call("lvq2agf", "trn.lvq", "words") == 0
-    assert call("lvq2agf", "--names", "words.names", "test.lvq", "test") == 0
+def test_lvq_text_is_numbered_as_in_training(run):
+    Path("trn.lvq").write_text("1\n1 cat\n2 dog\n3 owl\n")
+    Path("test.lvq").write_text("1\n3 owl\n")
+    run("lvq2agf", "trn.lvq", "words")
+    run("lvq2agf", "--names", "words.names", "test.lvq", "test")
     assert read_cls("test.cls").tolist() == [2]
-    assert call("lvq2agf", "--names", "words.names", "test.lvq", "words") == 0  # as they are
+    run("lvq2agf", "--names", "words.names", "test.lvq", "words")
     with open("test.lvq", "a") as file:
         file.write("4 yak\n")
-    assert call("lvq2agf", "--names", "words.names", "test.lvq", "test") == 1
-    assert "test.lvq:3: the label 'yak' is not among" in one_line(capsys)
+    done = run("lvq2agf", "--names", "words.names", "test.lvq", "test", status=1)
+    done.line("test.lvq:3: the label 'yak' is not among")
 
 
-def test_priors_from_labels_below_zero(capsys):
+def test_priors_from_labels_below_zero(run):
     signed("signed.svm", ("+1", "-1"))
-    assert call("print_control", "-M", "signed.svm") == 0
-    with open("plan", "w", encoding="ascii") as file:
-        file.write(capsys.readouterr().out)
-    assert call("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc") == 0
+    Path("plan").write_text(run("print_control", "-M", "signed.svm").out)
+    run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc")
     write_cls("half.cls", [-1, 1])
     write_cls("three.cls", [-1, 0, 1])
-    assert call("classify_m", "-M", "--priors", "half.cls", "m.mbc", "signed.svm", "o") == 0
-    capsys.readouterr()
-    assert call("classify_m", "-M", "--priors", "three.cls", "m.mbc", "signed.svm", "o") == 1
-    assert "three.cls: has label -1, and nothing tells" in one_line(capsys)
+    run("classify_m", "-M", "--priors", "half.cls", "m.mbc", "signed.svm", "o")
+    done = run("classify_m", "-M", "--priors", "three.cls", "m.mbc", "signed.svm", "o", status=1)
+    done.line("three.cls: has label -1, and nothing tells")
 
 
-def test_relabelling_needs_labels(capsys):
-    assert call("agf_preprocess", "-C", "-U", "trn", "x") == 2
-    assert "-U needs labels" in one_line(capsys) and not os.path.exists("x.vec")
+def test_relabelling_needs_labels(run):
+    assert "-U needs labels" in run("agf_preprocess", "-C", "-U", "trn", "x",
+                                    status=2).line() and not os.path.exists("x.vec")
 
 
-def test_svm2agf_with_the_base_forgotten_does_not_wait(capsys):
-    with open("some.svm", "w", encoding="ascii") as file:
-        file.write("0 1:1\n")
-    assert call("svm2agf", "some.svm") == 2
-    assert "after 'some.svm'" in one_line(capsys)
+def test_svm2agf_with_the_base_forgotten_does_not_wait(run):
+    Path("some.svm").write_text("0 1:1\n")
+    run("svm2agf", "some.svm", status=2).line("after 'some.svm'")
 
 
-def test_thresholds_may_be_negative_and_have_exponents(capsys):
+def test_thresholds_may_be_negative_and_have_exponents(run):
     np.array([-1, -.05, .05, 1], "<f4").tofile("v.dat")
-    assert call("float_to_class", "v.dat", "v.cls", "-1e-1", "0", "1e-1") == 0
+    run("float_to_class", "v.dat", "v.cls", "-1e-1", "0", "1e-1")
     assert read_cls("v.cls").tolist() == [0, 1, 2, 3]
 
 
-def test_absent_values_need_a_known_number_of_features(capsys):
-    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
+def test_absent_values_need_a_known_number_of_features(run):
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
         text = open(name, encoding="ascii").read()
-        with open(name, "w", encoding="ascii") as file:
-            file.write(text[:text.index("# agfmc")])
-    with open("t.svm", "w", encoding="ascii") as file:
-        file.write("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
-    capsys.readouterr()
-    assert call("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out") == 2
-    assert "number of features" in one_line(capsys)
+        Path(name).write_text(text[:text.index("# agfmc")])
+    Path("t.svm").write_text("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
+    run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out",
+                                       status=2).line("number of features")
     answers = []
     for jobs in (1, 2, 2, 2):
-        assert call("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out") == 0
-        answers.append(capsys.readouterr().out)
+        answers.append(run("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out").out)
     assert len(set(answers)) == 1 and len(set(answers[0].splitlines())) == 2
 
 
 @pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
                                          (("-Z",), "which this format cannot tell"),
                                          (("--libsvm",), "which svm-predict cannot tell")])
-def test_models_that_leave_their_normalisation_behind(capsys, form, words):
-    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
-    capsys.readouterr()
-    assert call("mbh2mbm", "--quiet", *form, "m.mbc", "x") == 0
-    assert capsys.readouterr().err == ""
-    assert call("mbh2mbm", *form, "m.mbc", "x") == 0
-    first, _ = capsys.readouterr().err.splitlines()
+def test_models_that_leave_their_normalisation_behind(run, form, words):
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
+    first, _ = run("mbh2mbm", *form, "m.mbc", "x").err.splitlines()
     assert "m.mbc: trained on normalised points" in first and words in first
     if not form:
-        assert call("mbh2mbm", "-a", "m.std", "m.mbc", "x") == 0
-        assert "warning" not in capsys.readouterr().err
+        assert "warning" not in run("mbh2mbm", "-a", "m.std", "m.mbc", "x").err
 
 
-def test_a_libsvm_model_tells_what_its_models_told(capsys):
-    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
-    assert call("agf_preprocess", "-n", "other", "strange") == 0
-    assert call("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model") == 0
-    assert call("mbh2mbm", "-a", "m.std", "m.model", "m.mbm") == 0
+def test_a_libsvm_model_keeps_the_settings_of_its_models(run):
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("agf_preprocess", "-n", "other", "strange")
+    run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
+    run("mbh2mbm", "-a", "m.std", "m.model", "m.mbm")
     told = {}
     for model in ("m.mbc", "m.model", "m.mbm"):
-        capsys.readouterr()
-        assert call("mbm_info", "--json", model) == 0
-        info = json.loads(capsys.readouterr().out)
+        info = json.loads(run("mbm_info", "--json", model).out)
         told[model] = info["samples"], [one["made_by"] for one in info["binary_models"]]
     assert told["m.mbc"] == told["m.model"] == told["m.mbm"]
     assert "; normalised " in told["m.mbc"][1][0] and told["m.mbc"][0]
-    assert call("mbh2mbm", "-a", "strange.std", "m.model", "x") == 1
-    assert "trained with another normalisation" in one_line(capsys)
-    assert call("classify_m", "m.model", "trn.vec", "x") == 0
-    assert "m.model: trained on normalised points" in capsys.readouterr().err
+    done = run("mbh2mbm", "-a", "strange.std", "m.model", "x", status=1)
+    done.line("trained with another normalisation")
+    done = run("classify_m", "m.model", "trn.vec", "x")
+    assert "m.model: trained on normalised points" in done.err
 
 
 @pytest.mark.parametrize("factor, faint", [(1e-42, True), (1e-30, False), (0, False)])
-def test_values_too_small_for_any_kernel_are_told(capsys, factor, faint):
+def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
     write_vec("small.vec", factor * np.random.default_rng(1).normal(size=(90, 3)))
     write_cls("small.cls", np.repeat([0, 1, 2], 30))
-    assert call("agf2ascii", "-M", "small", "small.svm") == 0
+    run("agf2ascii", "-M", "small", "small.svm")
     for words in ((), ("-M",)):
         data = "small.svm" if words else "small"
-        capsys.readouterr()
-        assert call("multi_borders", "--retrain", *words, "plan", data, "m", "m.mbc") == 0
-        assert capsys.readouterr().err == (
+        done = run("multi_borders", "--retrain", *words, "plan", data, "m", "m.mbc")
+        assert done.err == (
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
             "options the kernel tells no points apart; multiply the data by a power of ten\n"
             if faint else "")
@@ -377,9 +296,9 @@ def test_values_too_small_for_any_kernel_are_told(capsys, factor, faint):
     ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
     ("# class 1: b\n# class 0: a\n", ""),
 ])
-def test_names_that_are_not_those_of_the_data(folder, capsys, lines, words):
+def test_names_that_are_not_those_of_the_data(folder, run, lines, words):
     (folder / "trn.names").write_text("a\nb\nc\n")
-    assert call("agf2ascii", "-M", "--words", "trn", "trn.svm") == 0
+    run("agf2ascii", "-M", "--words", "trn", "trn.svm")
     (folder / "named").write_text(lines + (folder / "plan").read_text())
     for command, *options in (("multi_borders", "named", "trn", "m", "m.mbc"),
                               ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
@@ -387,9 +306,7 @@ def test_names_that_are_not_those_of_the_data(folder, capsys, lines, words):
                               ("order_classes", "--path", "named", "trn"),
                               ("order_classes", "named", "trn"),
                               ("nfold", "-d", 2, "named", "trn", "out")):
-        capsys.readouterr()
-        assert (call(command, "--quiet", *options) == 0) == (words == "")
-        err = capsys.readouterr().err
+        err = run(command, "--quiet", *options, status=1 if words else 0).err
         assert f"{command}: named:" in err and words in err if words else not err, command
     assert not words or not os.path.exists("m.mbc")
 
@@ -398,30 +315,26 @@ def test_names_that_are_not_those_of_the_data(folder, capsys, lines, words):
     ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
     ("# class 0: b", "class 0 has two names, 'a' and 'b'"),
 ])
-def test_two_names_for_one_class_or_one_for_two_are_in_no_model(folder, capsys, lines, words):
-    assert call("multi_borders", "plan", "trn", "m", "m.mbc") == 0
-    assert call("mbh2mbm", "-Z", "m.mbc", "m.mbaio") == 0
+def test_two_names_for_one_class_or_one_for_two_are_in_no_model(folder, run, lines, words):
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")
     lines = f"# class 0: a\n{lines}\n"
     text = (folder / "m.mbaio").read_text()
     (folder / "m.mbaio").write_text(text.replace("SVM\n", f"SVM\n{lines}", 1))
-    model, made_by = read_store("m.mbm") if call("mbh2mbm", "m.mbc", "m.mbm") == 0 else None
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    model, made_by = read_store("m.mbm")
     write_store("m.mbm", replace(model, control=lines + model.control,
                                  names={0: "a", 1: "a"}), made_by)
     (folder / "m.mbc").write_text(lines + (folder / "m.mbc").read_text())
     for name in ("m.mbaio", "m.mbm", "m.mbc"):
         for command, *options in (("mbm_info", name), ("classify_m", name, "trn.vec", "out"),
                                   ("mbh2mbm", name, "x")):
-            capsys.readouterr()
-            assert call(command, *options) == 1
-            assert words in one_line(capsys)
+            run(command, *options, status=1).line(words)
 
 
-def test_a_logistic_model_that_wants_normalised_points(capsys):
-    with open("plan", "w", encoding="ascii") as file:
-        file.write('"" L {0 1 2}')
-    assert call("multi_borders", "-n", "plan", "trn", "m", "m.mbc") == 0
-    capsys.readouterr()
-    assert call("classify_m", "-a", "m.std", "m.mbc", "other.vec", "x") == 0
-    assert capsys.readouterr().err == ""
-    assert call("classify_m", "m.mbc", "other.vec", "x") == 0
-    assert "m.mbc: trained on normalised points" in one_line(capsys)
+def test_a_logistic_model_that_wants_normalised_points(run):
+    Path("plan").write_text('"" L {0 1 2}')
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    assert run("classify_m", "-a", "m.std", "m.mbc", "other.vec", "x").err == ""
+    done = run("classify_m", "m.mbc", "other.vec", "x")
+    done.line("m.mbc: trained on normalised points")

@@ -1,6 +1,5 @@
 """Learners chosen in control files: from the training to the answers of every command."""
 
-import importlib
 import json
 import re
 import shlex
@@ -22,11 +21,6 @@ NAMES = {"m": None, "m.00": "linear -s 0 -c 2.0 -e 0.0001 -B 1.0",
          "m.00.01": "linear -s 1 -c 1.0 -e 0.1 -B 1.0", "m.01": "logistic -c 3.0 -e 1e-06"}
 
 
-def call(command, *words):
-    module = importlib.import_module(f"agfmc.cli.{command}")
-    return module.main([str(word) for word in words])
-
-
 def points(n, seed):
     generator = np.random.default_rng(seed)
     y = generator.integers(0, 5, n)
@@ -35,22 +29,19 @@ def points(n, seed):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, run):
     for name, n, seed in (("trn", 400, 1), ("tst", 200, 2)):
         x, y = points(n, seed)
         write_vec(f"{name}.vec", x)
         write_cls(f"{name}.cls", y)
-    (tmp_path / "plan").write_text(TREE, encoding="ascii")
-    assert call("print_control", "-Q", "1", "5") == 0
-    return tmp_path
+    (folder / "plan").write_text(TREE, encoding="ascii")
+    run("print_control", "-Q", "1", "5")
+    return folder
 
 
 @pytest.fixture
-def pairs(folder, capsys):
-    capsys.readouterr()
-    assert call("print_control", "-Q", "1", "5") == 0
-    (folder / "pairs").write_text(capsys.readouterr().out, encoding="ascii")
+def pairs(folder, run):
+    (folder / "pairs").write_text(run("print_control", "-Q", "1", "5").out, encoding="ascii")
     return "pairs"
 
 
@@ -63,12 +54,11 @@ def accuracy(name):
     return np.mean(np.fromfile(f"{name}.cls", "<i4") == np.fromfile("tst.cls", "<i4"))
 
 
-def test_mixed_learners_from_control_file_to_classes(folder, capsys):
+def test_mixed_learners_from_control_file_to_classes(folder, run):
     models = {}
     for workers in (1, 3):
         (folder / f"{workers}").mkdir()
-        assert call("multi_borders", "-j", workers, "-y", workers, "plan", "trn", "m",
-                    f"{workers}/c") == 0
+        run("multi_borders", "-j", workers, "-y", workers, "plan", "trn", "m", f"{workers}/c")
         models[workers] = files(folder / str(workers), "")
     assert models[1] == models[3] and set(models[1]) == {"c", *NAMES}
     for name, options in NAMES.items():
@@ -84,28 +74,25 @@ def test_mixed_learners_from_control_file_to_classes(folder, capsys):
         assert (model.platt == (-1.0, 0.0)) == (folds != "folds 5")
         assert model.kernel.kind == "linear" and model.sv.shape == (1, 4)
         assert model.coef.tolist() == [1.0] and model.n_sv == (1, 0)
-    assert call("mbh2mbm", "-y", "1", "1/c", "all.mbm") == 0
-    capsys.readouterr()
+    run("mbh2mbm", "-y", "1", "1/c", "all.mbm")
     printed = []
     for model, words in (("all.mbm", ()), ("1/c", ("-y", "1"))):
-        assert call("classify_m", *words, "--tree", "full", model, "tst.vec", "out") == 0
-        printed.append(capsys.readouterr().out)
+        printed.append(run("classify_m", *words, "--tree", "full", model, "tst.vec", "out").out)
         assert accuracy("out") > 0.8
     assert printed[0] == printed[1]
     p = np.array([line.split()[:5] for line in printed[0].splitlines()], dtype=float)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-5)
-    assert call("mbm_info", "all.mbm") == 0
-    told = capsys.readouterr().out
+    told = run("mbm_info", "all.mbm").out
     assert all(f"options learner={options}" in told for options in NAMES.values() if options)
 
 
-def test_probabilities_of_logistic_regression_are_its_own(folder):
+def test_probabilities_of_logistic_regression_are_its_own(run, folder):
     (folder / "two").write_text('"learner=linear -c 2 -R" {0 1}', encoding="ascii")
     x, y = points(400, 1)
     keep = y < 2
     write_vec("two.vec", x[keep])
     write_cls("two.cls", y[keep])
-    assert call("multi_borders", "two", "two", "m", "c") == 0
+    run("multi_borders", "two", "two", "m", "c")
     model = read_svm_model("m")
     f = x @ model.sv[0] - model.rho
     linear_model = pytest.importorskip("sklearn.linear_model")
@@ -115,31 +102,30 @@ def test_probabilities_of_logistic_regression_are_its_own(folder):
                                atol=0.01)
 
 
-def test_votes_errors_and_every_export(folder, pairs, capsys):
+def test_votes_errors_and_every_export(folder, pairs, run):
     for number, text in enumerate(("learner=linear", "learner=linear -s 3", "learner=logistic")):
-        assert call("multi_borders", "-+", text, "--cv-errors", f"e{number}", pairs, "trn",
-                    f"m{number}", f"c{number}") == 0
+        run("multi_borders", "-+", text, "--cv-errors", f"e{number}", pairs, "trn", f"m{number}",
+            f"c{number}")
         lines = (folder / f"e{number}").read_text().splitlines()
         assert len(lines) == 11 and any(re.search(r" [1-9]\d*$", line) for line in lines)
-        assert call("multi_borders", "-+", text, pairs, "trn", f"n{number}", f"d{number}") == 0
+        run("multi_borders", "-+", text, pairs, "trn", f"n{number}", f"d{number}")
         for name, model in files(folder, f"m{number}-").items():  # counting changes no model
             assert model == (folder / name.replace("m", "n")).read_bytes()
         answers = []
         for form, end in ((), "mbm"), (("--ascii",), "ascii"), (("--libsvm",), "svm"):
-            assert call("mbh2mbm", *form, f"c{number}", f"all.{end}") == 0
-            assert call("classify_m", f"all.{end}", "tst.vec", end) == 0
+            run("mbh2mbm", *form, f"c{number}", f"all.{end}")
+            run("classify_m", f"all.{end}", "tst.vec", end)
             assert accuracy(end) > 0.8
             answers.append(np.fromfile(f"{end}.cls", "<i4"))
         assert (answers[0] == answers[2]).all() and np.mean(answers[0] == answers[1]) > 0.99
         for method in ("ddag", "vote"):
-            assert call("classify_m", "-Q", method, "all.mbm", "tst.vec", "d") == 0
+            run("classify_m", "-Q", method, "all.mbm", "tst.vec", "d")
             assert accuracy("d") > 0.8
-    capsys.readouterr()
 
 
 @pytest.mark.skipif(shutil.which("svm-predict") is None, reason="svm-predict is not installed")
-def test_svm_predict_reads_a_plane(folder, pairs, capsys):
-    assert call("multi_borders", "-+", "learner=linear -s 2", pairs, "trn", "m", "c") == 0
+def test_svm_predict_reads_a_plane(folder, pairs, run):
+    run("multi_borders", "-+", "learner=linear -s 2", pairs, "trn", "m", "c")
     x, y = points(200, 2)
     model = read_svm_model("m-03")  # 0 against 4
     keep = (y == 0) | (y == 4)
@@ -156,26 +142,24 @@ def test_svm_predict_reads_a_plane(folder, pairs, capsys):
     assert np.mean(table[:, 0] == (y[keep] == 4)) > 0.8
 
 
-def test_commands_of_a_dry_run_train_the_same(folder, capsys):
-    assert call("multi_borders", "plan", "trn", "m", "c") == 0
+def test_commands_of_a_dry_run_train_the_same(folder, run):
+    run("multi_borders", "plan", "trn", "m", "c")
     whole = {name: model for name, model in files(folder, "m").items()}
-    capsys.readouterr()
-    assert call("multi_borders", "-0", "plan", "trn", "m", "c") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("multi_borders", "-0", "plan", "trn", "m", "c").out.splitlines()
     for name in whole:
         (folder / name).unlink()
     for line in reversed(lines):
-        assert call(*shlex.split(line)) == 0
+        run(*shlex.split(line))
     assert files(folder, "m") == whole
 
 
-def test_other_ways_to_probabilities(folder, capsys):
+def test_other_ways_to_probabilities(folder, run):
     (folder / "mixed").write_text(TREE.replace("-s 1", "-s 7"), encoding="ascii")
-    assert call("multi_borders", "--platt", "loo", "mixed", "trn", "m", "c") == 0
+    run("multi_borders", "--platt", "loo", "mixed", "trn", "m", "c")
     assert "; platt loo; " in read_svm_model("m").provenance.to_line()
     assert "; own probabilities; " in read_svm_model("m.00.01").provenance.to_line()
     (folder / "weighted").write_text(TREE.replace("-c 2", "-w0 2"), encoding="ascii")
-    assert call("multi_borders", "weighted", "trn", "w", "c") == 0
+    run("multi_borders", "weighted", "trn", "w", "c")
     assert "; folds 5; " in read_svm_model("w.00").provenance.to_line()
 
 
@@ -187,36 +171,30 @@ def test_other_ways_to_probabilities(folder, capsys):
     (("wrong", "trn", "m", "c"), 1, "wrong:2:1: there is no learner 'linea'"),
     (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors"),
 ])
-def test_errors(folder, capsys, words, status, told):
+def test_errors(folder, run, words, status, told):
     (folder / "other").write_text('"" 0 / 1 2 3 4; "" 1 / 2; {0 1 2 3 4}', encoding="ascii")
     (folder / "wrong").write_text('"" {0\n"learner=linea -c 1" {1 2}}', encoding="ascii")
     before = files(folder, "")
-    capsys.readouterr()
-    assert call("multi_borders", *words) == status
-    out, err = capsys.readouterr()
+    _, out, err = run("multi_borders", *words, status=status)
     assert told in err and err.count("\n") == 1 and out == ""
     assert files(folder, "") == before
 
 
-def test_without_the_library(folder, pairs, capsys, monkeypatch):
+def test_without_the_library(folder, pairs, run, monkeypatch):
     from agfmc.learners import liblinear
 
     monkeypatch.setattr(liblinear, "shared_object", lambda package: None)
     liblinear._library.cache_clear()
-    capsys.readouterr()
-    assert call("multi_borders", "-+", "learner=linear", pairs, "trn", "m", "c") == 2
-    told = capsys.readouterr().err
+    told = run("multi_borders", "-+", "learner=linear", pairs, "trn", "m", "c", status=2).err
     assert "pip install 'agfmc[linear]'" in told and told.count("\n") == 1
     assert not files(folder, "m") and not files(folder, "c")
-    assert call("multi_borders", "-+", "learner=logistic", pairs, "trn", "m", "c") == 0
+    run("multi_borders", "-+", "learner=logistic", pairs, "trn", "m", "c")
 
 
-def test_exploring(folder, pairs, capsys):
+def test_exploring(folder, pairs, run):
     for text in ("learner=linear", "learner=linear -s 1", "learner=logistic"):
-        assert call("nfold", "-d", "2", "-+", text, pairs, "trn") == 0
-    capsys.readouterr()
-    assert call("compare_control", "-d", "2", "--json", "trn", pairs, "plan") == 0
-    found = json.loads(capsys.readouterr().out)
+        run("nfold", "-d", "2", "-+", text, pairs, "trn")
+    found = json.loads(run("compare_control", "-d", "2", "--json", "trn", pairs, "plan").out)
     assert found
 
 
@@ -249,15 +227,13 @@ def test_finished_planes_are_kept(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("options, dense", [("learner=linear", False), ("-t 2", True)])
-def test_a_classifier_on_its_own_reads_what_all_together_read(folder, capsys, options, dense):
+def test_a_classifier_on_its_own_reads_what_all_together_read(folder, run, options, dense):
     """One of a mixture must not stay sparse where the mixture could not."""
     (folder / "mixed").write_text(f'"learner=linear" 0 / 1 2; "{options}" 1 / 2; {{ 0 1 2 }}')
     (folder / "data.svm").write_text("".join(
         f"{i % 3} {1 + i % 3}:1 {4 + i % 5}:{i}\n" for i in range(30)))
-    capsys.readouterr()
-    assert call("multi_borders", "-0", "-M", "mixed", "data.svm", "m", "m.mbc") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("multi_borders", "-0", "-M", "mixed", "data.svm", "m", "m.mbc").out.splitlines()
     assert len(lines) == 2
     assert all(("--dense" in shlex.split(line)) == dense for line in lines)
-    assert call("multi_borders", "--dense", "mixed", "data", "m", "m.mbc") == 2
-    assert "--dense goes with -M" in capsys.readouterr().err
+    assert "--dense goes with -M" in run("multi_borders", "--dense", "mixed", "data", "m", "m.mbc",
+                                         status=2).err

@@ -4,10 +4,9 @@ Every command reads and writes files of such names, in a folder of such a name; 
 it is what comes of plain names, byte for byte but for the names themselves.
 """
 
-import importlib
 import json
 import os
-import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,23 +51,9 @@ def write_text(x, y):
 
 
 @pytest.fixture
-def call(capfdbinary):
-    """Run a command; -> what it printed.  The words must not fail, nor put more than a line."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-
-    def run(command, *words, status=0, stdin=None):
-        capfdbinary.readouterr()
-        got = importlib.import_module(f"agfmc.cli.{command}").main(list(words))
-        out, err = capfdbinary.readouterr()
-        assert got == status, (command, words, err.decode())
-        for line in err.decode().split("\n")[:-1] if command != "tune_m" else ():
-            assert line.startswith(f"{command}: "), (command, words, err)
-        assert not any(byte < 32 and byte != 10 for byte in err), err
-        return out
-
-    yield run
-    for number, handler in kept.items():
-        signal.signal(number, handler)
+def call(run):
+    """Function: the bytes that a command prints."""
+    return lambda *words, **more: run(*words, **more).raw
 
 
 def chain(call, name):
@@ -83,8 +68,7 @@ def chain(call, name):
         return printed[command][-1]
 
     def save(path, data):
-        with open(path, "wb") as file:
-            file.write(data)
+        Path(path).write_bytes(data)
 
     kept("svm2agf", f"{o}.svm", o)
     kept("lvq2agf", f"{o}.lvq", f"{o}l")

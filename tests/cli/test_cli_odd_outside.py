@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,19 +33,14 @@ sed 's/.*/1/' < "$1" > "$3"
 
 
 @pytest.fixture
-def call(capfdbinary):
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+def call(run, capfdbinary):
+    """Function that runs a command; other programs print nothing past it."""
+    def call(*words):
+        done = run(*words, status=None)
+        assert capfdbinary.readouterr() == (b"", b"")
+        return done
 
-    def run(command, *words):
-        capfdbinary.readouterr()
-        status = importlib.import_module(f"agfmc.cli.{command}").main(list(words))
-        out, err = capfdbinary.readouterr()
-        assert not any(byte < 32 and byte != 10 for byte in err), err
-        return status, out, err.decode()
-
-    yield run
-    for number, handler in kept.items():
-        signal.signal(number, handler)
+    return call
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +53,8 @@ def folder(tmp_path, monkeypatch):
         for label in np.repeat([0, 1, 2], 9).tolist():
             x, y = np.round(rng.normal(size=2) * 4).tolist()
             file.write(f"{label} 1:{x + label} 2:{y}\n")
-    with open("plan", "w", encoding="ascii") as file:
-        file.write('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-    with open("predict", "w", encoding="ascii") as file:
-        file.write(PREDICT)
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    Path("predict").write_text(PREDICT)
     os.chmod("predict", 0o755)
     yield tmp_path / "work"
     found = {entry for where, _, files in os.walk(tmp_path) for entry in files}
@@ -90,7 +82,7 @@ def test_trainers_converters_and_predictors(call, name, way):
     for more in ([], ["-^", "cat"], ["-K"]):
         status, out, err = call("multi_borders", "-M", "--", train, *more, "-y", f"{o}/", "plan",
                                 data, o, f"{o}.c")
-        assert (status, out) == (0, b""), err
+        assert (status, out) == (0, ""), err
     models = f"./{name}" if name.startswith("-") else name
     assert sorted(os.path.basename(entry) for entry in os.listdir(name)
                   if not entry.endswith(".tmp")) == sorted(
@@ -99,7 +91,7 @@ def test_trainers_converters_and_predictors(call, name, way):
     for more in ([], ["-j", "2"], ["-K"]):
         status, out, err = call("classify_m", "-M", "-O", program, *more, "-y", f"{o}/",
                                 f"{o}.c", data, f"{o}.out")
-        assert (status, out) == (0, b""), err
+        assert (status, out) == (0, ""), err
     with open(f"{name}.out", encoding="ascii") as file:
         assert [line.split()[0] for line in file] == ["labels"] + ["2"] * 27
     status, out, err = call("svmout2agf", f"{o}.out", f"{o}.back")
@@ -134,11 +126,12 @@ def test_the_commands_of_a_dry_run_with_line_breaks(call, tmp_path_factory):
         os.mkdir(f"{name}d")
         words = ("-M", "-0", "-y", f"{name}d", "plan", f"{name}.svm", "m", f"{name}.c")
         status, out, err = call("multi_borders", *words)
-        assert status == 2 and out == b"" and "--null" in err
+        assert status == 2 and out == "" and "--null" in err
         assert not os.path.exists(f"{name}.c")
         status, out, err = call("multi_borders", "--null", *words)
-        assert status == 0 and out.count(b"\0") == 3 and out.endswith(b"\0"), err
-        subprocess.run(["xargs", "-0", "-n", "1", "sh", "-c"], input=out, check=True, env=env)
+        assert status == 0 and out.count("\0") == 3 and out.endswith("\0"), err
+        subprocess.run(["xargs", "-0", "-n", "1", "sh", "-c"], check=True, env=env,
+                       input=out.encode("utf-8", "surrogateescape"))
         assert sorted(os.listdir(f"{name}d")) == ["m-00", "m-01", "m-02"]
         assert call("mbh2mbm", "-y", f"{name}d", f"{name}.c", f"{name}.mbm")[0] == 0
     assert call("multi_borders", "--null", "plan", "trn", "m", "c")[0] == 2
@@ -184,8 +177,7 @@ def test_a_control_file_runs_nothing(call, kind, monkeypatch):
     for variable in ("SHELL", "EDITOR", "PAGER", "BROWSER", "PYTHONSTARTUP", "LESSOPEN",
                      "PYTHONBREAKPOINT", "MPLBACKEND"):
         monkeypatch.setenv(variable, EVIL)
-    with open("ctl", "w", encoding="ascii") as file:
-        file.write(CONTROLS[kind])
+    Path("ctl").write_text(CONTROLS[kind])
     for command, *words in commands_of("ctl"):
         status, out, err = call(command, *words)
         assert status in (0, 1, 2, 3) and "internal error" not in err, (command, err)
@@ -277,8 +269,7 @@ def test_a_stranger_s_scheduler_file(call):
     """It names an address, no more; the words of it are no code."""
     for text in ('{"address": "inproc://x; touch pwned"}', '{"address": "tcp://$(touch pwned):1"}',
                  "!!python/object/apply:os.system ['touch pwned']", '{"address": ["tcp://x:1"]}'):
-        with open("cluster.json", "w", encoding="ascii") as file:
-            file.write(text)
+        Path("cluster.json").write_text(text)
         with contextlib.suppress(ImportError):
             importlib.import_module("distributed")
         status, out, err = call("multi_borders", "-M", "--executor", "dask:cluster.json", "plan",
@@ -296,8 +287,7 @@ def test_what_is_printed_is_what_a_file_would_hold(folder, encoding):
 
 def test_json_is_json(call):
     """Names of any bytes come out as JSON that any reader takes."""
-    with open("n", "wb") as file:
-        file.write(b"\xff\xfe\n\x00\x1b[2J\"\n".replace(b"\x00", b"\x01") + b"</script>\n")
+    Path("n").write_bytes(b"\xff\xfe\n\x00\x1b[2J\"\n".replace(b"\x00", b"\x01") + b"</script>\n")
     call("svm2agf", "trn.svm", "trn")
     call("multi_borders", "plan", "trn", "m", "c")
     assert call("mbh2mbm", "--names", "n", "c", "x.mbm")[0] == 0
@@ -314,7 +304,7 @@ sed 's/.*/1/' < "$1" > "$3"
 """
 
 
-def test_temporary_files_are_private_and_where_tmpdir_says(call, folder, monkeypatch):
+def test_temporary_files_are_private_and_in_tmpdir(call, folder, monkeypatch):
     import tempfile
 
     before = os.umask(0)

@@ -1,13 +1,11 @@
 """order_classes in-process: both orders, where the priors come from, what it refuses."""
 
-import io
 import re
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agfmc.cli import order_classes, print_control
 from agfmc.codes.dag_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
 from agfmc.formats.pair_errors import read_pair_errors
@@ -19,14 +17,10 @@ TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n"
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call a command with words, in an empty folder; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words, stdin="", command=order_classes):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = command.main([str(word) for word in words])
-        return status, *capsys.readouterr()
+def run(run, folder):
+    """The command in an empty folder; -> its status, output, messages."""
+    def call(*words, command="order_classes", **more):
+        return run(command, *words, status=None, **more)
 
     return call
 
@@ -34,9 +28,8 @@ def run(monkeypatch, tmp_path, capsys):
 @pytest.fixture
 def plan(run):
     """`c`: one against one for five classes."""
-    text = run("-Q", "1", "5", command=print_control)[1]
-    with open("c", "w") as file:
-        file.write(text)
+    text = run("-Q", "1", "5", command="print_control")[1]
+    Path("c").write_text(text)
     return parse(text)
 
 
@@ -53,8 +46,7 @@ def save(base, counts, names=False, spread=.3):
 
 
 def write(name, text):
-    with open(name, "w") as file:
-        file.write(text)
+    Path(name).write_text(text)
 
 
 def accuracies(message):
@@ -173,7 +165,7 @@ def test_errors_of_more_classes_than_needed_and_of_fewer(run, plan):
 
 def test_path_puts_ordered_classes_in_order(run):
     save("trn", {3: 30, 0: 40, 4: 30, 1: 20, 2: 30})
-    adjacent = run("-Q", "5", "trn", command=print_control)[1]
+    adjacent = run("-Q", "5", "trn", command="print_control")[1]
     status, out, err = run("--path", "-", "trn", stdin=adjacent)
     assert status == 0
     # the second feature is noise that hides the first
@@ -198,7 +190,7 @@ def test_path_puts_ordered_classes_in_order(run):
 
 def test_path_normalises_as_print_control_does(run):
     save("trn", {1: 30, 0: 30, 2: 30})
-    adjacent = run("-Q", "5", "3", command=print_control)[1]
+    adjacent = run("-Q", "5", "3", command="print_control")[1]
     plain = run("--path", "-", "trn", stdin=adjacent)
     scaled = run("--path", "-n", "-a", "f.std", "-", "trn", stdin=adjacent)
     assert scaled[0] == 0 and scaled[2] != plain[2]

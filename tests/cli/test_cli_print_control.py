@@ -1,8 +1,9 @@
 """print_control in-process: every scheme, every option, what it refuses."""
 
-import io
+import functools
 import sys
 import tracemalloc
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,24 +21,16 @@ ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call the command with words, in an empty folder; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = main(list(words))
-        return status, *capsys.readouterr()
-
-    return call
+def run(run, folder):
+    """The command in an empty folder; -> its status, output, messages."""
+    return functools.partial(run, "print_control", status=None)
 
 
 def save(base, labels, names=()):
     rng = np.random.default_rng(2)
     labels = np.repeat(np.array(labels, dtype="<i4"), 6)
     x = (rng.normal(size=(len(labels), 3)) + labels[:, None]).astype("<f4")
-    with open(f"{base}.vec", "wb") as file:
-        file.write(np.int32(3).tobytes() + x.tobytes())
+    Path(f"{base}.vec").write_bytes(np.int32(3).tobytes() + x.tobytes())
     labels.tofile(f"{base}.cls")
     if names:
         with open(f"{base}.names", "w") as file:
@@ -182,7 +175,7 @@ def test_refused(run, words, status, text):
     (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random, and changes nothing in adj"),
     (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
 ])
-def test_letters_of_libagf_that_change_nothing_are_told(run, words, plain, told):
+def test_options_of_libagf_without_effect_give_a_warning(run, words, plain, told):
     status, out, err = run(*words)
     assert (status, out) == (0, run(*plain)[1])
     assert told in err and err.count("\n") == words.count("-S") + 1
@@ -286,11 +279,9 @@ def test_labels_and_names_from_data(run):
     assert run("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n', "")
     save("named", (1, 0), ("b irch", "pine"))
     assert run("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
-    with open("words.svm", "w") as file:
-        file.write("pine 1:2\nbirch 1:1\npine 1:3\n")
+    Path("words.svm").write_text("pine 1:2\nbirch 1:1\npine 1:3\n")
     assert run("-M", "words.svm")[1] == '# class 0: birch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
-    with open("own", "w") as file:
-        file.write("x\ny\n")
+    Path("own").write_text("x\ny\n")
     assert run("--names", "own", "named")[1].startswith("# class 0: x\n# class 1: y\n")
     assert run("--names", "own", "2")[1].startswith("# class 0: x\n# class 1: y\n")
 

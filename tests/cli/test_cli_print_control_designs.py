@@ -1,15 +1,12 @@
 """print_control in-process: designs from data and tables, many draws, and pictures."""
 
-import io
 import json
 import shutil
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agfmc.cli import classify_m, eval_uc, multi_borders
-from agfmc.cli.print_control import main
 from agfmc.codes.matrix import smallest_distances
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
@@ -24,21 +21,16 @@ TRAINED = "m-00 0 / 1;\n{\n7\nm.01 {\n3\n4\n}\n}\n"
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call a command with words, in an empty folder; -> status, output, messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words, stdin="", command=main):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = command(list(words))
-        return status, *capsys.readouterr()
+def run(run, folder):
+    """The command in an empty folder; -> its status, output, messages."""
+    def call(*words, command="print_control", **more):
+        return run(command, *words, status=None, **more)
 
     return call
 
 
 def save(name, text):
-    with open(name, "w") as file:
-        file.write(text)
+    Path(name).write_text(text)
 
 
 def tree_of(answer):
@@ -171,10 +163,10 @@ def test_the_order_of_shuffled_labels_is_found(run, root, seed):
 
     save("plan", run("train")[1])
     learnt = ["--quiet", "-+", "-t 0", "--cv-errors", "errors", "plan", "train", "m", "m.mbc"]
-    assert run(*learnt, command=multi_borders.main)[0] == 0
+    assert run(*learnt, command="multi_borders")[0] == 0
     assert tree_of(run("-Q", "ordered", "errors")).labels == expected
-    assert run("m.mbc", "test.vec", "r", command=classify_m.main)[0] == 0
-    save("r.json", run("--json", "test.cls", "r", command=eval_uc.main)[1])
+    assert run("m.mbc", "test.vec", "r", command="classify_m")[0] == 0
+    save("r.json", run("--json", "test.cls", "r", command="eval_uc")[1])
     tree = tree_of(run("-Q", "ordered", "r.json"))
     assert tree.labels == expected
     assert [row.left for row in tree.rows] == [tuple(range(i)) for i in range(1, 8)]

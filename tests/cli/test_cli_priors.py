@@ -1,6 +1,5 @@
 """classify_m --priors: classes met in other proportions than in training; counts in mbm_info."""
 
-import importlib
 import json
 import re
 import shlex
@@ -16,12 +15,8 @@ NEW = {2: .1, 5: .7, 9: .2}
 PRIORS = "0.1,0.7,0.2"
 
 
-def run(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(run, tmp_path_factory):
     """A folder: trn and tst of classes 2, 5, 9, and models of several configurations."""
     folder = tmp_path_factory.mktemp("priors")
     with pytest.MonkeyPatch.context() as patch:
@@ -38,31 +33,29 @@ def trained(tmp_path_factory):
                            ("tree", '"" {9 "" {5 2}}'),
                            ("near", '"-k 7" K {9 2 5}'), ("logistic", '"" L {2 5 9}')):
             (folder / f"{name}.plan").write_text(text)
-            assert run("multi_borders", "--quiet", f"{name}.plan", "trn", name, f"{name}.mbc") == 0
-            assert run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm") == 0
+            run("multi_borders", "--quiet", f"{name}.plan", "trn", name, f"{name}.mbc")
+            run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         # as if made elsewhere
         text = (folder / "logistic").read_text()
         (folder / "silent").write_text(re.sub("; samples [0-9 ]+.*", "", text))
         (folder / "silent.mbc").write_text(
             (folder / "logistic.mbc").read_text().replace("logistic", "silent"))
-        assert run("mbh2mbm", "--quiet", "silent.mbc", "silent.mbm") == 0
+        run("mbh2mbm", "--quiet", "silent.mbc", "silent.mbm")
     return folder
 
 
 @pytest.fixture
-def here(trained, monkeypatch, capsys):
+def here(trained, monkeypatch):
     monkeypatch.chdir(trained)
-    capsys.readouterr()
     return trained
 
 
 @pytest.fixture
-def classified(here, capsys):
+def classified(here, run):
     """Function: classify_m words model -> (what is printed, output.cls, output.con), bytes."""
 
     def call(*words, warning=None):
-        assert run("classify_m", *words, "tst.vec", "out") == 0, capsys.readouterr().err
-        out, err = capsys.readouterr()
+        _, out, err = run("classify_m", *words, "tst.vec", "out")
         assert err == "" if warning is None else warning in err
         return out, (here / "out.cls").read_bytes(), (here / "out.con").read_bytes()
 
@@ -70,12 +63,11 @@ def classified(here, capsys):
 
 
 @pytest.fixture
-def refused(here, capsys):
+def refused(here, run):
     """Function: a command that fails; -> its one line, or those of warnings before it, too."""
 
     def call(status, *words, lines=1):
-        assert run(*words, "tst.vec", "never") == status
-        out, err = capsys.readouterr()
+        _, out, err = run(*words, "tst.vec", "never", status=status)
         assert out == "" and err.count("\n") == lines and not (here / "never.cls").exists()
         return err
 
@@ -128,14 +120,14 @@ def test_ways_to_say_the_same(classified, here):
 
 
 @pytest.mark.parametrize("model", ["one.mbm", "near.mbm"])
-def test_neither_threads_nor_neighbours_matter(classified, here, model):
+def test_neither_threads_nor_neighbours_matter(run, classified, here, model):
     words = "--priors", PRIORS, model
     wanted = classified(*words)
     assert classified("-j", "3", *words) == wanted
     points = read_vec("tst.vec")
     for row in (0, 5, 699):
         write_vec("single.vec", points[row:row + 1])
-        assert run("classify_m", *words, "single.vec", "alone") == 0
+        run("classify_m", *words, "single.vec", "alone")
         assert (here / "alone.con").read_bytes() == wanted[2][4 * row:4 * row + 4]
         assert (here / "alone.cls").read_bytes() == wanted[1][4 * row:4 * row + 4]
 
@@ -219,7 +211,7 @@ def test_bad_proportions_in_training(refused):
         2, "classify_m", "--priors", PRIORS, "--trained-priors", "0.5,0,0.5", "one.mbm")
 
 
-def test_other_programs(here, refused, capsys):
+def test_other_programs(here, refused, run):
     """A program that gives the left side one probability for all points."""
     (here / "program.py").write_text(
         "import sys\npoints, model, output = sys.argv[1:]\n"
@@ -231,7 +223,7 @@ def test_other_programs(here, refused, capsys):
     words = "classify_m", "--priors", PRIORS, "-O", shlex.join([sys.executable, "program.py"])
     write_vec("few.vec", read_vec("tst.vec")[:3])
     assert "--trained-priors" in refused(2, *words, "one.mbc")
-    assert run(*words, "--trained-priors", "trn.cls", "one.mbc", "few.vec", "few.txt") == 0
+    run(*words, "--trained-priors", "trn.cls", "one.mbc", "few.vec", "few.txt")
     lines = (here / "few.txt").read_text().splitlines()
     assert lines[0] == "labels 2 5 9" and len(lines) == 4
     # p = 3/7, 3/7, 1/7 of the three
@@ -242,13 +234,11 @@ def test_other_programs(here, refused, capsys):
 
 
 @pytest.mark.parametrize("model", ["one", "rest", "tree", "near", "logistic"])
-def test_mbm_info_tells_the_samples(here, capsys, model):
-    assert run("mbm_info", f"{model}.mbm") == 0
-    page = capsys.readouterr().out
+def test_mbm_info_shows_the_numbers_of_samples(here, run, model):
+    page = run("mbm_info", f"{model}.mbm").out
     assert "samples           95 in training, of the classes 30 20 45\n" in page
     assert model in ("near", "logistic") or (page.count("; seed 1") == 1 and "; samples" not in page)
-    assert run("mbm_info", "--json", f"{model}.mbm") == 0
-    info = json.loads(capsys.readouterr().out)
+    info = json.loads(run("mbm_info", "--json", f"{model}.mbm").out)
     assert [c["label"] for c in info["classes"]] == list(COUNTS)
     assert info["samples"] == list(COUNTS.values())
     for binary in info["binary_models"]:
@@ -256,14 +246,12 @@ def test_mbm_info_tells_the_samples(here, capsys, model):
                                      for side in ("left", "right")]
 
 
-def test_mbm_info_of_models_that_do_not_tell(here, capsys):
-    assert run("mbm_info", "silent.mbm") == 0
-    assert "samples" not in capsys.readouterr().out
-    assert run("mbm_info", "--json", "silent.mbm") == 0
-    assert json.loads(capsys.readouterr().out)["samples"] is None
+def test_mbm_info_of_models_that_do_not_tell(here, run):
+    assert "samples" not in run("mbm_info", "silent.mbm").out
+    assert json.loads(run("mbm_info", "--json", "silent.mbm").out)["samples"] is None
 
 
-def test_the_ordered_sample_in_other_proportions(root, tmp_path, monkeypatch, capsys):
+def test_the_ordered_sample_in_other_proportions(root, tmp_path, monkeypatch, run):
     """Every other class is ten times rarer: knowing that is worth a sixth of all answers."""
     monkeypatch.chdir(tmp_path)
     x, y = read_vec(root / "sample_data" / "ordered.vec"), read_cls(
@@ -276,16 +264,12 @@ def test_the_ordered_sample_in_other_proportions(root, tmp_path, monkeypatch, ca
     for name, rows in (("trn", train), ("tst", test)):
         write_vec(f"{name}.vec", x[rows])
         write_cls(f"{name}.cls", y[rows])
-    assert run("print_control", "8") == 0
-    (tmp_path / "plan").write_text(capsys.readouterr().out)
-    assert run("multi_borders", "--quiet", "-j", "2", "-+", "-t 0", "plan", "trn", "m",
-               "m.mbc") == 0
+    (tmp_path / "plan").write_text(run("print_control", "8").out)
+    run("multi_borders", "--quiet", "-j", "2", "-+", "-t 0", "plan", "trn", "m", "m.mbc")
     scores = []
     for words in ([], ["--priors", "1,.1,1,.1,1,.1,1,.1", "--quiet"]):
-        assert run("classify_m", *words, "m.mbc", "tst.vec", "out") == 0
-        (tmp_path / "p.txt").write_text(capsys.readouterr().out)
-        assert run("eval_uc", "--json", "tst.cls", "out", "p.txt") == 0
-        scores.append(json.loads(capsys.readouterr().out))
+        (tmp_path / "p.txt").write_text(run("classify_m", *words, "m.mbc", "tst.vec", "out").out)
+        scores.append(json.loads(run("eval_uc", "--json", "tst.cls", "out", "p.txt").out))
     before, after = scores
     assert after["accuracy"] > before["accuracy"] + .1
     assert after["log_loss"] < .75 * before["log_loss"]

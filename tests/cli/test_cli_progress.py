@@ -87,7 +87,7 @@ def test_what_was_there_before_is_no_speed(progress):
     assert text == "multi_borders: training 90 %, 0:10:10 left\n"  # ten more, 61 seconds each
 
 
-def test_no_guess_without_any_work_done(progress):
+def test_no_time_left_is_estimated_before_any_work_is_done(progress):
     clock, bar = progress(io.StringIO())
     clock.now += 70
     bar(50, 100, "", 50)

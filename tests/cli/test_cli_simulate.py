@@ -1,12 +1,10 @@
 """simulate_decoders in-process: layouts, models, mistakes, pictures."""
 
-import io
 import json
 import sys
 
 import pytest
 
-from agfmc.cli.simulate_decoders import main
 from agfmc.decode.pair_strategies import opponents_of
 from agfmc.experiments.simulation_tables import read_similarity, similarity_family
 from agfmc.score.simulation import adag_success, simulate
@@ -14,22 +12,18 @@ from agfmc.score.simulation import adag_success, simulate
 SMALL = ["--classes", "4,8", "--error", ".2,.1", "--rounds", "400"]
 
 
-def printed(capsys, *words):
-    assert main(list(words)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+def printed(run, *words, **more):
+    done = run("simulate_decoders", *words, **more)
+    assert done.err == ""
+    return done.out
 
 
-def refused(capsys, *words, status=2):
-    assert main(list(words)) == status
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("simulate_decoders: ") and err.count("\n") == 1
-    return err
+def refused(run, *words, status=2):
+    return run("simulate_decoders", *words, status=status).refused()
 
 
-def test_table(capsys):
-    above, heads, *lines = printed(capsys, *SMALL, "--opponents", "3,1log",
+def test_table(run):
+    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log",
                                    "--top", "2").splitlines()
     assert heads.split() == ["classes", "error", "MAX-WIN", "3", "1log", "3", "1log", "ADAG",
                              "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
@@ -49,9 +43,9 @@ def test_table(capsys):
     assert above.index("POLL") + 4 < heads.index("1log") < above.index("POLL+TOP")
 
 
-def test_csv_and_json_agree(capsys):
-    names, *lines = printed(capsys, *SMALL, "--csv").splitlines()
-    result = json.loads(printed(capsys, *SMALL, "--json"))
+def test_csv_and_json_agree(run):
+    names, *lines = printed(run, *SMALL, "--csv").splitlines()
+    result = json.loads(printed(run, *SMALL, "--json"))
     assert (result["rounds"], result["seed"], result["top"]) == (400, 1, 5)
     assert len(lines) == len(result["results"]) == 4
     for line, row in zip(lines, result["results"]):
@@ -66,25 +60,25 @@ def test_csv_and_json_agree(capsys):
         assert cell["standard_error"] >= row["max_win"]["standard_error"]
 
 
-def test_a_line_does_not_depend_on_the_others(capsys):
-    lines = printed(capsys, *SMALL, "--csv").splitlines()
-    alone = printed(capsys, "--classes", "8", "--error", ".1", "--rounds", "400", "--csv")
+def test_a_line_does_not_depend_on_the_others(run):
+    lines = printed(run, *SMALL, "--csv").splitlines()
+    alone = printed(run, "--classes", "8", "--error", ".1", "--rounds", "400", "--csv")
     assert alone.splitlines()[1] == lines[4]
-    assert printed(capsys, *SMALL, "--csv", "--seed", "2").splitlines()[1:] != lines[1:]
+    assert printed(run, *SMALL, "--csv", "--seed", "2").splitlines()[1:] != lines[1:]
 
 
-def test_defaults_are_the_published_experiment(capsys):
-    lines = printed(capsys, "--rounds", "8", "--csv").splitlines()
+def test_defaults_are_the_published_experiment(run):
+    lines = printed(run, "--rounds", "8", "--csv").splitlines()
     assert [line.split(",")[:2] for line in lines[1:]] == \
         [[str(2**c), error] for error in ("0.1", "0.3") for c in range(4, 10)]
     assert "poll_1log,poll_3log,poll_5log," in lines[0]
 
 
-def test_two_classes_have_no_separation(capsys):
+def test_two_classes_have_no_separation(run):
     words = ["--classes", "2", "--error", "0.1", "--rounds", "100"]
-    assert printed(capsys, *words).splitlines()[2].split()[-2:] == ["-", "1.800"]
-    assert json.loads(printed(capsys, *words, "--json"))["results"][0]["separation"] is None
-    assert printed(capsys, *words, "--csv").splitlines()[1].split(",")[-2] == ""
+    assert printed(run, *words).splitlines()[2].split()[-2:] == ["-", "1.800"]
+    assert json.loads(printed(run, *words, "--json"))["results"][0]["separation"] is None
+    assert printed(run, *words, "--csv").splitlines()[1].split(",")[-2] == ""
 
 
 @pytest.mark.parametrize("word, k, draws", [
@@ -94,22 +88,21 @@ def test_opponents(word, k, draws):
     assert opponents_of(word, k) == draws
 
 
-def test_similarity(capsys, tmp_path, monkeypatch):
-    from_values = printed(capsys, "--similarity", "5,3,2", "--rounds", "300")
+def test_similarity(run, tmp_path):
+    from_values = printed(run, "--similarity", "5,3,2", "--rounds", "300")
     file = tmp_path / "r"
     file.write_text("0.5\n0.3 0.2\n")
-    assert printed(capsys, "--similarity", str(file), "--rounds", "300") == from_values
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"50 30 20")))
-    assert printed(capsys, "--similarity", "-", "--rounds", "300") == from_values
+    assert printed(run, "--similarity", str(file), "--rounds", "300") == from_values
+    assert printed(run, "--similarity", "-", "--rounds", "300", stdin="50 30 20") == from_values
     assert from_values.splitlines()[1].split()[:2] == ["classes", "MAX-WIN"]
     assert "exact" not in from_values
     assert read_similarity("5,3,2") == pytest.approx([0.5, 0.3, 0.2])
 
 
-def test_families_of_similarity(capsys):
+def test_families_of_similarity(run):
     words = ["--classes", "3,5", "--rounds", "300", "--json"]
-    family = json.loads(printed(capsys, "--similarity", "geometric:0.5", *words))["results"]
-    values = json.loads(printed(capsys, "--similarity", "4,2,1", "--rounds", "300", "--json"))
+    family = json.loads(printed(run, "--similarity", "geometric:0.5", *words))["results"]
+    values = json.loads(printed(run, "--similarity", "4,2,1", "--rounds", "300", "--json"))
     assert [row["classes"] for row in family] == [3, 5]
     assert family[0] == values["results"][0]
     assert family[0]["error"] is family[0]["adag"]["exact"] is None
@@ -129,56 +122,56 @@ def test_families_of_similarity(capsys):
     (["--similarity", "cubic:2"], "geometric:Q"),
     (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
     (["--plot", "picture.gif"], ".png or .svg or .pdf")])
-def test_usage(capsys, words, told):
-    assert told in refused(capsys, *words)
+def test_usage(run, words, told):
+    assert told in refused(run, *words)
 
 
 @pytest.mark.parametrize("value, told", [
     ("1,2", "must be the largest"), ("2,2", "must be the largest"), ("2,-1", "not negative"),
     ("2,inf", "finite"), ("2,x", "'x'"), ("nowhere", "nowhere: cannot read")])
-def test_bad_similarities(capsys, tmp_path, monkeypatch, value, told):
+def test_bad_similarities(run, tmp_path, monkeypatch, value, told):
     monkeypatch.chdir(tmp_path)
-    assert told in refused(capsys, "--similarity", value, status=1)
+    assert told in refused(run, "--similarity", value, status=1)
 
 
-def test_a_bad_file_is_named(capsys, tmp_path):
+def test_a_bad_file_is_named(run, tmp_path):
     file = tmp_path / "r"
     file.write_text("0.5\n")
     assert f"{file}: expected similarities of two or more classes, found 1" in refused(
-        capsys, "--similarity", str(file), status=1)
+        run, "--similarity", str(file), status=1)
 
 
-def test_without_matplotlib_nothing_is_simulated(capsys, tmp_path, monkeypatch):
+def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr("agfmc.experiments.simulation_tables.simulations", None)
-    told = refused(capsys, *SMALL, "--plot", str(tmp_path / "a.png"))
+    told = refused(run, *SMALL, "--plot", str(tmp_path / "a.png"))
     assert "--plot needs matplotlib: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
                                          ("a.pdf", b"%PDF")])
-def test_pictures(capsys, tmp_path, name, magic):
+def test_pictures(run, tmp_path, name, magic):
     pytest.importorskip("matplotlib")
     file = tmp_path / name
-    out = printed(capsys, *SMALL, "--plot", str(file))
-    assert out == printed(capsys, *SMALL)
+    out = printed(run, *SMALL, "--plot", str(file))
+    assert out == printed(run, *SMALL)
     first = file.read_bytes()
     assert first.startswith(magic)
-    printed(capsys, *SMALL, "--plot", str(file))
+    printed(run, *SMALL, "--plot", str(file))
     assert file.read_bytes() == first
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_picture_that_cannot_be_written(capsys, tmp_path):
+def test_picture_that_cannot_be_written(run, tmp_path):
     pytest.importorskip("matplotlib")
-    refused(capsys, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
+    refused(run, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
 
 
 def test_panels_and_axes_of_the_figure():
     pytest.importorskip("matplotlib")
-    from agfmc.picture.simulation import _figure
     from agfmc.experiments.simulation_tables import simulations
+    from agfmc.picture.simulation import _figure
 
     def panels(classes, errors):
         rows = simulations(classes, errors, ["2", "1log"], 3, 50, 1)

@@ -88,7 +88,7 @@ def test_the_best_control_though_its_table_is_lost(place, monkeypatch, capsys):
     (nfold, validating, "cross_validate"), (compare_control, comparing, "compare")],
     ids=["nfold", "compare_control"])
 @pytest.mark.parametrize("where", ["kept", "refused", "no", "nothing"])
-def test_what_an_interrupted_run_says(place, monkeypatch, capsys, command, room, work, where):
+def test_messages_of_an_interrupted_run(place, monkeypatch, capsys, command, room, work, where):
     real = getattr(room, work)
 
     def interrupted(*args, **more):

@@ -5,10 +5,7 @@ libAGF computes in single precision: it is a right answer up to the bounds below
 models with 17 digits, which libAGF's answers were not made from.
 """
 
-import contextlib
 import functools
-import importlib
-import io
 import re
 
 import numpy as np
@@ -51,20 +48,15 @@ def golden(segment):
 
 
 @pytest.fixture(scope="module")
-def called(tmp_path_factory):
-    """A function that runs a command in this process and gives its standard output, bytes."""
-    folder = tmp_path_factory.mktemp("golden")
-
-    def call(command, *words):
-        out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()) as err:
-            main = importlib.import_module(f"agfmc.cli.{command}").main
-            assert main([str(word) for word in words]) == 0, err.getvalue()
+def called(run, tmp_path_factory):
+    """A function that runs a command and gives its standard output, bytes."""
+    def call(*words):
+        done = run(*words)
         expected = ("did not converge", "is for strict codes")
-        assert "warning" not in err.getvalue() or any(text in err.getvalue() for text in expected)
-        return out.buffer.getvalue()
+        assert "warning" not in done.err or any(text in done.err for text in expected)
+        return done.raw
 
-    call.folder = folder
+    call.folder = tmp_path_factory.mktemp("golden")
     return call
 
 

@@ -122,8 +122,7 @@ def _one(args):
     path = str(Path(tempfile.mkdtemp(dir=".")).resolve() / "input")
 
     def take(data):
-        with open(path, "wb") as file:
-            file.write(data)
+        Path(path).write_bytes(data)
         try:
             counts.add(hostile_checks.outcome(reader, path, data) == "result")
         except AssertionError:
@@ -164,10 +163,10 @@ def _with_atheris(reader, take, args, folder):
 
 
 def _with_hypothesis(reader, take, seconds, seed):
+    from hostile_mutations import INSERTED, NUMBERS
     from hypothesis import HealthCheck, given, settings
     from hypothesis import seed as seeded
     from hypothesis import strategies as st
-    from hostile_mutations import INSERTED, NUMBERS
 
     end = time.monotonic() + seconds
     piece = st.binary(max_size=20) | st.sampled_from(NUMBERS + INSERTED)

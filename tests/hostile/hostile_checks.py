@@ -6,11 +6,12 @@ import time
 import unicodedata
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
+
+from hostile_readers import LIMIT
 
 from agfmc.errors import AgfmcError, AgfmcWarning
 from agfmc.formats import inputs, libsvm_data, libsvm_model
-
-from hostile_readers import LIMIT
 
 LONGEST = 2200  # characters of a message, with the name of the file
 PATIENCE = 20  # seconds: a guard against hanging, no measurement
@@ -104,8 +105,7 @@ def tried(reader, inputs, folder):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with guarded():
         for what, data in inputs:
-            with open(path, "wb") as file:
-                file.write(data)
+            Path(path).write_bytes(data)
             start = time.process_time()
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)
             try:

@@ -5,11 +5,9 @@ files of every kind as operands, in its own folder.
 """
 
 import importlib
-import io
 import random
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -75,34 +73,26 @@ TAKES = {  # operands that make sense, for most of the lines
 }
 
 
-def call(command, *words):
-    """Exit status, text on standard output and on standard error."""
+@pytest.fixture(scope="module")
+def call(run):
+    """Function that runs a command, which may take `PATIENCE`."""
     def hang(number, frame):
         raise TimeoutError
 
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    streams = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin = io.TextIOWrapper(io.BytesIO(b"2 1:0.5 2:1\n5 1:1\n"))
-    sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
-    before = signal.signal(signal.SIGALRM, hang)
-    signal.alarm(PATIENCE)
-    try:
-        status = importlib.import_module(f"agfmc.cli.{command}").main([str(w) for w in words])
-        texts = []
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-            texts.append(stream.buffer.getvalue().decode(errors="replace"))
-        return status, *texts
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-        sys.stdin, sys.stdout, sys.stderr = streams
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+    def call(command, *words):
+        before = signal.signal(signal.SIGALRM, hang)
+        signal.alarm(PATIENCE)
+        try:
+            return run(command, *words, stdin="2 1:0.5 2:1\n5 1:1\n", status=None)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+
+    return call
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(call, tmp_path_factory):
     """A folder with files of every kind."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
@@ -173,7 +163,7 @@ def _value(action, rng):
     return rng.choice(NUMBERS)
 
 
-def check(command, seed, made, folder):
+def check(call, command, seed, made, folder):
     """One line, run in a copy of the folder `made`; -> its status."""
     words = random_line(command, random.Random(f"{command} {seed}"))
     told = f"{seed}: {command} {words!r}"
@@ -198,18 +188,18 @@ def check(command, seed, made, folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_some_lines(command, made, tmp_path):
+def test_some_lines(call, command, made, tmp_path):
     for seed in range(FEW if command in SLOW else LINES):
-        check(command, seed, made, tmp_path / "here")
+        check(call, command, seed, made, tmp_path / "here")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
-def test_many_lines(command, made, tmp_path):
+def test_many_lines(call, command, made, tmp_path):
     counts = dict.fromkeys(sorted(STATUSES), 0)
     many = MANY // 10 if command in SLOW else MANY
     for seed in range(many):
-        counts[check(command, seed, made, tmp_path / "here")] += 1
+        counts[check(call, command, seed, made, tmp_path / "here")] += 1
     print(command, counts)
     assert counts[0] > many / 50 and counts[2] > many / 50
 
@@ -222,7 +212,7 @@ def test_every_command_has_operands():
     (["agf_preprocess", "--svd", "--", "trn", "new"], 2, "expected a whole number, found '--'"),
     (["mbh2mbm", "-a", "--", "ctl", "out.mbm"], 1, "--: cannot read"),
     (["float_to_class", "-T", "--", "one.dat", "out.cls"], 2, "expected a number, found '--'")])
-def test_two_dashes_as_a_value(words, status, told, made, monkeypatch):
+def test_two_dashes_as_a_value(call, words, status, told, made, monkeypatch):
     monkeypatch.chdir(made)
     found, _, err = call(*words)
     assert found == status and told in err

@@ -1,8 +1,6 @@
 """Broken files through the commands: status 1, one line with the file's name, nothing written."""
 
-import importlib
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -71,15 +69,6 @@ LINES = [
 ]
 
 
-def call(command, words):
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        return importlib.import_module(f"agfmc.cli.{command}").main(words)
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A folder in which all these commands end well; and "out", an empty one."""
@@ -120,18 +109,8 @@ CASES = [(name, reader, line) for name, reader, lines in LINES for line in lines
 
 @pytest.mark.parametrize("name, reader, line", CASES,
                          ids=[f"{name}, {line}" for name, _, line in CASES])
-def test_a_broken_file(name, reader, line, place, monkeypatch, capsys):
-    check(name, reader, line, place, monkeypatch, capsys, VARIANTS)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name, reader, line", CASES,
-                         ids=[f"{name}, {line}" for name, _, line in CASES])
-def test_many_broken_files(name, reader, line, place, monkeypatch, capsys):
-    check(name, reader, line, place, monkeypatch, capsys, 100)
-
-
-def check(name, reader, line, place, monkeypatch, capsys, count):
+@pytest.mark.parametrize("count", [VARIANTS, pytest.param(100, marks=pytest.mark.long)])
+def test_a_broken_file(name, reader, line, count, place, monkeypatch, run):
     monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "argv", ["test"])
     command, *words = line.replace("BAD", name).split()
@@ -142,15 +121,11 @@ def check(name, reader, line, place, monkeypatch, capsys, count):
     try:
         for what, data in broken:
             Path(name).write_bytes(data)
-            status = call(command, ["--quiet", *words])
-            told = capsys.readouterr()
-            assert status == 1, (what, data[:200], told.err)
-            assert told.err.count("\n") == 1, (what, told.err)
-            assert told.err.startswith(f"{command}: "), (what, told.err)
-            for word in ("Traceback", "internal error"):
-                assert word not in told.err, (what, told.err)
-            assert told.err[:-1].isprintable() and len(told.err) < 2300, (what, told.err)
-            assert name.rpartition(".")[0] in told.err, (what, told.err)
+            done = run(command, "--quiet", *words, status=None)
+            told = what, data[:200], done
+            assert done.status == 1 and name.rpartition(".")[0] in done.line(), told
+            assert "Traceback" not in done.err and "internal error" not in done.err, told
+            assert done.err[:-1].isprintable() and len(done.err) < 2300, told
             Path(name).write_bytes(good)
             after = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
             assert after == before, (what, sorted(set(after) ^ set(before)))
@@ -181,12 +156,12 @@ def variants(reader, name, good, count):
 
 
 @pytest.mark.parametrize("line", sorted({line for *_, line in CASES}))
-def test_these_commands_end_well_with_good_files(line, place, monkeypatch, capsys):
+def test_these_commands_end_well_with_good_files(line, place, monkeypatch, run):
     monkeypatch.chdir(place)
     name = next(name for name, _, other in CASES if other == line)
     command, *words = line.replace("BAD", name).split()
     try:
-        assert call(command, ["--quiet", *words]) in (0,), capsys.readouterr().err
+        run(command, "--quiet", *words)
     finally:
         for path in Path("out").iterdir():
             os.unlink(path)

@@ -4,6 +4,7 @@ import os
 import signal
 import tracemalloc
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,8 +94,7 @@ def write_direct():
     for name in "ab":
         write_vec(f"{name}.vec", np.ones((10, 4)))
         write_cls(f"{name}.cls", [0, 1] * 5)
-    with open("c", "w", encoding="ascii") as file:
-        file.write('a K "-k 3" { 0 b K "-k 3" { 1 2 } }')
+    Path("c").write_text('a K "-k 3" { 0 b K "-k 3" { 1 2 } }')
 
 
 def test_points_of_all_direct_classifiers_fit_in_memory(here, monkeypatch):
@@ -170,10 +170,8 @@ def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
     """The file is exchanged between the first look at it and the opening."""
     write_models([2])
     write_direct()
-    with open("a", "w", encoding="ascii") as file:
-        file.write("agfmc")
-    with open("c", "w", encoding="ascii") as file:
-        file.write(text)
+    Path("a").write_text("agfmc")
+    Path("c").write_text(text)
     real = os.stat
 
     def stat(path, *more, **options):

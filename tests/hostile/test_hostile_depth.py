@@ -1,12 +1,12 @@
 """Control files as deep as they may be: whatever is done to them does not recurse."""
 
 import json
-import signal
 import sys
 from types import SimpleNamespace
 
 import pytest
 
+from agfmc.cli.mbm_info import main
 from agfmc.control.build import code_rows, rename, resolve_options, to_code
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import MAX_DEPTH, parse
@@ -75,19 +75,7 @@ def test_a_deep_file_as_a_code(make):
     assert len(tree.sides()[0][0]) + len(tree.sides()[0][1]) == depth + 1
 
 
-def call(command, words):
-    import importlib
-
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        return importlib.import_module(f"agfmc.cli.{command}").main(words)
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
-
-
-def commands(depth, shapes, folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def commands(depth, shapes, folder, run):
     (folder / "m").write_text(MODEL)
     (folder / "t.svm").write_text("0 1:1\n1 1:-1\n")
     (folder / "plan").write_text(left(depth))
@@ -100,9 +88,7 @@ def commands(depth, shapes, folder, monkeypatch, capsys):
                      "classify_m --tree path -M all.mbm t.svm o", "classify_m -0 -M ctl t.svm o",
                      "classify_m -Q 2 -M all.mbm t.svm o"):
             command, *words = line.split()
-            status = call(command, ["--quiet", *words])
-            told = capsys.readouterr()
-            assert (status, told.err) == (0, ""), line
+            assert run(command, "--quiet", *words).err == "", line
 
 
 def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
@@ -113,46 +99,42 @@ def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     pieces = []
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(
         write=pieces.append, flush=lambda: None, isatty=lambda: False))
-    assert call("mbm_info", ["--json", "ctl"]) == 0
+    assert main(["--json", "ctl"]) == 0
     assert len(json.loads("".join(pieces))["binary_models"]) == 400
     assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
 
 
-def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, capsys):
+def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, run):
     """Classes at growing distances are joined one by one; names by branches had no room."""
     monkeypatch.chdir(tmp_path)
     k = 300
     places = [c + c * c / 200 for c in range(k)]
     (tmp_path / "t.svm").write_text("".join(
         f"{c} 1:{x + d:.6f}\n" for c, x in enumerate(places) for d in (0, .25)))
-    assert call("print_control", ["-Q", "3", "-M", "t.svm"]) == 0
-    (tmp_path / "plan").write_text(capsys.readouterr().out)
+    (tmp_path / "plan").write_text(run("print_control", "-Q", "3", "-M", "t.svm").out)
     options = ["-M", "--quiet", "-+", "learner=logistic"]
     operands = ["plan", "t.svm", "m", "ctl"]
-    assert call("multi_borders", [*options, *operands]) == 0
+    run("multi_borders", *options, *operands)
     control = (tmp_path / "ctl").read_text()
     tree = parse(control)
     assert 1 + max(node.depth for node in tree.nodes) == k - 1
     assert [row.text for row in tree.rows] == ["m", *(f"m.n{i:04d}" for i in range(1, k - 1))]
     (tmp_path / "m.n0298").rename(tmp_path / "earlier")
-    capsys.readouterr()
-    assert call("multi_borders", [*options, "-0", *operands]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("multi_borders", *options, "-0", *operands).out.splitlines()
     assert len(lines) == k - 1 and "--only=m.n0298 " in lines[298]
-    assert call("multi_borders", [*options, "--only", "m.n0298", *operands]) == 0
+    run("multi_borders", *options, "--only", "m.n0298", *operands)
     assert (tmp_path / "m.n0298").read_bytes() == (tmp_path / "earlier").read_bytes()
     assert (tmp_path / "ctl").read_text() == control
-    assert call("mbh2mbm", ["--quiet", "ctl", "all.mbm"]) == 0
+    run("mbh2mbm", "--quiet", "ctl", "all.mbm")
     for model in ("ctl", "all.mbm"):
-        assert call("classify_m", ["--quiet", "-M", model, "t.svm", model]) == 0
+        assert run("classify_m", "--quiet", "-M", model, "t.svm", model).err == ""
     assert (tmp_path / "ctl.cls").read_bytes() == (tmp_path / "all.mbm.cls").read_bytes()
-    assert capsys.readouterr().err == ""
 
 
-def test_commands_on_a_deep_file(tmp_path, monkeypatch, capsys):
-    commands(sys.getrecursionlimit() + 50, [left], tmp_path, monkeypatch, capsys)
+def test_commands_on_a_deep_file(folder, run):
+    commands(sys.getrecursionlimit() + 50, [left], folder, run)
 
 
 @pytest.mark.long
-def test_commands_on_the_deepest_file(tmp_path, monkeypatch, capsys):
-    commands(MAX_DEPTH, [left, right], tmp_path, monkeypatch, capsys)
+def test_commands_on_the_deepest_file(folder, run):
+    commands(MAX_DEPTH, [left, right], folder, run)

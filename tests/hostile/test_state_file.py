@@ -1,7 +1,6 @@
 """The file of unfinished work, from a stranger or a bad disk: one line, or a right result."""
 
 import contextlib
-import importlib
 import json
 import os
 import random
@@ -22,8 +21,8 @@ from agfmc.experiments import result_cache as room
 from agfmc.experiments.result_cache import are_numbers, Ledger
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.trial import Outcome
-from agfmc.score.scores import SCORES
 from agfmc.experiments.tuning_trial import _read
+from agfmc.score.scores import SCORES
 
 VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}
 
@@ -277,7 +276,7 @@ def test_scores_of_wrong_types():
     assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
 
 
-def test_forged_values_through_a_command(tmp_path, monkeypatch, capsys):
+def test_forged_values_through_a_command(run, tmp_path, monkeypatch):
     """A state file of right keys whose values are someone else's: the same table as without."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
@@ -285,12 +284,10 @@ def test_forged_values_through_a_command(tmp_path, monkeypatch, capsys):
     x = rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2]
     (tmp_path / "d.vec").write_bytes(np.int32(2).tobytes() + x.astype("<f4").tobytes())
     (tmp_path / "d.cls").write_bytes(y.astype("<i4").tobytes())
-    main = importlib.import_module("agfmc.cli.compare_control").main
     words = ["-d", "2", "--state", "st", "--csv", "d", "one-vs-one"]
 
     def table():
-        assert main(words) == 0
-        lines = capsys.readouterr().out.splitlines()
+        lines = run("compare_control", *words).out.splitlines()
         return [[cell for cell, name in zip(line.split(","), lines[0].split(","))
                  if not name.startswith(("train", "test", "classify"))] for line in lines]
 

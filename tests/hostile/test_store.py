@@ -1,6 +1,5 @@
 """Model files that a stranger forged, with right checksums: refused, or used without harm."""
 
-import importlib
 import json
 import os
 import pty
@@ -275,10 +274,6 @@ def test_fuzz_for_minutes(capsys):
 
 # What is shown on a terminal.
 
-def call(*words):
-    return importlib.import_module(f"agfmc.cli.{words[0]}").main([str(word) for word in words[1:]])
-
-
 @pytest.fixture
 def shown(tmp_path):
     """A model whose texts hold what a terminal would obey."""
@@ -289,12 +284,11 @@ def shown(tmp_path):
     return path
 
 
-def test_nothing_is_forged_on_a_terminal(shown, capsys):
+def test_nothing_is_forged_on_a_terminal(shown, run):
     for words in (("mbm_info", shown), ("mbm_info", "--json", shown),
                   ("print_control", "--dot", shown.with_name("plain"))):
         shown.with_name("plain").write_text(parse_text(shown))
-        assert call(*words) == 0
-        out = capsys.readouterr().out
+        out = run(*words).out
         forge.check_visible(out)
         assert len(out) > 100
 
@@ -524,22 +518,21 @@ def test_names_in_control_files(here, name, form, root):
 
 
 @pytest.mark.parametrize("name", ["fifo", "/dev/zero", "-", "folder/x"])
-def test_names_for_programs_of_the_users(here, name, root):
+def test_names_for_programs_of_the_users(run, here, name, root):
     """Those that --allow-commands and -O run get no endless file either."""
     Path("ctl").write_text(f'{name} G "cat" {{ 0 1 }}')
-    assert call("classify_m", "--allow-commands", "ctl", "t.vec", "out") == 1
+    run("classify_m", "--allow-commands", "ctl", "t.vec", "out", status=1)
     Path("ctl").write_text(f"{name} {{ 0 1 }}")
-    assert call("classify_m", "-O", "cat", "ctl", "t.vec", "out") == 1
+    run("classify_m", "-O", "cat", "ctl", "t.vec", "out", status=1)
     assert not os.path.exists("out.cls")
 
 
-def test_a_pipe_may_be_named_on_the_command_line(here, capsys):
+def test_a_pipe_may_be_named_on_the_command_line(here, run):
     raw, child = RAW["pairs"], os.fork()
     if child == 0:
-        with open("fifo", "wb") as file:
-            file.write(raw)
+        Path("fifo").write_bytes(raw)
         os._exit(0)
-    assert call("mbm_info", "fifo") == 0
+    done = run("mbm_info", "fifo")
     os.waitpid(child, 0)
-    assert "one binary" not in capsys.readouterr().out
+    assert "one binary" not in done.out
     assert read_bytes("t.vec") == Path("t.vec").read_bytes()

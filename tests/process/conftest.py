@@ -1,10 +1,11 @@
-"""The commands as users run them: real processes, each test in a folder of its own."""
+"""A folder for each test, and the commands in it: as processes, or here where that is enough."""
 
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,31 +21,34 @@ PATIENCE = 120
 class Place:
     """A folder, and the commands of this checkout run in it."""
 
-    def __init__(self, folder, programs):
-        self.folder = folder
-        self.programs = programs
+    def __init__(self, folder, programs, here):
+        self.folder, self.programs, self.here = folder, programs, here
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("PYTHON")}
         self.env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
                         PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
 
     def at(self, folder):
-        return Place(folder, self.programs)
+        return Place(folder, self.programs, self.here)
+
+    def below(self, name):
+        """A new folder in this one."""
+        (self / name).mkdir()
+        return self.at(self / name)
 
     def __truediv__(self, name):
         return self.folder / name
 
-    def start(self, command, *args, python=(), **streams):
+    def start(self, command, *args, python=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+              **more):
         """A running process."""
         return subprocess.Popen(
             [sys.executable, *python, str(ROOT / "bin" / command), *map(str, args)],
-            cwd=self.folder, env=self.env, **streams)
+            cwd=self.folder, env=self.env, stdout=stdout, stderr=stderr, **more)
 
-    def run(self, command, *args, stdin=b"", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            **more):
-        """-> CompletedProcess, whatever its status."""
-        with self.start(command, *args, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-                        **more) as process:
+    def run(self, command, *args, stdin=b"", **more):
+        """A process that has ended -> CompletedProcess, whatever its status."""
+        with self.start(command, *args, stdin=subprocess.PIPE, **more) as process:
             try:
                 out, err = process.communicate(stdin, timeout=PATIENCE)
             except BaseException:
@@ -52,8 +56,18 @@ class Place:
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def call(self, command, *args, status=None, **more):
+        """The command in this process, which is faster -> `Done`."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            return self.here(command, *args, status=status, **more)
+
     def ok(self, command, *args, stdin=b""):
-        """What a command that succeeds prints."""
+        """What a command prints that succeeds in this process."""
+        return self.call(command, *args, stdin=stdin, status=0).raw
+
+    def process(self, command, *args, stdin=b""):
+        """What a process prints that succeeds."""
         done = self.run(command, *args, stdin=stdin)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
@@ -64,6 +78,11 @@ class Place:
                               capture_output=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
+
+    def points(self, name, x, labels):
+        """Write name.vec and name.cls."""
+        write_vec(self / f"{name}.vec", x)
+        (self / f"{name}.cls").write_bytes(np.asarray(labels, "<i4").tobytes())
 
     def files(self):
         """{name: bytes} of everything in the folder."""
@@ -96,7 +115,7 @@ def write_lvq(path, x, labels):
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory):
+def trained(run, tmp_path_factory):
     """Data, one-vs-one control file `plan`, models m-00..., `ctl` and `all.mbm`."""
     programs = tmp_path_factory.mktemp("programs")
     for command in COMMANDS:
@@ -104,12 +123,11 @@ def trained(tmp_path_factory):
         wrapper.write_text("#!/bin/sh\nexec " + shlex.join(
             [sys.executable, str(ROOT / "bin" / command)]) + ' "$@"\n')
         wrapper.chmod(0o755)
-    place = Place(tmp_path_factory.mktemp("trained"), programs)
+    place = Place(tmp_path_factory.mktemp("trained"), programs, run)
     for name, n, seed in (("trn", 90, 1), ("tst", 60, 2)):
         x, y = make_points(n, seed)
         labels = np.array(LABELS, dtype="<i4")[y]
-        write_vec(place / f"{name}.vec", x)
-        (place / f"{name}.cls").write_bytes(labels.tobytes())
+        place.points(name, x, labels)
         write_svm(place / f"{name}.svm", x, labels.tolist())
         write_lvq(place / f"{name}.lvq", x, labels.tolist())
         write_svm(place / f"{name}-words.svm", x, [WORDS[i] for i in y])
@@ -123,6 +141,32 @@ def place(trained, tmp_path):
     folder = tmp_path / "here"
     shutil.copytree(trained.folder, folder)
     return trained.at(folder)
+
+
+@pytest.fixture(scope="session")
+def wait():
+    """Function that waits until a condition holds, while a process runs."""
+    def wait(condition, process=None):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert process is None or process.poll() is None, process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def gone():
+    """Function: is there no process of this number, or a zombie at most?"""
+    def gone(number):
+        try:
+            with open(f"/proc/{number}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            return True
+
+    return gone
 
 
 @pytest.fixture

@@ -30,16 +30,6 @@ def test_from_text_to_scores(place):
     assert sorted(set(classes(place, "b"))) == sorted(set(truth)) == [2, 5, 9]
 
 
-@pytest.mark.parametrize("options", [(), ("-Q", "-1"), ("-Q-1",), ("-0",), ("-Q", "vote"),
-                                     ("--header", "-Q7")], ids=" ".join)
-def test_model_file_answers_as_control_file(place, options):
-    one = place.ok("classify_m", *options, "ctl", "tst.vec", "one")
-    two = place.ok("classify_m", "all.mbm", "tst.vec", "two", *options)
-    assert one == two and one
-    assert (place / "one.cls").read_bytes() == (place / "two.cls").read_bytes()
-    assert (place / "one.con").read_bytes() == (place / "two.con").read_bytes()
-
-
 def test_columns_are_the_labels_in_order(place):
     out = place.ok("classify_m", "--header", "all.mbm", "tst.vec", "out").splitlines(True)
     assert out[0] == b"labels 2 5 9\n"
@@ -56,18 +46,6 @@ def test_raw_values_have_one_column_for_each_model(place):
     r = table(place.ok("classify_m", "-Q", "-1", "ctl", "tst.vec", "out"))
     assert f.shape == r.shape == (60, 3)
     assert np.abs(r).max() <= 1 < np.abs(f).max()
-
-
-def test_number_of_threads_changes_nothing(many):
-    many.ok("multi_borders", "-j", "3", "plan", "trn", "j", "jctl")
-    for row in ("00", "01", "02"):
-        assert (many / f"j-{row}").read_bytes() == (many / f"m-{row}").read_bytes()
-    assert (many / "jctl").read_bytes() == (many / "ctl").read_bytes().replace(b"m-", b"j-")
-    one = many.ok("classify_m", "-j", "1", "all.mbm", "many.vec", "one")
-    two = many.ok("classify_m", "-j2", "all.mbm", "many.vec", "two")
-    assert one == two
-    assert (many / "one.cls").read_bytes() == (many / "two.cls").read_bytes()
-    assert (many / "one.con").read_bytes() == (many / "two.con").read_bytes()
 
 
 @pytest.mark.parametrize("words, stdin", [
@@ -189,9 +167,3 @@ def test_the_seed_moves_the_probabilities_only(place):
     assert (place / "s-00").read_bytes() != (place / "m-00").read_bytes()
     f, g = (place.ok("classify_m", "-0", name, "tst.vec", "out") for name in ("sctl", "ctl"))
     assert f == g
-
-
-def test_the_same_work_gives_the_same_files(place):
-    before = place.files()
-    place.shell("print_control trn > plan; multi_borders plan trn m ctl; mbh2mbm ctl all.mbm")
-    assert place.files() == before

@@ -88,19 +88,13 @@ def slow(place):
     rng = np.random.default_rng(4)
     y = rng.integers(0, 6, 2600)
     x = rng.normal(size=(2600, 6)) + 0.7 * np.eye(6)[y]
-    (place / "big.vec").write_bytes(np.int32(6).tobytes() + x.astype("<f4").tobytes())
-    (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
+    place.points("big", x, y)
     (place / "bigplan").write_bytes(place.ok("print_control", "big"))
     return place
 
 
-def folder(place, name):
-    (place / name).mkdir()
-    return place.at(place / name)
-
-
 def test_same_models_and_answers(cluster, place, many):
-    here, there = folder(place, "here"), folder(place, "there")
+    here, there = place.below("here"), place.below("there")
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
     there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
@@ -114,11 +108,10 @@ def test_same_models_and_answers(cluster, place, many):
 
 def test_worker_killed_in_the_middle(cluster, slow):
     cluster.wait(2)
-    here, there = folder(slow, "here"), folder(slow, "there")
+    here, there = slow.below("here"), slow.below("there")
     words = ("-+", "-c 20", "../bigplan", "../big", "m", "ctl")
     here.ok("multi_borders", *words)
-    with there.start("multi_borders", f"--executor=dask:{cluster.file}", *words,
-                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with there.start("multi_borders", f"--executor=dask:{cluster.file}", *words) as process:
         wait_for(lambda: list(there.folder.glob("m-*")) or process.poll() is not None)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         _, words = process.communicate(timeout=PATIENCE)
@@ -130,7 +123,7 @@ def test_worker_killed_in_the_middle(cluster, slow):
 
 
 def test_data_error_comes_back_as_it_is(cluster, place):
-    here, there = folder(place, "here"), folder(place, "there")
+    here, there = place.below("here"), place.below("there")
     words = ("-+", "-s 1 -n 1", "../plan", "../trn", "m", "ctl")
     a = here.run("multi_borders", *words)
     b = there.run("multi_borders", f"--executor=dask:{cluster.file}", *words)
@@ -150,7 +143,7 @@ def test_points_without_values_are_the_same_error(cluster, place):
     assert not (place / "out.cls").exists()
 
 
-def test_nobody_there(place):
+def test_no_scheduler_at_that_address(place):
     began = time.monotonic()
     done = place.run("classify_m", "--executor=dask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and time.monotonic() - began < 30

@@ -15,19 +15,6 @@ def test_binary_data_through_text_and_back(place):
     assert {files[f"{base}.cls"] for base in "abc"} == {files["trn.cls"]}
 
 
-@pytest.mark.parametrize("kind, source", [("-A", "trn.lvq"), ("-M", "trn.svm")])
-def test_a_chain_of_recipes(place, kind, source):
-    place.shell(f"agf_preprocess {kind} -0 -1 -z --seed 4 < {source} |"
-                f" agf_preprocess {kind} -0 -1 -F 0 2 |"
-                f" agf_preprocess {kind} -0 -1 -B > chain;"
-                f" agf_preprocess {kind} -z --seed 4 -F -B {source} once 0 2; cmp chain once")
-
-
-def test_points_alone_in_a_chain(place):
-    place.shell("agf_preprocess -C -0 -1 -F 3 1 < trn.vec | agf_preprocess -C -0 -F p 1 0;"
-                "agf_preprocess -C -F trn q 1 3; cmp p.vec q.vec")
-
-
 @pytest.mark.parametrize("command, args, file", [
     ("agf_preprocess", ["-A", "-1", "-n", "-a", "o.std", "trn.lvq"], "o.std"),
     ("agf_preprocess", ["-M", "-1", "-f", "0.5", "trn.svm", "o"], "o"),

@@ -8,9 +8,9 @@ NAMES = [("trn", "m", "ctl"), ("da ta", "mo 'd", 'c"tl'), ("$(touch pwned);x", "
          ("-t", "-m {} \\", "-o"), ("ü\t*", "{}", "~")]
 
 
-@pytest.mark.parametrize("order", ["cat", "tac"])
-@pytest.mark.parametrize("train, model, control", NAMES, ids=["plain", "blanks", "shell", "minus",
-                                                             "odd"])
+@pytest.mark.parametrize("train, model, control, order", [
+    (*names, order) for names, order in [(NAMES[0], "cat"), *((names, "tac") for names in NAMES)]],
+    ids=["in order", "plain", "blanks", "shell", "minus", "odd"])
 def test_commands_give_the_files_of_a_run(place, train, model, control, order):
     folders = []
     for name in ("whole", "parts"):

@@ -1,6 +1,5 @@
 """Programs of the user's train and classify: LIBSVM's own, filters, scripts, and bad ones."""
 
-import importlib
 import json
 import os
 import shutil
@@ -56,29 +55,8 @@ def table(path):
 
 
 def error(done, status, *parts):
-    text = done.stderr.decode()
-    assert done.returncode == status, text
-    assert text.count("\n") == 1, text
-    for part in parts:
-        assert part in text, text
-    return text
-
-
-@pytest.fixture
-def inside(place, monkeypatch, capfd):
-    """Function that runs a command in this process, which is faster; -> what `place.run` does."""
-    monkeypatch.chdir(place.folder)
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-
-    def run(command, *words):
-        capfd.readouterr()
-        status = importlib.import_module(f"agfmc.cli.{command}").main(list(words))
-        out, err = capfd.readouterr()
-        return subprocess.CompletedProcess(command, status, out.encode(), err.encode())
-
-    yield run
-    for number, handler in kept.items():
-        signal.signal(number, handler)
+    assert done.status == status, done
+    done.line(*parts)
 
 
 def left_behind(place):
@@ -179,15 +157,15 @@ def test_votes_of_svm_predict_are_svm_vote(place):
 
 @svm
 def test_classes_without_probabilities(place):
-    done = place.run("multi_borders", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl")
-    assert done.returncode == 0 and done.stderr.count(b"\n") == 1
-    assert done.stderr.endswith(b'fits them with -b 1, as in -- "svm-train -b 1"\n')
-    refused = place.run("classify_m", "-M", "vctl", "tst.svm", "out")
-    assert refused.returncode == 1 and b'or with -- "svm-train -b 1")' in refused.stderr
+    done = place.call("multi_borders", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl")
+    assert done.status == 0
+    assert done.line().endswith('fits them with -b 1, as in -- "svm-train -b 1"\n')
+    refused = place.call("classify_m", "-M", "vctl", "tst.svm", "out")
+    assert refused.status == 1 and 'or with -- "svm-train -b 1")' in refused.err
     place.ok("classify_m", "-M", "-O", "svm-predict", "vctl", "tst.svm", "answer")
-    ours = place.run("classify_m", "-M", "-Q", "3", "vctl", "tst.svm", "out")
-    assert ours.returncode == 0 and b"only votes can be used" in ours.stderr
-    votes = np.array([line.split() for line in ours.stdout.decode().splitlines()], dtype=float)
+    ours = place.call("classify_m", "-M", "-Q", "3", "vctl", "tst.svm", "out")
+    assert ours.status == 0 and "only votes can be used" in ours.err
+    votes = np.array([line.split() for line in ours.out.splitlines()], dtype=float)
     labels, classes, p = table(place / "answer")
     sure = np.sort(votes[:, :3], axis=1)[:, -1] > np.sort(votes[:, :3], axis=1)[:, -2]
     assert sure.sum() > 30
@@ -226,7 +204,7 @@ def test_normalised_and_in_another_folder(place):
              "tst.svm", "answer")
     ours = np.array([line.split()[:3] for line in ours.decode().splitlines()], dtype=float)
     np.testing.assert_allclose(table(place / "answer")[2], ours, rtol=0, atol=1e-5)
-    error(place.run("classify_m", "-M", "-O", "svm-predict -b 1", "ectl", "tst.svm", "no"), 1,
+    error(place.call("classify_m", "-M", "-O", "svm-predict -b 1", "ectl", "tst.svm", "no"), 1,
           "ectl:1:1: model 'e-00': there is no such file")
 
 
@@ -285,7 +263,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("how", BAD)
-def test_a_trainer_that_fails(place, inside, script, how):
+def test_a_trainer_that_fails(place, script, how):
     """On the second model only: the first is kept, the files of an earlier run as well."""
     code, words = BAD[how]
     workers = "2" if "a" in how else "1"
@@ -294,7 +272,7 @@ def test_a_trainer_that_fails(place, inside, script, how):
                      "else:\n    open(model, 'wb').write(open('m-00', 'rb').read())\n")
     before = place.files()
     started = time.monotonic()
-    done = inside("multi_borders", "-M", "-j", workers, "--", command, "plan", "trn.svm", "m",
+    done = place.call("multi_borders", "-M", "-j", workers, "--", command, "plan", "trn.svm", "m",
                   "ctl")
     assert time.monotonic() - started < 50
     error(done, 3, "multi_borders: plan:2:1: 'm-01': the command '", words)
@@ -304,10 +282,11 @@ def test_a_trainer_that_fails(place, inside, script, how):
     assert left_behind(place) == []
 
 
-def test_a_control_file_of_replaced_models_goes(place, inside, script):
+def test_a_control_file_of_replaced_models_goes(place, script):
     command = script("copy.py", TRAINER + "if 'm-01' in model: sys.exit(1)\n"
                      "open(model, 'w').write('new')\n")
-    error(inside("multi_borders", "-M", "--", command, "plan", "trn.svm", "m", "ctl"), 3, "m-01")
+    words = "multi_borders", "-M", "--", command, "plan", "trn.svm", "m", "ctl"
+    error(place.call(*words), 3, "m-01")
     assert (place / "m-00").read_text() == "new"
     assert not (place / "ctl").exists()
 
@@ -318,21 +297,21 @@ def folders(script, more=""):
                   "open(model + '/a', 'w').write(open('run').read())\n")
 
 
-def test_a_control_file_of_replaced_folders_goes(place, inside, script):
+def test_a_control_file_of_replaced_folders_goes(place, script):
     words = ["multi_borders", "-M", "-j", "1", "--"]
     (place / "run").write_text("one")
-    assert inside(*words, folders(script), "plan", "trn.svm", "x", "xctl").returncode == 0
+    assert place.call(*words, folders(script), "plan", "trn.svm", "x", "xctl").status == 0
     (place / "run").write_text("two")
     command = folders(script, "if 'x-01' in model: sys.exit(1)\n")
-    error(inside(*words, command, "plan", "trn.svm", "x", "xctl"), 3, "x-01")
+    error(place.call(*words, command, "plan", "trn.svm", "x", "xctl"), 3, "x-01")
     assert [(place / name / "a").read_text() for name in ("x-00", "x-01")] == ["two", "one"]
     assert not (place / "xctl").exists() and left_behind(place) == []
 
 
-def test_a_folder_that_cannot_be_replaced_stays(place, inside, script, monkeypatch):
+def test_a_folder_that_cannot_be_replaced_stays(place, script, monkeypatch):
     words = ["multi_borders", "-M", "--", folders(script), "plan", "trn.svm", "x", "xctl"]
     (place / "run").write_text("one")
-    assert inside(*words).returncode == 0
+    assert place.call(*words).status == 0
     (place / "run").write_text("two")
     replace = os.replace
 
@@ -342,49 +321,49 @@ def test_a_folder_that_cannot_be_replaced_stays(place, inside, script, monkeypat
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", refused)
-    error(inside(*words), 3, "x-00: cannot write: Disk quota exceeded")
+    error(place.call(*words), 3, "x-00: cannot write: Disk quota exceeded")
     assert (place / "x-00" / "a").read_text() == "one" and left_behind(place) == []
 
 
-def test_models_are_files_as_all_others(place, inside, script):
+def test_models_are_files_as_all_others(place, script):
     """On the disk before they have their names, links followed, permissions handed on."""
     command = script("copy.py", TRAINER + "open(model, 'w').write('new')\n")
     (place / "away").write_text("old")
     (place / "m-00").unlink()
     (place / "m-00").symlink_to("away")
     (place / "m-01").chmod(0o600)
-    done = inside("multi_borders", "-M", "--", command, "plan", "trn.svm", "m", "ctl")
-    assert (done.returncode, done.stderr) == (0, b"")
+    done = place.call("multi_borders", "-M", "--", command, "plan", "trn.svm", "m", "ctl")
+    assert (done.status, done.err) == (0, "")
     assert os.readlink(place / "m-00") == "away" and (place / "away").read_text() == "new"
     assert (place / "m-01").stat().st_mode & 0o777 == 0o600
     assert left_behind(place) == []
 
 
-def test_a_control_file_of_another_normalisation_goes(place, inside, script, monkeypatch):
+def test_a_control_file_of_another_normalisation_goes(place, script, monkeypatch):
     """Though the models are the same, and what follows them fails."""
     command = script("same.py", TRAINER + "open(model, 'w').write('same')\n")
     (place / "mixed").write_text('"" { 2 "-k 5" K { 5 9 } }')
     words = ["multi_borders", "-M", "-n", "--", command, "mixed"]
-    assert inside(*words, "trn.svm", "x", "xctl").returncode == 0
+    assert place.call(*words, "trn.svm", "x", "xctl").status == 0
     monkeypatch.setattr("agfmc.training.run.train_direct", lambda *words: 1 / 0)
-    assert inside(*words, "tst.svm", "x", "xctl").returncode != 0
+    assert place.call(*words, "tst.svm", "x", "xctl").status != 0
     assert not (place / "xctl").exists()
 
 
-def test_a_converter_that_fails(place, inside):
+def test_a_converter_that_fails(place):
     before = place.files()
-    done = inside("multi_borders", "-M", "--", "cp", "-^", "sed nonsense", "plan", "trn.svm", "x",
-                  "xctl")
+    done = place.call("multi_borders", "-M", "--", "cp", "-^", "sed nonsense", "plan", "trn.svm",
+                      "x", "xctl")
     error(done, 3, "plan:1:1: 'x-00': the command 'sed nonsense' failed with status 1: sed: ")
     assert place.files() == before and left_behind(place) == []
 
 
-def test_models_of_several_files_and_folders(place, inside, script):
+def test_models_of_several_files_and_folders(place, script):
     command = script("many.py", TRAINER + "os.mkdir(model)\nopen(model + '/a', 'w').write('1')\n"
                      "open(model + '.vec', 'w').write(os.path.basename(model))\n")
     for _ in range(2):
-        done = inside("multi_borders", "-M", "--", command, "plan", "trn.svm", "x", "xctl")
-        assert (done.returncode, done.stderr) == (0, b"")
+        done = place.call("multi_borders", "-M", "--", command, "plan", "trn.svm", "x", "xctl")
+        assert (done.status, done.err) == (0, "")
         assert (place / "x-01" / "a").read_text() == "1"
         assert (place / "x-02.vec").read_text() == "x-02"
     assert left_behind(place) == []
@@ -410,7 +389,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("how", WRONG)
-def test_a_predictor_that_fails(place, inside, script, how, monkeypatch):
+def test_a_predictor_that_fails(place, script, how, monkeypatch):
     code, words = WRONG[how]
     workers = "2" if "o" in how else "1"
     command = script("bad.py", PREDICTOR + f"    if model == 'm-00':\n        {code}\n"
@@ -418,7 +397,7 @@ def test_a_predictor_that_fails(place, inside, script, how, monkeypatch):
     before = place.files()
     (place / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place / "tmp"))
-    done = inside("classify_m", "-M", "-j", workers, "-O", command, "ctl", "tst.svm", "answer")
+    done = place.call("classify_m", "-M", "-j", workers, "-O", command, "ctl", "tst.svm", "answer")
     error(done, 1, "classify_m: model 'm-00': ", words)
     assert place.files() == before
     assert list((place / "tmp").iterdir()) == []
@@ -442,14 +421,6 @@ time.sleep(60)
 """
 
 
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 @pytest.mark.parametrize("words", [
     ["multi_borders", "-M", "-j", "1", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
     ["multi_borders", "-M", "-j", "2", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
@@ -462,7 +433,7 @@ def gone(pid):
     ["classify_m", "-M", "-j", "2", "-O", "sh -c 'SLOW; true' 2", "ctl", "tst.svm", "answer"],
 ], ids=["train", "train 2", "convert", "predict", "predict 2", "code G 2", "code G", "pipe",
         "a shell's child"])
-def test_a_signal_leaves_nothing(place, script, words):
+def test_a_signal_leaves_nothing(place, script, words, wait, gone):
     number = signal.SIGINT if words[-1] == "m" else signal.SIGTERM
     slow = script("slow.py", SLOW)
     (place / "gctl").write_text(f'plan G "{slow}" {{ 2 5 9 }}\n')
@@ -474,22 +445,14 @@ def test_a_signal_leaves_nothing(place, script, words):
     def defaults():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with place.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                     stderr=subprocess.PIPE, preexec_fn=defaults) as process:
-        end = time.monotonic() + 30
+    with place.start(*words, stdin=subprocess.DEVNULL, preexec_fn=defaults) as process:
         wanted = 2 if "2" in words and "gctl" not in words else 1
-        while len(pids := list(place.folder.glob("pid-*"))) < wanted:
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        wait(lambda: len(list(place.folder.glob("pid-*"))) >= wanted, process)
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (128 + number, b"", b"")
     pids = [int(path.name[4:]) for path in place.folder.glob("pid-*")]
-    end = time.monotonic() + 20  # the init process may take its time
-    while not all(map(gone, pids)):
-        assert time.monotonic() < end, pids
-        time.sleep(0.01)
+    wait(lambda: all(map(gone, pids)))  # the init process may take its time
     after = place.files()
     for pid in pids:
         del after[f"pid-{pid}"]
@@ -553,14 +516,16 @@ with open(output, "w") as out:
 """
 
 
-@pytest.mark.parametrize("kind", ["centre", "perceptron", "tree"])
-def test_learners_in_scripts(place, inside, script, kind):
+@pytest.mark.parametrize("kind", ["centre", "perceptron",
+                                  pytest.param("tree", marks=pytest.mark.long)])
+def test_learners_in_scripts(place, script, kind):
     if kind == "tree":
         pytest.importorskip("sklearn")  # slow to load: one classifier is enough
         (place / "plan").write_text('"" { "-k 5" K { 9 2 } 5 }')
     learn, ask = script("learn.py", LEARNER), script("ask.py", ASKED)
-    inside("multi_borders", "-j", "2", "--", f"{learn} {kind}", "plan", "trn", "l", "lctl")
-    inside("classify_m", "-M", "-j", "2", "--tree", "full", "-O", ask, "lctl", "tst.svm", "answer")
+    place.ok("multi_borders", "-j", "2", "--", f"{learn} {kind}", "plan", "trn", "l", "lctl")
+    place.ok("classify_m", "-M", "-j", "2", "--tree", "full", "-O", ask, "lctl", "tst.svm",
+             "answer")
     labels, classes, p = table(place / "answer")
     truth = np.fromfile(place / "tst.cls", "<i4")
     assert labels == LABELS and np.mean(classes == truth) > 0.7
@@ -587,7 +552,7 @@ def test_a_command_inside_a_configuration(place):
     assert [line.split()[0] for line in points] == [
         "0" if label == 9 else "1" for label in truth if label != 5]
     subprocess.run(["svm-train", "-q", "-b", "1", "g.00", "g.00"], cwd=place.folder, check=True)
-    error(place.run("classify_m", "-M", "gctl", "tst.svm", "out"), 1, "--allow-commands")
+    error(place.call("classify_m", "-M", "gctl", "tst.svm", "out"), 1, "--allow-commands")
     for workers in ("1", "2"):
         place.ok("classify_m", "-M", "-j", workers, "--tree", "full", "--allow-commands", "gctl",
                  "tst.svm", f"out{workers}")
@@ -597,7 +562,7 @@ def test_a_command_inside_a_configuration(place):
     assert left_behind(place) == []
 
 
-def test_the_words_that_a_trainer_gets(place, script):
+def test_arguments_of_a_trainer(place, script):
     command = script("t.py", TRAINER + "open(model, 'w').write('x')\n")
     (place / "own").write_text('"-c 1 \'a b\'" 0 / 1; "" 0 / 2; "-x" 1 / 2; { 2 5 9 }')
     place.ok("multi_borders", "-M", "--", f"{command} -b 1", "--allow-commands", "-+", "-c 50",
@@ -611,23 +576,23 @@ def test_the_words_that_a_trainer_gets(place, script):
 
 @svm
 @pytest.mark.parametrize("more", [[], ["-0"], ["--only", "x-01"]])
-def test_a_control_file_names_no_file_to_a_trainer(place, inside, more):
+def test_a_control_file_names_no_file_to_a_trainer(place, more):
     """svm-train would take `trn.svm` for its data and write its model over `victim`."""
     (place / "victim").write_text("precious")
     (place / "own").write_text('"" 0 / 1;\n"-q trn.svm victim" 0 / 2; "" 1 / 2; { 2 5 9 }')
     train = ("multi_borders", "-M", *more, "--", "svm-train -b 1")
-    error(inside(*train, "own", "trn.svm", "x", "xctl"), 1, "own:2:1: the word 'trn.svm'",
+    error(place.call(*train, "own", "trn.svm", "x", "xctl"), 1, "own:2:1: the word 'trn.svm'",
           "--allow-commands")
     assert (place / "victim").read_text() == "precious"
     assert not (place / "xctl").exists()
 
 
-def test_options_that_a_control_file_may_have(place, inside, script):
+def test_options_that_a_control_file_may_have(place, script):
     command = script("t.py", TRAINER + "open(model, 'w').write('x')\n")
     own = "-c 50 -g 0.01 -q -w0 2 -r -1 -e1e-3 --rate=.5 --depth 3 --fast"
     (place / "own").write_text(f'"{own}" 0 / 1; "" 0 / 2; "." 1 / 2; {{ 2 5 9 }}')
     train = ("multi_borders", "-M", "--", command, "-+", "-o any/where here")
-    assert inside(*train, "own", "trn.svm", "x", "xctl").returncode == 0
+    assert place.call(*train, "own", "trn.svm", "x", "xctl").status == 0
     calls = [json.loads(line)[:-2] for line in (place / "calls").read_text().splitlines()]
     assert calls == [own.split(), *2 * [["-o", "any/where", "here"]]]
 
@@ -645,6 +610,6 @@ def test_options_that_it_may_not_have(options, word):
     assert any_options(options, allowed=True) == any_options(options, own=options) == options
 
 
-def test_allowing_commands_needs_one(place, inside):
-    error(inside("multi_borders", "-M", "--allow-commands", "plan", "trn.svm", "x", "xctl"), 2,
+def test_allowing_commands_needs_one(place):
+    error(place.call("multi_borders", "-M", "--allow-commands", "plan", "trn.svm", "x", "xctl"), 2,
           "--allow-commands goes with --")

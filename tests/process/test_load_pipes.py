@@ -28,8 +28,7 @@ def data_for(place, words, base="tst"):
 
 
 def started(place, words, **more):
-    return place.start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, **more)
+    return place.start(*words, stdin=subprocess.PIPE, **more)
 
 
 def most_memory(process, what="VmHWM"):
@@ -79,11 +78,10 @@ def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
                            f"sys.stdout.buffer.write(open({str(place / 'data')!r}, 'rb').read())\n"
                            "sys.stdout.flush()\n" + ("time.sleep(60)" if how == "killed" else "")],
                           stdout=subprocess.PIPE) as producer:
-        with place.start(*words, stdin=producer.stdout, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE) as process:
+        with place.start(*words, stdin=producer.stdout) as process:
             producer.stdout.close()
             if how == "killed":
-                time.sleep(1)
+                time.sleep(0.4)
                 assert process.poll() is None  # it waits for the rest
                 producer.kill()
             out, err = process.communicate(timeout=PATIENCE)
@@ -109,13 +107,12 @@ def test_a_writer_that_ends_at_once(place, data):
     ids=lambda words: " ".join(words) or "plain")
 def test_a_slow_reader_gets_everything(many, how, words):
     wanted = many.ok("classify_m", "all.mbm", "many.vec", "one")
-    with many.start("classify_m", *words, "all.mbm", "many.vec", "out", stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE, bufsize=0) as process:
+    with many.start("classify_m", *words, "all.mbm", "many.vec", "out", bufsize=0) as process:
         got = []
         if how == "bytes":
             got += [os.read(process.stdout.fileno(), 1) for _ in range(20_000)]
         elif how == "pauses":
-            time.sleep(1.5)
+            time.sleep(0.7)
             assert process.poll() is None and not (many / "out.cls").exists()
         else:
             reader = os.fdopen(os.dup(process.stdout.fileno()), "rb", buffering=0)
@@ -137,8 +134,7 @@ def test_a_slow_reader_gets_everything(many, how, words):
 @pytest.mark.long
 def test_a_reader_of_one_line_a_second(many):
     wanted = many.ok("classify_m", "all.mbm", "many.vec", "one")
-    with many.start("classify_m", "all.mbm", "many.vec", "out", stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE, bufsize=0) as process:
+    with many.start("classify_m", "all.mbm", "many.vec", "out", bufsize=0) as process:
         got = b""
         for _ in range(60):
             while True:
@@ -201,8 +197,7 @@ def test_memory_is_bounded(place, words, megabytes):
 def test_a_reader_that_leaves(many):
     before = many.files()
     for words in ((), ("-j", "2"), ("--executor", "processes:1")):
-        with many.start("classify_m", *words, "all.mbm", "many.vec", "out",
-                        stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with many.start("classify_m", *words, "all.mbm", "many.vec", "out") as process:
             assert process.stdout.readline()
             process.stdout.close()
             err = process.stderr.read()
@@ -332,8 +327,7 @@ def test_little_memory(many, words, megabytes):
     rng = np.random.default_rng(1)
     (many / "many.cls").write_bytes(rng.choice([2, 5, 9], 6000).astype("<i4").tobytes())
     before = many.files()
-    process = many.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE,
+    process = many.start(*words, stdin=subprocess.DEVNULL,
                          preexec_fn=limited(resource.RLIMIT_AS, megabytes << 20))
     try:
         out, err = process.communicate(timeout=60)

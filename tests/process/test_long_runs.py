@@ -19,10 +19,9 @@ def data(trained, tmp_path_factory):
     """A folder with big.vec, big.cls, the control file pairs, and the files of a whole run."""
     here = trained.at(tmp_path_factory.mktemp("data"))
     rng = np.random.default_rng(4)
-    y = rng.integers(0, CLASSES, 1600)
-    x = rng.normal(size=(1600, 5)) + np.eye(CLASSES)[y][:, :5]
-    (here / "big.vec").write_bytes(np.int32(5).tobytes() + x.astype("<f4").tobytes())
-    (here / "big.cls").write_bytes(y.astype("<i4").tobytes())
+    y = rng.integers(0, CLASSES, 1000)
+    x = rng.normal(size=(1000, 5)) + np.eye(CLASSES)[y][:, :5]
+    here.points("big", x, y)
     (here / "pairs").write_bytes(here.ok("print_control", "big"))
     before = here.files()
     here.ok(*WORDS, "m", "ctl")
@@ -49,12 +48,9 @@ def kept(done):
 
 
 @pytest.mark.parametrize("threads, when", [("1", 1), ("1", 11), ("2", 5), ("2", 16)])
-def test_killed_in_the_middle(here, data, threads, when):
-    with here.start(*WORDS, "-j", threads, "m", "ctl", stderr=subprocess.PIPE) as process:
-        end = time.monotonic() + PATIENCE
-        while len(models(here)) < when:
-            assert process.poll() is None and time.monotonic() < end, process.stderr.read()
-            time.sleep(0.001)
+def test_killed_in_the_middle(here, data, threads, when, wait):
+    with here.start(*WORDS, "-j", threads, "m", "ctl") as process:
+        wait(lambda: len(models(here)) >= when, process)
         process.kill()
         process.communicate(timeout=PATIENCE)
     before = models(here)
@@ -72,7 +68,7 @@ def test_killed_again_and_again(here, data):
     rng = np.random.default_rng()
     seen = {}
     for _ in range(40):
-        with here.start(*WORDS, "m", "ctl", stderr=subprocess.PIPE) as process:
+        with here.start(*WORDS, "m", "ctl") as process:
             try:
                 process.wait(timeout=0.4 + 0.4 * rng.random())
             except subprocess.TimeoutExpired:
@@ -168,11 +164,10 @@ def test_a_time_limit(here, data):
 def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
     (here / "slow").write_text('"-t 0 -c 1e-6" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
     rng = np.random.default_rng(4)
-    (here / "hard.vec").write_bytes(
-        np.int32(4).tobytes() + rng.normal(size=(3000, 4)).astype("<f4").tobytes())
-    (here / "hard.cls").write_bytes(rng.choice([0, 1, 2], 3000).astype("<i4").tobytes())
+    x = rng.normal(size=(3000, 4))
+    here.points("hard", x, rng.choice([0, 1, 2], 3000))
     begin = time.monotonic()
-    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "3", "slow", "hard",
+    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "1", "slow", "hard",
                     "m", "ctl")
     assert done.returncode == 3 and time.monotonic() - begin < PATIENCE / 2
     assert b"the time is over: 1 of 3 classifiers" in done.stderr

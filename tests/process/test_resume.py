@@ -1,10 +1,10 @@
 """Experiments that are killed, and started again: the same answers, nothing done twice."""
 
+import contextlib
 import json
 import re
 import signal
-import subprocess
-import time
+import sqlite3
 
 import numpy as np
 import pytest
@@ -20,8 +20,7 @@ def big(place):
     rng = np.random.default_rng(4)
     y = rng.integers(0, 6, 900)
     x = rng.normal(size=(900, 5)) + 1.5 * np.eye(6)[y][:, :5]
-    (place / "big.vec").write_bytes(np.int32(5).tobytes() + x.astype("<f4").tobytes())
-    (place / "big.cls").write_bytes(y.astype("<i4").tobytes())
+    place.points("big", x, y)
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     return place
 
@@ -32,31 +31,21 @@ def scores(text):
             for row in json.loads(text)["rows"]]
 
 
-def wait_for_work(place, process):
-    """Until something is finished and on the disk."""
-    import sqlite3
-
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        assert process.poll() is None, process.stderr.read()
-        for path in place.folder.glob("cache/agfmc/*.sqlite"):
-            try:
-                with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
-                    if connection.execute("SELECT count(*) FROM done").fetchone()[0]:
-                        return
-            except sqlite3.Error:
-                pass
-        time.sleep(0.02)
-    raise AssertionError("nothing was finished")
+def finished(place):
+    """Is something finished and on the disk?"""
+    for path in place.folder.glob("cache/agfmc/*.sqlite"):
+        with contextlib.suppress(sqlite3.Error):
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+                return connection.execute("SELECT count(*) FROM done").fetchone()[0] > 0
 
 
 @pytest.mark.parametrize("number", [
     signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)], ids=lambda n: n.name)
-def test_comparison_goes_on(big, number):
+def test_comparison_goes_on(big, number, wait):
     whole = scores(big.ok(*WORDS, "--no-state"))
     assert not list(big.folder.glob("cache/**/*.sqlite"))
-    with big.start(*WORDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_for_work(big, process)
+    with big.start(*WORDS) as process:
+        wait(lambda: finished(big), process)
         process.send_signal(number)
         _, messages = process.communicate(timeout=PATIENCE)
     told = b"interrupted: the same command goes on from there" in messages
@@ -70,9 +59,9 @@ def test_comparison_goes_on(big, number):
     assert not list(big.folder.glob("cache/agfmc/*"))
 
 
-def test_nothing_readable_by_others_is_kept(big):
-    with big.start(*WORDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_for_work(big, process)
+def test_nothing_readable_by_others_is_kept(big, wait):
+    with big.start(*WORDS) as process:
+        wait(lambda: finished(big), process)
         process.kill()
         process.communicate(timeout=PATIENCE)
     (path,) = big.folder.glob("cache/agfmc/*.sqlite")

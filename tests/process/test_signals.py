@@ -70,18 +70,9 @@ def hard(place):
     """
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2000, 4)).astype("<f4")
-    (place / "hard.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
-    (place / "hard.cls").write_bytes(rng.choice([2, 5, 9], 2000).astype("<i4").tobytes())
+    place.points("hard", x, rng.choice([2, 5, 9], 2000))
     (place / "slow").write_text('"-t 0 -c 1e-6" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
     return place
-
-
-def wait_for(place, pattern, process):
-    end = time.monotonic() + PATIENCE
-    while not list(place.folder.glob(pattern)):
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def defaults():
@@ -93,13 +84,12 @@ def defaults():
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT],
                          ids=lambda number: number.name)
-def test_training(hard, number, threads):
+def test_training(hard, number, threads, wait):
     before = hard.files()
     with hard.start("multi_borders", "-n", "-j", threads, "-+", HARD, "slow", "hard", "h", "hctl",
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     preexec_fn=defaults) as process:
-        wait_for(hard, "h-00", process)
-        time.sleep(0.3)
+        wait(lambda: list(hard.folder.glob("h-00")), process)
+        time.sleep(0.1)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
@@ -110,27 +100,26 @@ def test_training(hard, number, threads):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_classification_that_waits_for_points(place, number):
+def test_classification_that_waits_for_points(place, number, wait):
     before = place.files()
     with place.start("classify_m", "all.mbm", "-", "out", stdin=subprocess.PIPE,
-                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      preexec_fn=defaults) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
-        wait_for(place, ".agfmc-*", process)
+        wait(lambda: list(place.folder.glob(".agfmc-*")), process)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (128 + number, b"")
     assert place.files() == before
 
 
-def test_nohup(hard):
+def test_nohup(hard, wait):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     with hard.start("multi_borders", "-n", "-+", HARD, "slow", "hard", "h", "hctl",
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=ignore) as process:
-        wait_for(hard, "h-00", process)
+                    preexec_fn=ignore) as process:
+        wait(lambda: list(hard.folder.glob("h-00")), process)
         process.send_signal(signal.SIGHUP)
         time.sleep(0.3)
         assert process.poll() is None

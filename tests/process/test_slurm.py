@@ -254,7 +254,7 @@ def script(request, place, root):
     ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
      "again"),
 ])
-def test_words_that_lead_nowhere(script, place, root, words, env, message):
+def test_wrong_arguments_of_the_job_array(script, place, root, words, env, message):
     (place / "list").write_text("echo 1 >>done\necho 2 >>done\n")
     (place / "none").write_text("")
     done = script(*words.split(), **env)

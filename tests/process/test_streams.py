@@ -43,7 +43,7 @@ def one_line(done, command):
     ids=["print_control", "agf2ascii", "classify_m", "threads"])
 def test_reader_that_leaves(many, command, args):
     before = many.files()
-    with many.start(command, *args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with many.start(command, *args) as process:
         assert process.stdout.readline()
         process.stdout.close()
         error = process.stderr.read()
@@ -210,8 +210,7 @@ def test_read_only_folder(many, command):
 def on_terminal(place, command, *args):
     """What appears on a terminal that is standard error, and standard output."""
     ours, theirs = pty.openpty()
-    with place.start(command, *args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                     stderr=theirs) as process:
+    with place.start(command, *args, stdin=subprocess.DEVNULL, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
         try:
@@ -248,16 +247,12 @@ def test_progress_does_not_reach_results(place):
     ("classify_m", ["--reject", "1", "ctl", "tst.vec", "x"])])
 def test_quiet(many, command, args):
     (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 10)
-    loud = many.run(command, *args)
-    quiet = many.run(command, "--quiet", *args)
-    assert loud.returncode == quiet.returncode == 0
-    assert one_line(loud, command)
-    assert quiet.stderr == b"" and quiet.stdout == loud.stdout
+    loud, quiet = (many.call(command, *more, *args, status=0) for more in ((), ("--quiet",)))
+    assert loud.line() and quiet.err == "" and quiet.out == loud.out
 
 
 def test_quiet_does_not_hide_errors(place):
-    done = place.run("mbh2mbm", "--quiet", "nothing", "x.mbm")
-    assert done.returncode == 1 and "nothing" in one_line(done, "mbh2mbm")
+    place.call("mbh2mbm", "--quiet", "nothing", "x.mbm", status=1).refused("nothing")
 
 
 def test_json_for_other_programs(place):

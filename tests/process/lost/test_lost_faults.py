@@ -51,19 +51,19 @@ def check(scene, reports):
 
 
 def test_killed_at_each_call(quick_scene, tmp_path):
-    reports = quick_scene.drive([["kill", "every 3", ""]], tmp_path / "work", again=True)
+    reports = quick_scene.drive([["kill", "every 5", ""]], tmp_path / "work", again=True)
     assert check(quick_scene, reports) >= 2
 
 
 @pytest.mark.parametrize("kind", ["full", "SIGTERM"])
 def test_harm_at_each_call(quick_scene, tmp_path, kind):
-    assert check(quick_scene, quick_scene.drive([[kind, "every 2", ""]], tmp_path / "work")) >= 2
+    assert check(quick_scene, quick_scene.drive([[kind, "every 4", ""]], tmp_path / "work")) >= 2
 
 
 def test_a_signal_at_each_step(make_scene, tmp_path):
     """Between two steps of the interpreter, in the code that writes files and ends the program."""
     scene = make_scene("classify_m")
-    reports = scene.drive([["SIGTERM", "every 37", STEPS]],
+    reports = scene.drive([["SIGTERM", "every 61", STEPS]],
                           tmp_path / "work")
     for report in reports:  # before there is a handler, a signal ends the program by itself
         if report["status"] == -signal.SIGTERM:

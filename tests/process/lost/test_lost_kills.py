@@ -49,8 +49,7 @@ def killed(place, words, moment, number):
         for name in (signal.SIGINT, signal.SIGHUP):
             signal.signal(name, signal.SIG_DFL)
 
-    with place.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                     preexec_fn=defaults) as process:
+    with place.start(*words, stdout=subprocess.DEVNULL, preexec_fn=defaults) as process:
         end = time.monotonic() + moment
         while process.poll() is None and time.monotonic() < end:
             time.sleep(0.0005)

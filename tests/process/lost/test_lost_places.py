@@ -209,7 +209,7 @@ def test_a_reader_of_a_fifo_that_leaves(make_scene):
     x = (place / "trn.vec").read_bytes()
     (place / "long.vec").write_bytes(x + x[4:] * 500)
     (place / "long.cls").write_bytes((place / "trn.cls").read_bytes() * 501)
-    with place.start("agf2ascii", "-M", "long", "fifo", stderr=subprocess.PIPE) as process:
+    with place.start("agf2ascii", "-M", "long", "fifo") as process:
         with open(place / "fifo", "rb") as file:
             assert file.read(10)
         err = process.stderr.read()
@@ -224,7 +224,7 @@ def test_a_folder_that_goes_while_the_work_runs(make_scene, replaced):
     place = scene.place
     (place / "there").mkdir()
     with place.start("classify_m", "model.mbm", "-", "there/out", stdin=subprocess.PIPE,
-                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+                     stdout=subprocess.DEVNULL) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
         end = time.monotonic() + 60
@@ -246,7 +246,7 @@ def test_an_output_that_becomes_a_folder(make_scene):
     before = (place / "out.cls").read_bytes()
     (place / "out.con").unlink()
     with place.start("classify_m", "model.mbm", "-", "out", stdin=subprocess.PIPE,
-                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+                     stdout=subprocess.DEVNULL) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
         end = time.monotonic() + 60

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import subprocess
 import threading
 
 import numpy as np
@@ -14,7 +13,7 @@ from agfmc.formats.atomic import replacing_all
 
 def together(place, *commands, **more):
     """-> [(status, standard output, standard error)] of commands that run side by side."""
-    running = [place.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    running = [place.start(*words, **more)
                for words in commands]
     done = [process.communicate(timeout=120) for process in running]
     return [(process.returncode, *streams) for process, streams in zip(running, done)]
@@ -126,8 +125,7 @@ def test_a_model_of_another_run_is_noticed(place):
     (place / "hard.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
     (place / "hard.cls").write_bytes(rng.choice([2, 5, 9], 2000).astype("<i4").tobytes())
     (place / "slow").write_text('"-t 0 -c 1e-6" 0 / 1; "" 0 / 2; "-c 1e-6" 1 / 2; {2 5 9}')
-    with place.start("multi_borders", "-+", "-c 100 -g 4", "slow", "hard", "m", "ctl",
-                     stderr=subprocess.PIPE) as process:
+    with place.start("multi_borders", "-+", "-c 100 -g 4", "slow", "hard", "m", "ctl") as process:
         while not (place / "m-00").exists():
             assert process.poll() is None, process.stderr.read()
         (place / "m-00").write_bytes((place / "other-00").read_bytes())

@@ -1,8 +1,6 @@
 """Models of the estimator and of the commands: the same files, read by either."""
 
-import io
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from sklearn.svm import SVC
 
-from agfmc.cli import classify_m, mbh2mbm, multi_borders, print_control
 from agfmc.errors import AgfmcError
 from agfmc.estimators import MultiClassFromBinary
 from agfmc.formats.libsvm_data import write_svm
@@ -24,16 +21,9 @@ OPTIONS = "-c 5 -g 0.1"
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capsys):
-    """Call a command with words in a folder of its own; -> its output."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(command, *words):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-        assert command.main([str(word) for word in words]) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    return call
+def run(run, folder):
+    """Function: what a command prints, in a folder of its own."""
+    return lambda *words: run(*words).out
 
 
 def points(labels=LABELS, n=120, dtype=np.float32):
@@ -47,10 +37,10 @@ def commands(run, x, y, design, way=()):
     """Train by the commands: train.mbc, m.mbc and its models, m.mbm."""
     write_vec("train.vec", x)
     write_cls("train.cls", y.astype(np.int32))
-    Path("train.mbc").write_text(run(print_control, *design, "train"), encoding="ascii")
-    run(multi_borders, *way, "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
+    Path("train.mbc").write_text(run("print_control", *design, "train"), encoding="ascii")
+    run("multi_borders", *way, "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
     norm = ("-a", "m.std") if Path("m.std").exists() else ()
-    run(mbh2mbm, *norm, "m.mbc", "m.mbm")
+    run("mbh2mbm", *norm, "m.mbc", "m.mbm")
 
 
 @pytest.mark.parametrize("scheme, design, way, settings", [
@@ -71,9 +61,9 @@ def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
 def test_the_file_is_that_of_the_commands_for_words(run):
     x, y = points(WORDS, dtype=np.float64)
     write_svm("train.svm", x, np.searchsorted(WORDS, y), WORDS)
-    Path("train.mbc").write_text(run(print_control, "-M", "-Q", 4, "train.svm"), encoding="ascii")
-    run(multi_borders, "-M", "-+", OPTIONS, "train.mbc", "train.svm", "m", "m.mbc")
-    run(mbh2mbm, "m.mbc", "m.mbm")
+    Path("train.mbc").write_text(run("print_control", "-M", "-Q", 4, "train.svm"), encoding="ascii")
+    run("multi_borders", "-M", "-+", OPTIONS, "train.mbc", "train.svm", "m", "m.mbc")
+    run("mbh2mbm", "m.mbc", "m.mbm")
     model = MultiClassFromBinary(Path("train.mbc"), options=OPTIONS).fit(x, y)
     model.save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
@@ -94,7 +84,7 @@ def test_classification_is_that_of_classify_m(run, scheme, decoder, query):
     model = MultiClassFromBinary(scheme, decoder=decoder, options=OPTIONS, normalise=True)
     model.fit(x, y).save("own.mbm")
     write_vec("test.vec", x)
-    out = run(classify_m, *query, "own.mbm", "test.vec", "out")
+    out = run("classify_m", *query, "own.mbm", "test.vec", "out")
     np.testing.assert_array_equal(model.predict(x), read_cls("out.cls"))
     loaded = MultiClassFromBinary.load("own.mbm", decoder=decoder)
     np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
@@ -111,7 +101,7 @@ def test_what_the_commands_write_is_loaded(run):
     commands(run, x, y, ("-Q", 1), ("-n",))
     model = MultiClassFromBinary(options=OPTIONS, normalise=True).fit(x, y)
     for kind in ("-Z", "--libsvm"):
-        run(mbh2mbm, kind, "m.mbc", f"m{kind}")
+        run("mbh2mbm", kind, "m.mbc", f"m{kind}")
     for loaded, places in (
             (MultiClassFromBinary.load("m.mbm", n_jobs=2), 12),
             (MultiClassFromBinary.load("m.mbc", normalisation="m.std"), 12),
@@ -137,7 +127,7 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
     """Models without probabilities give votes; those that leave out features take any number."""
     x, y = points()
     commands(run, x, y, ("-Q", 1))
-    run(mbh2mbm, "--libsvm", "m.mbc", "svm")
+    run("mbh2mbm", "--libsvm", "m.mbc", "svm")
     text = Path("svm").read_text(encoding="ascii")
     text = re.sub(r"# agfmc.*\n", "", text)
     if kind == "votes":
@@ -191,7 +181,7 @@ def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     write_vec("train.vec", x)
     write_cls("train.cls", y.astype(np.int32))
     Path("train.mbc").write_text(text, encoding="ascii")
-    run(multi_borders, "-n", "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
-    run(mbh2mbm, "-a", "m.std", "m.mbc", "m.mbm")
+    run("multi_borders", "-n", "-+", OPTIONS, "train.mbc", "train", "m", "m.mbc")
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
     MultiClassFromBinary(text, options=OPTIONS, normalise=True).fit(x, y).save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()

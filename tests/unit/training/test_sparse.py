@@ -1,6 +1,5 @@
 """Sparse points: read, trained on and classified as the whole table would be."""
 
-import importlib
 
 import numpy as np
 import pytest
@@ -46,10 +45,6 @@ def write_text(path, x, y):
     path.write_text("".join(
         f"{label} " + " ".join(f"{j + 1}:{row[j]!r}" for j in np.flatnonzero(row)) + "\n"
         for row, label in zip(x.astype(object), y.tolist())), encoding="ascii")
-
-
-def command(name, *words):
-    return importlib.import_module(f"agfmc.cli.{name}").main([str(word) for word in words])
 
 
 def trained(x, y, text, workers=1, **more):
@@ -212,7 +207,7 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
 # -- classification -----------------------------------------------------------------------------
 
 @pytest.mark.parametrize("text", ["learner=linear", "-t 0"])
-def test_commands(tmp_path, monkeypatch, capsys, text):
+def test_commands(tmp_path, monkeypatch, run, text):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training_data, "_TABLE", 1000)
     x, y = points()
@@ -222,32 +217,30 @@ def test_commands(tmp_path, monkeypatch, capsys, text):
     seen = []
     monkeypatch.setattr(fit_module, "_flat", lambda solution, x, rows, flat=fit_module._flat: (
         seen.append(is_sparse(x)), flat(solution, x, rows))[1])
-    assert command("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c") == 0
+    run("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c")
     assert seen and all(seen)
-    assert command("mbh2mbm", "c", "all.mbm") == 0
-    capsys.readouterr()
+    run("mbh2mbm", "c", "all.mbm")
     printed = []
     for wide in (1, 10**9):
         monkeypatch.setattr("agfmc.prediction.decision_values._WIDE", wide)
         for words in ((), ("-Q", "ddag"), ("-0",), ("-j", "2")):
-            assert command("classify_m", "-M", *words, "all.mbm", "tst", "out") == 0
-            printed.append(capsys.readouterr().out)
+            printed.append(run("classify_m", "-M", *words, "all.mbm", "tst", "out").out)
     assert printed[:4] == printed[4:] and len(set(printed)) == 3
     right = np.fromfile("out.cls", "<i4") == points(90, seed=1)[1]
     assert right.mean() > 0.8
     # a run that is repeated finds its models
     before = (tmp_path / "m-00").stat().st_mtime_ns
     seen.clear()
-    assert command("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c") == 0
+    run("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c")
     assert not seen and (tmp_path / "m-00").stat().st_mtime_ns == before
 
 
-def test_trees_and_neighbours(tmp_path, monkeypatch, capsys):
+def test_trees_and_neighbours(tmp_path, monkeypatch):
     """A point's answer depends neither on its neighbours nor on the chunk."""
-    from agfmc.control.tree import model_names
-    from agfmc.control.build import rename
-    from agfmc.prediction.configuration import Configuration
     from agfmc.collate.merge import collate
+    from agfmc.control.build import rename
+    from agfmc.control.tree import model_names
+    from agfmc.prediction.configuration import Configuration
     from agfmc.prediction.classifier import Classifier
 
     x, y = points()

@@ -1,4 +1,4 @@
-"""A file of unfinished work that SQLite itself would be led astray by: journals, endless trees."""
+"""A file of unfinished work that would lead SQLite itself astray: journals, endless trees."""
 
 import contextlib
 import os
@@ -65,7 +65,7 @@ def test_a_journal_that_has_a_file_removed(state, tmp_path):
 
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
 @pytest.mark.parametrize("way", [os.link, os.symlink])
-def test_links_beside_it(state, tmp_path, end, way):
+def test_links_next_to_the_state_file(state, tmp_path, end, way):
     precious = tmp_path / "precious"
     precious.write_bytes(b"\0precious")
     way(precious, f"{state}{end}")

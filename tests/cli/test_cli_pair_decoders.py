@@ -1,6 +1,5 @@
-"""Decoders that ask on their way, as commands: errors of pairs, orders, costs."""
+"""Decoders of one-vs-one classifiers as commands: held-out pair errors, class orders, costs."""
 
-import importlib
 import re
 from itertools import combinations
 
@@ -15,12 +14,8 @@ from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 LABELS = (1, 4, 6, 7)
 
 
-def run(command, *words):
-    return importlib.import_module(f"agfmc.cli.{command}").main([str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(run, tmp_path_factory):
     """Data of four overlapping classes, a one-vs-one configuration with its pair errors."""
     folder = tmp_path_factory.mktemp("asking")
     rng = np.random.default_rng(11)
@@ -34,9 +29,8 @@ def folder(tmp_path_factory):
         patch.chdir(folder)
         (folder / "plan").write_text(" ".join(
             f'"" {i} / {j};' for i, j in combinations(range(4), 2)) + " {4 1 7 6}\n")
-        assert run("multi_borders", "--cv-errors", "errors", "--cv-irrelevant", "plan", "trn", "m",
-                   "ctl") == 0
-        assert run("mbh2mbm", "--quiet", "ctl", "all.mbm") == 0
+        run("multi_borders", "--cv-errors", "errors", "--cv-irrelevant", "plan", "trn", "m", "ctl")
+        run("mbh2mbm", "--quiet", "ctl", "all.mbm")
     return folder
 
 
@@ -46,14 +40,14 @@ def here(folder, monkeypatch):
     return folder
 
 
-def test_errors_of_pairs(here, capsys):
+def test_errors_of_pairs(here, run):
     counted = read_pair_errors("errors")
     assert counted.labels == LABELS
     off = ~np.eye(4, dtype=bool)
     assert (counted.n[off] == 60).all() and (counted.errors <= counted.n).all()
     # they are held out: more errors than on the training samples themselves, fewer than guessing
-    assert run("classify_m", "-Q", "-1", "all.mbm", "trn.vec", "told") == 0
-    r = np.array([line.split() for line in capsys.readouterr().out.splitlines()], dtype=float)
+    done = run("classify_m", "-Q", "-1", "all.mbm", "trn.vec", "told")
+    r = np.array([line.split() for line in done.out.splitlines()], dtype=float)
     y = read_cls("trn.cls")
     rows = parse((here / "ctl").read_text()).sides()
     resubstituted = sum(np.count_nonzero((r[:, i] >= 0)[y == left[0]])
@@ -69,13 +63,13 @@ def test_errors_of_pairs(here, capsys):
                 assert counted.wins[t, a, b] == np.count_nonzero((r[:, i] < 0)[y == label])
 
 
-def test_parts_are_the_whole(here, capsys):
-    assert run("multi_borders", "-0", "--cv-errors", "part", "plan", "trn", "n", "nctl") == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_parts_are_the_whole(here, run):
+    lines = run("multi_borders", "-0", "--cv-errors", "part", "plan", "trn", "n",
+                "nctl").out.splitlines()
     assert len(lines) == 6 and all("--cv-errors=part.n-0" in line for line in lines)
     for i in range(6):
-        assert run("multi_borders", f"--only=n-{i:02d}", "--options=", f"--cv-errors=part.{i}",
-                   "nctl", "trn", "n", "nctl") == 0
+        run("multi_borders", f"--only=n-{i:02d}", "--options=", f"--cv-errors=part.{i}", "nctl",
+            "trn", "n", "nctl")
     (here / "parts").write_text("".join((here / f"part.{i}").read_text() for i in range(6)))
     whole, parts = read_pair_errors("errors"), read_pair_errors("parts")
     np.testing.assert_array_equal(parts.n, whole.n)
@@ -83,9 +77,8 @@ def test_parts_are_the_whole(here, capsys):
     assert parts.irrelevant is None
 
 
-def test_an_order_changes_the_way_and_not_the_models(here, capsys):
-    assert run("order_classes", "--errors", "errors", "ctl") == 0
-    text, told = capsys.readouterr()
+def test_an_order_changes_the_way_and_not_the_models(here, run):
+    _, text, told = run("order_classes", "--errors", "errors", "ctl")
     assert "branch and bound" in told
     (here / "ordered").write_text(text)
     assert parse(text).sides() == parse((here / "ctl").read_text()).sides()
@@ -93,7 +86,7 @@ def test_an_order_changes_the_way_and_not_the_models(here, capsys):
     classes = {}
     for control in ("ctl", "ordered"):
         for method in ("ddag", "max-win"):
-            assert run("classify_m", "-Q", method, control, "tst.vec", "o") == 0
+            run("classify_m", "-Q", method, control, "tst.vec", "o")
             classes[control, method] = read_cls("o.cls")
     np.testing.assert_array_equal(classes["ctl", "max-win"], classes["ordered", "max-win"])
     truth = read_cls("tst.cls")
@@ -102,9 +95,9 @@ def test_an_order_changes_the_way_and_not_the_models(here, capsys):
 
 @pytest.mark.parametrize("method, asked", [
     ("ddag", "3.00"), ("adag", "3.00"), ("max-win", "6.00"), ("0", "6.00"), ("poll", None)])
-def test_count(here, capsys, method, asked):
-    assert run("classify_m", "--count", "--margins", "-Q", method, "all.mbm", "tst.vec", "o") == 0
-    out, told = capsys.readouterr()
+def test_count(here, run, method, asked):
+    _, out, told = run("classify_m", "--count", "--margins", "-Q", method, "all.mbm", "tst.vec",
+                       "o")
     found = re.search(r"([\d.]+) of 6 binary classifiers and ([\d.]+) of (\d+) kernel evaluations "
                       r"per point", told)
     total = len(load("all.mbm").model.sv)
@@ -121,33 +114,32 @@ def test_count(here, capsys, method, asked):
     assert len(out.splitlines()) == 200
 
 
-def test_results_do_not_depend_on_threads_or_blocks(here, capsys):
+def test_results_do_not_depend_on_threads_or_blocks(here, run):
     write_vec("many.vec", np.tile(read_vec("tst.vec"), (30, 1)))
     for method in ("ddag", "poll", "and"):
         seen = []
         for jobs in ("1", "2"):
-            assert run("classify_m", "--quiet", "-j", jobs, "-Q", method, "all.mbm", "many.vec",
-                       "o") == 0
-            seen.append((capsys.readouterr().out, (here / "o.cls").read_bytes(),
+            done = run("classify_m", "--quiet", "-j", jobs, "-Q", method, "all.mbm", "many.vec",
+                       "o")
+            seen.append((done.out, (here / "o.cls").read_bytes(),
                          (here / "o.con").read_bytes()))
         assert seen[0] == seen[1]
-        assert run("classify_m", "--quiet", "-Q", method, "all.mbm", "tst.vec", "o") == 0
-        assert seen[0][0] == 30 * capsys.readouterr().out
+        assert seen[0][0] == 30 * run("classify_m", "--quiet", "-Q", method, "all.mbm", "tst.vec",
+                                      "o").out
 
 
-def test_and_rejects(here, capsys):
-    assert run("classify_m", "-Q", "and", "all.mbm", "tst.vec", "o") == 0
-    _, told = capsys.readouterr()
+def test_and_rejects(here, run):
+    _, _, told = run("classify_m", "-Q", "and", "all.mbm", "tst.vec", "o")
     classes = read_cls("o.cls", negative=True)
     assert f"{np.count_nonzero(classes < 0)} of 200 points rejected" in told
-    assert run("classify_m", "-Q", "ddag", "all.mbm", "tst.vec", "d") == 0
+    run("classify_m", "-Q", "ddag", "all.mbm", "tst.vec", "d")
     np.testing.assert_array_equal(read_cls("d.cls")[classes >= 0], classes[classes >= 0])
 
 
-def test_radag(here, capsys):
-    assert run("classify_m", "-Q", "radag", "--count", "--pair-errors", "errors", "all.mbm",
-               "tst.vec", "o") == 0
-    assert "3.00 of 6 binary classifiers" in capsys.readouterr().err
+def test_radag(here, run):
+    done = run("classify_m", "-Q", "radag", "--count", "--pair-errors", "errors", "all.mbm",
+               "tst.vec", "o")
+    assert "3.00 of 6 binary classifiers" in done.err
 
 
 @pytest.mark.parametrize("words, message", [
@@ -163,13 +155,12 @@ def test_radag(here, capsys):
     ("multi_borders --cv-irrelevant plan trn m o", "goes with --cv-errors"),
     ("multi_borders --cv-errors e -- cat plan trn m o", "does not go with --"),
 ])
-def test_what_does_not_go_together(here, capsys, words, message):
-    assert run(*words.split()) == 2
-    assert message in capsys.readouterr().err
+def test_what_does_not_go_together(here, run, words, message):
+    assert message in run(*words.split(), status=2).err
 
 
-def test_errors_of_pairs_are_for_pairs(here, capsys):
+def test_errors_of_pairs_are_for_pairs(here, run):
     (here / "rest").write_text('"" 0 / 1 2 3; {1 4 6 7}\n')
-    assert run("multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl") == 2
-    assert capsys.readouterr().err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
+    assert run("multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl",
+               status=2).err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
     assert not (here / "xctl").exists()

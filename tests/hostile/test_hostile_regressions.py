@@ -81,7 +81,7 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
                                     (b"-0.25 1e-3", b"1e308 1e308", MULTICLASS),
                                     (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
 @pytest.mark.filterwarnings("error")
-def test_a_kernel_that_overflows_says_nothing_of_numpy(save, kernel):
+def test_a_kernel_that_overflows_gives_no_warning_of_numpy(save, kernel):
     from agfmc.prediction.configuration import gather
     from agfmc.prediction.decision_values import MachineValues
 
@@ -105,7 +105,7 @@ def test_a_mark_of_order_of_bytes_is_no_part_of_a_label(save):
     assert "label" in refused(read_svm, save(BOM[:2] + b"1 1:1\n2 1:1\n")).message
 
 
-def test_the_line_of_a_nul_is_told(save):
+def test_the_line_of_a_nul_is_in_the_error(save):
     for size in (1, 4, 1 << 20):
         error = refused(lambda path: read_svm(path, block=size), save(b"1 1:1\n\n2 1:\0001\n"))
         assert (error.line, "NUL" in error.message) == (3, True)
@@ -254,8 +254,7 @@ def test_more_classes_than_there_can_be(save):
         read_svm_multiclass(save(data))
 
 
-def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys):
-    from agfmc.cli.multi_borders import main
+def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):
     from agfmc.formats.vectors import write_cls, write_vec
 
     k = 100
@@ -265,6 +264,6 @@ def test_names_too_long_for_files_are_found_before_the_training(tmp_path, capsys
     (tmp_path / "plan").write_text('"" {\n' * (k - 1) + "0 " + "".join(
         f"{i}}}\n" for i in range(1, k)))
     before = sorted(Path(tmp_path).iterdir())
-    assert main(["--quiet", *(str(tmp_path / name) for name in ("plan", "t", "m" * 252, "out"))]) == 1
-    assert "the name is too long" in capsys.readouterr().err
+    files = (tmp_path / name for name in ("plan", "t", "m" * 252, "out"))
+    run("multi_borders", "--quiet", *files, status=1).refused("the name is too long")
     assert sorted(Path(tmp_path).iterdir()) == before
