@@ -1,8 +1,30 @@
 """Parsers that take libAGF's habits, and the groups of options that commands share.
 
-The option of commands whose work can be done elsewhere: --executor.
+A letter has one meaning wherever it can; most are libAGF's.  The letters in use:
 
-Proportions of the classes on the command line.
+    -0  --from-stdin (agf_preprocess), --decision-values (classify_m), --dry-run (multi_borders)
+    -1  --to-stdout (agf_preprocess)
+    -+  --options                         training options in a control file's place of ""
+    -^  --convert (multi_borders)
+    -a  --norm-file                       -A  --lvq
+    -b  --brief, --results (validate_probabilities)
+    -B  --sort (agf_preprocess), --brier
+    -c  --sigmoid (classify_m)            -C  --no-labels
+    -d  --parts                           -E  --missing
+    -f  --fraction                        -F  --features (agf_preprocess)
+    -g  --geometric (float_to_class)      -G  --strict
+    -H  --no-header                       -j  --jobs
+    -k  --classes (eval_uc)               -K  --keep
+    -L  --ordinates                       -M  --svm, --range (float_to_class)
+    -n  --normalise                       -o  --omit-labels (lvq2agf), --open (float_to_class)
+    -O  --predictor (classify_m)          -P  --covariance (agf_preprocess), --print-matrix
+    -q  --bins, --classes (float_to_class)
+    -Q  --method, --decoder, --type (print_control), --break-down (float_to_class)
+    -R  --independent (agf_preprocess)    -S  --svd
+    -T  --missing (float_to_class)
+    -u  --unnormalised                    -U  --relabel
+    -y  --path                            -Y  --reduced (print_control)
+    -z  --shuffle (agf_preprocess)        -Z  --libsvm (classify_m), --ascii (mbh2mbm)
 """
 
 from __future__ import annotations
@@ -20,9 +42,10 @@ from ..errors import UsageError
 from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded, runs_on
 
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
-           "add_normalisation", "add_seed", "add_workers", "check_executor", "data_files",
-           "executor", "finite_number", "fitting", "input_kind", "proportions", "reading",
-           "refuse_ending", "refuse_inputs", "time_span", "whole_number"]
+           "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
+           "check_executor", "data_files", "executor", "finite_number", "fitting", "input_format",
+           "proportions", "refuse_ending", "refuse_inputs", "time_span", "training_data_options",
+           "whole_number"]
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can hold it.
@@ -246,6 +269,22 @@ def time_span(text):
     return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
 
 
+def add_train(parser):
+    """The operand train."""
+    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
+                                      "text file with -M or -A")
+
+
+def add_label_options(group):
+    """-L and --names of the commands that convert text."""
+    group.add_argument("-L", "--ordinates", action="store_true",
+                       help="the labels are numbers, whole or not: base.dat is written in place "
+                            "of base.cls")
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, for labels that are words, below 0 "
+                            "or not whole: test data then get the numbers of the training data")
+
+
 def add_input_kind(parser, what="train"):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files."""
     group = parser.add_argument_group("input")
@@ -263,23 +302,28 @@ def add_input_kind(parser, what="train"):
 
 
 def add_min_class(group):
-    """--min-class, which `reading` hands on."""
+    """--min-class, the smallest class that is trained."""
     group.add_argument("--min-class", type=whole_number(1), metavar="N",
                        help="leave out classes with fewer than N samples, from the data and from "
                             "a control file that names them; answers never name them")
 
 
-def input_kind(args):
-    """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once, or -E, -H without theirs."""
-    if args.svm and args.lvq:
+def input_format(args, lvq=None, labels=True, ordinates=False):
+    """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
+
+    lvq: whether the input is LVQ text, where -A alone does not decide.
+    """
+    from ..models import InputFormat
+
+    lvq = args.lvq if lvq is None else lvq
+    if args.svm and lvq:
         raise UsageError("-M and -A exclude each other")
     if args.missing is not None and not args.svm:
         raise UsageError("-E goes with -M")
-    if args.no_header and not args.lvq:
+    if args.no_header and not lvq:
         raise UsageError("-H goes with -A")
-    if args.missing is None:
-        args.missing = 0.0
-    return "svm" if args.svm else "lvq" if args.lvq else "binary"
+    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", args.missing,
+                       not args.no_header, labels, ordinates)
 
 
 def add_normalisation(parser, unnormalised=None):
@@ -297,10 +341,10 @@ def add_normalisation(parser, unnormalised=None):
     return group
 
 
-def reading(args):
-    """What the options of both groups say to `data_tools.training_data.load_training`."""
-    return {"missing": args.missing, "header": not args.no_header, "scale": args.normalise,
-            "nsv": args.svd, "norm_file": args.norm_file, "min_class": args.min_class}
+def training_data_options(args):
+    """The arguments of `data_tools.training_data.load_training` beside file and format."""
+    return {"scale": args.normalise, "nsv": args.svd, "norm_file": args.norm_file,
+            "min_class": args.min_class}
 
 
 def add_seed(group):

@@ -18,7 +18,6 @@ PROG = "simulate_decoders"
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]
-
 _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9})log")
 
 
@@ -36,10 +35,10 @@ def get_parser():
     group.add_argument("--classes", type=_list(whole_number(2, 4096)), metavar="K,K,...",
                        help="numbers of classes (default 16,32,64,128,256,512)")
     group.add_argument("--error", type=_list(_probability), metavar="P,P,...",
-                       help="probabilities that a classifier which knows the true class is "
-                            "wrong; the others are coins (default 0.1,0.3)")
+                       help="probabilities that a classifier of the true class is wrong; the "
+                            "others toss a coin (default 0.1,0.3)")
     group.add_argument("--similarity", metavar="R",
-                       help="in place of --error, how similar the point is to each class, the "
+                       help="in place of --error, the similarity of the point to each class, the "
                             "true one first: values `r,r,...`, a file of them, or a family "
                             "for any number of classes, `geometric:Q` (Q to the power i - 1) or "
                             "`power:Q` (1/i to the power Q). Classifier {i, j} says i with "
@@ -50,8 +49,8 @@ def get_parser():
                        help="opponents that POLL draws for each class: a number, or `3log` for "
                             "3 log2 K, rounded up (default 1log,3log,5log)")
     group.add_argument("--top", type=whole_number(1), default=5, metavar="T",
-                       help="how many of the best of POLL TOP-t compares by their full scores "
-                            "(default 5)")
+                       help="number of best classes of POLL that TOP-t compares by their full "
+                            "scores (default 5)")
     group = parser.add_argument_group("simulation")
     group.add_argument("--rounds", type=whole_number(1, 10**9), default=10000, metavar="N",
                        help="points for each number in the table (default 10000)")
@@ -67,35 +66,9 @@ def get_parser():
     return parser.finish()
 
 
-def _list(convert):
-    """A type for options: values with commas between them, each once."""
-
-    def values(text):
-        found = [convert(word) for word in text.split(",")]
-        if len(set(found)) < len(found):
-            raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
-        return found
-
-    return values
-
-
-def _probability(text):
-    from ..numerals import numeral
-
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a probability, found '{text}'")
-    return value
-
-
-def _opponents(text):
-    if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
-        raise argparse.ArgumentTypeError(
-            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
-    return text
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
@@ -134,6 +107,32 @@ def execute(args):
     sys.stdout.write(text)
 
 
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
+def _list(convert):
+    """A type for options: values with commas between them, each once."""
+
+    def values(text):
+        result = [convert(word) for word in text.split(",")]
+        if len(set(result)) < len(result):
+            raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
+        return result
+
+    return values
+
+
+def _probability(text):
+    from ..numerals import numeral
+
+    try:
+        value = numeral(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a probability, found '{text}'")
+    return value
+
+
+def _opponents(text):
+    if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
+    return text

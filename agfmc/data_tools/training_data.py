@@ -25,12 +25,12 @@ _SHOWN = 20  # classes in a warning
 _FAINT = float(np.finfo(np.float32).tiny)
 
 
-def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
-                  norm_file=None, sparse=False, min_class=None):
+def load_training(base, form, *, scale=False, nsv=None, norm_file=None, sparse=False,
+                  min_class=None):
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
-    scale, nsv: normalise by standard deviation, by singular values; it is for
-    the caller to write the normalisation.  Without them, `norm_file` is read
+    form: `InputFormat`;  scale, nsv: normalise by standard deviation, by singular values; the
+    caller writes the normalisation.  Without them, `norm_file` is read
     and applied.  The statistics are rounded as a file stores them before they
     are applied: a later run that reads the file sees the same points, bit for
     bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
@@ -39,8 +39,8 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     the file.
     """
     normalised = scale or nsv is not None or norm_file is not None
-    sparse = sparse and kind == "svm" and missing == 0 and not normalised
-    data = read_training(base, kind, missing=missing, header=header, sparse=sparse, mapped=True)
+    sparse = sparse and form.kind == "svm" and form.fill == 0 and not normalised
+    data = read_training(base, form, sparse=sparse, mapped=True)
     if min_class is not None:
         data = _without_small(data, min_class, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,

@@ -1,4 +1,4 @@
-"""Binary problems of many configurations on one training set: each is trained once."""
+"""The binary problems of many configurations on one training set, each trained once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 from .._version import __version__
 from ..errors import AgfmcError
 from ..training.fit import fit
-from ..training.kernel_tables import MEGABYTES
 from ..models import BinaryModel
 from .result_cache import are_numbers, key_of
 
-__all__ = ["Trained", "binary_model", "problem_key", "train_missing", "work_of"]
+__all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +82,16 @@ def problem_key(digest, job, loo=False):
                   job.options.canonical(), job.seed, loo)
 
 
-def work_of(jobs, counts):
-    """A number for each job that grows with the time it takes; counts: {label: samples}."""
-    return [sum(counts[label] for label in job.left + job.right) ** 2 for job in jobs]
+def train_missing(problems, x, y, settings, cache, progress=None):
+    """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-
-def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_memory=MEGABYTES,
-                  progress=None):
-    """{key: `Trained`, or the error that its learner made} of the problems {key: job}.
-
-    x (n, d), y (n,): the training part.  What `ledger` has is not trained again, and it
+    x (n, d), y (n,): the training part.  What `cache` has is not trained again, and it
     gets what is trained.  progress(done, total): in units that grow with the work of what
     was missing.  A problem that its learner refuses does not stop the others.
     """
     results, missing = {}, {}
     for key, job in problems.items():
-        data = None if ledger is None else ledger.get(key)
+        data = cache.get(key)
         trained = None if data is None else Trained.from_bytes(data, len(y))
         if trained is None:
             missing[key] = job
@@ -107,13 +100,15 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
     if not missing:
         return results
     labels, counts = np.unique(y, return_counts=True)
-    work = dict(zip(missing, work_of(missing.values(), dict(zip(labels.tolist(),
-                                                                counts.tolist())))))
+    counts = dict(zip(labels.tolist(), counts.tolist()))
+    work = {key: sum(counts[label] for label in job.left + job.right) ** 2
+            for key, job in missing.items()}
     done = 0
-    keys = _readable(missing)
+    keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
     seconds = {}
-    for job, model, rows in fit(jobs, x, y, workers, loo=loo, kernel_memory=kernel_memory,
+    for job, model, rows in fit(jobs, x, y, settings.workers, loo=settings.loo,
+                                kernel_memory=settings.kernel_memory,
                                 spent=lambda job, spent: seconds.update({job.name: spent})):
         key = keys[job.name]
         if isinstance(model, AgfmcError):
@@ -123,15 +118,14 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
             results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
                                    model.rho, model.labels, model.n_sv, model.platt,
                                    seconds[job.name], model.sv if own else None)
-            if ledger is not None:
-                ledger.put(key, results[key].to_bytes())
+            cache.put(key, results[key].to_bytes())
         done += work[key]
         if progress is not None:
             progress(done, sum(work.values()))
     return results
 
 
-def _readable(problems):
+def _readable_names(problems):
     """{name: key}: names for the messages about problems of many configurations, all different."""
     names = {}
     for key, job in problems.items():

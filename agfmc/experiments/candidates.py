@@ -1,4 +1,4 @@
-"""What is compared: control files or schemes, each with the decoders that suit it."""
+"""Candidates of a comparison: control files or schemes, each with the decoders that suit it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..control.names import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoders import TREE_DECODERS, Decoder, decoders_of
+from ..prediction.decoders import TREE_DECODERS
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
+__all__ = ["Candidate", "read_candidate"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration before it is trained.
+    """A configuration that is not trained yet.
 
     name: as the user wrote it;  tree: its training control tree, or None for a scheme
     that is laid out anew for each training part;  wanted: names of decoders, or
@@ -36,7 +36,7 @@ class Candidate:
     design: dict = field(default_factory=dict, compare=False)
 
     def for_classes(self, labels):
-        """The same with no other classes than `labels`: a scheme knows none before the data."""
+        """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
     def tree_for(self, x, y, names):
@@ -54,7 +54,7 @@ def read_candidate(text, wanted=None, **design):
     `design_for` takes it.  Raises `UsageError` for a word that is neither, and for a
     trained control file `ControlError`.
     """
-    name, decoders = _parted(text)
+    name, decoders = _split_word(text)
     if decoders is not None:
         wanted = tuple(word.strip() for word in decoders.split(","))
     for word in wanted or ():
@@ -80,13 +80,13 @@ def read_candidate(text, wanted=None, **design):
     return Candidate(scheme.name, None, scheme.name, wanted, design)
 
 
-def _parted(text):
+def _split_word(text):
     """(file or scheme, decoders or None): the name ends at the last colon that leaves a file,
     else at the first."""
     if os.path.exists(text) or ":" not in text:
         return text, None
-    places = [place for place, letter in enumerate(text) if letter == ":"]
-    for place in reversed(places):
-        if os.path.exists(text[:place]):
-            return text[:place], text[place + 1:]
-    return text[:places[0]], text[places[0] + 1:]
+    colons = [at for at, letter in enumerate(text) if letter == ":"]
+    for at in reversed(colons):
+        if os.path.exists(text[:at]):
+            return text[:at], text[at + 1:]
+    return text[:colons[0]], text[colons[0] + 1:]

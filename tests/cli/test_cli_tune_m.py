@@ -132,14 +132,14 @@ def test_time_limit(run, monkeypatch):
     words = [*QUICK, "one-vs-one", "train"]
     status, text, err = run(tune_m, *words, "--time-limit", "0")
     assert (status, text) == (3, "")
-    assert "the time was over before anything was finished" in err
+    assert "time limit reached before anything was finished" in err
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
         patch.setattr("agfmc.cli.tune_m.time", clock)
         patch.setattr("agfmc.experiments.tuning.time", clock)
         status, text, err = run(tune_m, *words, "--time-limit", "60")
     assert status == 3 and text.count('"-g ') + text.count('"-c ') == 3
-    assert "the best of which is written; the same command goes on from there" in err
+    assert "the best of which is written; the same command continues from there" in err
     assert len(left_behind()) == 1
     status, text, err = run(tune_m, *words, "--time-limit", "1000")
     assert status == 0 and "taken over" in err and left_behind() == []

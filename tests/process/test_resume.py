@@ -59,7 +59,7 @@ def test_comparison_goes_on(big, number):
         wait_for_work(big, process)
         process.send_signal(number)
         _, messages = process.communicate(timeout=PATIENCE)
-    told = b"interrupted: the same command goes on from there" in messages
+    told = b"interrupted: the same command continues from there" in messages
     assert told == (number != signal.SIGKILL)
     assert process.returncode == (-9 if number == signal.SIGKILL else 143)
     done = big.run(*WORDS)

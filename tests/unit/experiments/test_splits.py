@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.experiments.splits import Plan, splits
+from agfmc.experiments.experiment import SplitPlan as Plan, splits
 from agfmc.prepare.split import split_stratified, stratified_parts
 
 Y = np.repeat([4, 1, 9], [30, 17, 5])
