@@ -67,11 +67,12 @@ def get_parser():
                             "one would write again are kept")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
                        help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep what is "
-                            "finished; the exit status is 3 then, and the same command continues from there")
+                            "finished; the exit status is 3 then, and the same command continues "
+                            "from there")
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
                        help="decision values that the probabilities are fitted to: cv, from five "
-                            "folds (default), or loo, from leaving out each sample by a formula, in "
-                            "less than half the time; for C-SVC only")
+                            "folds (default), or loo, from leaving out each sample by a formula, "
+                            "in less than half the time; for C-SVC only")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
                        help="megabytes for tables of kernel values, used where they save time "
                             "(default 512; 0: none). Results do not depend on it")

@@ -44,8 +44,8 @@ from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded,
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
            "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
            "check_executor", "data_files", "executor", "finite_number", "fitting", "input_format",
-           "proportions", "refuse_ending", "refuse_inputs", "time_span", "training_data_options",
-           "whole_number"]
+           "list_of", "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
+           "training_data_options", "whole_number"]
 
 # Marks words behind `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can hold it.
@@ -212,6 +212,19 @@ def whole_number(low, high=2**62):
         return value
 
     return convert
+
+
+def probability(text):
+    """A type for options: a number from 0 to 1."""
+    value = finite_number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
+    return value
+
+
+def list_of(convert):
+    """A type for options: values with commas between them."""
+    return lambda text: [convert(word) for word in text.split(",")]
 
 
 def finite_number(text):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
-                      finite_number, input_format, Parser, refuse_inputs, training_data_options,
-                      whole_number)
+                      finite_number, input_format, list_of, Parser, probability, refuse_inputs,
+                      training_data_options, whole_number)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
 
 PROG = "order_classes"
-_METRICS = ("mean-deviation", "hausdorff")
 
 
 def get_parser():
@@ -39,21 +37,22 @@ def get_parser():
     group.add_argument("--errors", metavar="FILE",
                        help="errors of the classifiers, counted in cross-validation (- is "
                             "standard input); without it all are assumed to err equally often")
-    group.add_argument("--priors", type=_numbers, metavar="P,P,...",
+    group.add_argument("--priors", type=list_of(finite_number), metavar="P,P,...",
                        help="relative frequencies of the classes, in ascending order of their "
                             "labels (default: those of train, else of the file of errors, else "
                             "equal)")
-    group.add_argument("--error-rate", type=_probability, metavar="Q",
+    group.add_argument("--error-rate", type=probability, metavar="Q",
                        help="without --errors: error rate of every classifier, for the accuracy "
                             "that is reported (default 0.1)")
     group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N",
                        help="with --errors: find the best possible order of up to N classes "
-                            "(default 10, a few seconds; each further class takes ten times as long)")
+                            "(default 10, a few seconds; each further class takes ten times as "
+                            "long)")
     add_seed(group)
     group = parser.add_argument_group("order for adjacent codes")
     group.add_argument("--path", action="store_true",
                        help="the shortest path through the classes of train")
-    group.add_argument("--metric", choices=_METRICS,
+    group.add_argument("--metric", choices=("mean-deviation", "hausdorff"),
                        help="distance of two classes: that of the means over the root of the "
                             "deviations' product (default), or that of Hausdorff")
     add_min_class(add_input_kind(parser))
@@ -158,14 +157,3 @@ def _by_path(args, form):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
     return ordered
-
-
-def _numbers(text):
-    return [finite_number(word) for word in text.split(",")]
-
-
-def _probability(text):
-    value = finite_number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
-    return value

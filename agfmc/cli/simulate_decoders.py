@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 
 from ..errors import UsageError
 from .messages import Progress
-from .options import add_seed, Parser, refuse_inputs, whole_number
+from .options import add_seed, list_of, Parser, probability, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -32,9 +31,9 @@ def get_parser():
               "[--opponents L,L,...] [--top T] [--rounds N] [--seed N] [--csv | --json] "
               "[--plot FILE]")
     group = parser.add_argument_group("model")
-    group.add_argument("--classes", type=_list(whole_number(2, 4096)), metavar="K,K,...",
+    group.add_argument("--classes", type=_distinct(whole_number(2, 4096)), metavar="K,K,...",
                        help="numbers of classes (default 16,32,64,128,256,512)")
-    group.add_argument("--error", type=_list(_probability), metavar="P,P,...",
+    group.add_argument("--error", type=_distinct(probability), metavar="P,P,...",
                        help="probabilities that a classifier of the true class is wrong; the "
                             "others toss a coin (default 0.1,0.3)")
     group.add_argument("--similarity", metavar="R",
@@ -44,7 +43,7 @@ def get_parser():
                             "`power:Q` (1/i to the power Q). Classifier {i, j} says i with "
                             "probability r_i/(r_i + r_j)")
     group = parser.add_argument_group("decoders")
-    group.add_argument("--opponents", type=_list(_opponents), default=OPPONENTS,
+    group.add_argument("--opponents", type=_distinct(_opponents), default=OPPONENTS,
                        metavar="L,L,...",
                        help="opponents that POLL draws for each class: a number, or `3log` for "
                             "3 log2 K, rounded up (default 1log,3log,5log)")
@@ -93,8 +92,9 @@ def execute(args):
                 raise UsageError(f"--classes: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
     with Progress(args, "simulating") as progress:
-        rows = simulation_tables.simulations(classes, errors, args.opponents, args.top, args.rounds,
-                                    args.seed, similarity, progress)
+        rows = simulation_tables.simulations(
+            classes, errors, args.opponents, args.top, args.rounds, args.seed, similarity,
+            progress)
     if args.plot:
         draw(args.plot, rows, args.top, args.similarity)
     if args.json:
@@ -107,28 +107,16 @@ def execute(args):
     sys.stdout.write(text)
 
 
-def _list(convert):
+def _distinct(convert):
     """A type for options: values with commas between them, each once."""
 
     def values(text):
-        result = [convert(word) for word in text.split(",")]
+        result = list_of(convert)(text)
         if len(set(result)) < len(result):
             raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
         return result
 
     return values
-
-
-def _probability(text):
-    from ..numerals import numeral
-
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a probability, found '{text}'")
-    return value
 
 
 def _opponents(text):

@@ -14,8 +14,8 @@ from ..score.scores import BY_OPTION, SCORES
 from .experiments import (add_experiment, CONTINUES, for_data, plan_of, read_experiment,
                           read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, show, tell
-from .options import (add_train, data_files, finite_number, Parser, refuse_inputs, time_span,
-                      whole_number)
+from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
+                      time_span, whole_number)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
@@ -54,7 +54,8 @@ def get_parser():
                             "for polynomials 2)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
                        help="degrees of polynomials (default 1:6)")
-    group.add_argument("--coef0", type=_numbers, default=(0.0, 1.0), metavar="VALUE,...",
+    group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
+                       metavar="VALUE,...",
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
     group.add_argument("--refine", type=whole_number(0, 10), default=2, metavar="N",
                        help="number of times that the step around the best is halved (default 2)")
@@ -96,7 +97,8 @@ def execute(args):
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
     task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
-    space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1), args.coef0,
+    space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
+                        tuple(dict.fromkeys(args.coef0)),
                         args.log2c and Axis(*args.log2c), args.log2g and Axis(*args.log2g),
                         args.refine)
     with result_cache(args, PROG, task.experiment, repr(candidate),
@@ -231,7 +233,3 @@ def _kernels(text):
             raise argparse.ArgumentTypeError(f"expected {', '.join(TUNED_KERNELS)}, each once at "
                                              f"most, found '{text}'")
     return words
-
-
-def _numbers(text):
-    return tuple(dict.fromkeys(finite_number(word) for word in text.split(",")))

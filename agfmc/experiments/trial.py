@@ -27,12 +27,18 @@ from ..score.scores import SCORES
 from .binary_problems import binary_model, problem_key, train_missing
 from .result_cache import are_numbers, key_of
 
-__all__ = ["COLUMNS", "Outcome", "run_trial"]
+__all__ = ["COLUMNS", "Outcome", "are_scores", "run_trial"]
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
 COLUMNS = {"train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.short) for name, score in SCORES.items()}}
+
+
+def are_scores(value):
+    """Is `value` a dictionary {name of `SCORES`: number or None}?"""
+    return isinstance(value, dict) and set(value) == set(SCORES) and are_numbers(
+        *(score for score in value.values() if score is not None), finite=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +80,8 @@ class Outcome:
             classifiers, train, classify, scores = json.loads(head)
             unpacker = zlib.decompressobj()
             plain = unpacker.decompress(packed, 4 * n + 1)
-            if not unpacker.eof or len(plain) != 4 * n or set(scores) != set(SCORES) or \
-                    not are_numbers(classifiers, train, classify) or not are_numbers(
-                        *(score for score in scores.values() if score is not None), finite=False):
+            if not unpacker.eof or len(plain) != 4 * n or not are_scores(scores) or \
+                    not are_numbers(classifiers, train, classify):
                 return None
             return cls(candidate, decoder, classifiers, train, classify, scores,
                        np.frombuffer(plain, "<i4"), resumed=True)

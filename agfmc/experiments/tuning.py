@@ -13,7 +13,6 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,10 +31,10 @@ from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import Candidate
 from .comparison import summary
 from .experiment import Experiment
-from .result_cache import are_numbers, key_of
+from .result_cache import key_of
 from .search import fixed_words, given_text, scale_exponent, Search
 from .tables import partition_text, search_result
-from .trial import run_trial
+from .trial import are_scores, run_trial
 
 __all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfiguration",
            "open_rows", "prepare_tuning", "search_options", "tune", "with_options"]
@@ -141,8 +140,8 @@ def with_options(tree, texts):
 
 def _compared(task, tuner, given, texts):
     """Scores of the whole configuration, with options for each row and with those given."""
-    laid_out = Candidate(task.candidate.name, task.tree, None, task.candidate.wanted)
-    whole = WholeConfiguration(laid_out, task.tree, task.experiment)
+    whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
+                               task.experiment)
     tuner.total = tuner.done + 2 * task.experiment.plan.count
     with _without_repeated_warnings():
         columns = {"given": tuner.summaries(whole, given), "tuned": tuner.summaries(whole, texts)}
@@ -350,17 +349,6 @@ def _score(tuner, task, states, batch, fixed):
 
 # -- trials of options on one split ----------------------------------------------------------------
 
-class _LaidOut(NamedTuple):
-    """A `Candidate` whose tree is laid out already."""
-
-    tree: object
-    wanted: tuple | None
-
-    def tree_for(self, x, y, names):
-        """Its tree."""
-        return self.tree
-
-
 class WholeConfiguration:
     """One search, in which all open rows of a configuration have the same options.
 
@@ -383,7 +371,7 @@ class WholeConfiguration:
         if split.name not in self._trees:
             self._trees[split.name] = self._candidate.tree_for(split.x, split.y, split.names)
         tree = self._trees[split.name]
-        trials = [_LaidOut(with_options(tree, text), self._candidate.wanted) for _, text in items]
+        trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
         outcomes = run_trial(split, trials, self._experiment.settings, self._experiment.cache,
                              first=True, progress=progress)
         return [outcome.scores if outcome.error is None else outcome.error
@@ -445,9 +433,7 @@ def read_scores(data):
         scores = None if data is None else json.loads(data)
     except (ValueError, RecursionError):
         return None
-    good = isinstance(scores, dict) and set(scores) == set(SCORES) and are_numbers(
-        *(score for score in scores.values() if score is not None), finite=False)
-    return scores if good else None
+    return scores if are_scores(scores) else None
 
 
 def _binary_scores(job, trained, split, rows_of):

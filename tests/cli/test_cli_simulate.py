@@ -118,8 +118,8 @@ def test_families_of_similarity(capsys):
 
 @pytest.mark.parametrize("words, told", [
     (["--classes", "1"], "2 to 4096"), (["--classes", "8,8"], "each value once"),
-    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a probability"),
-    (["--error", "nan"], "expected a probability"), (["--opponents", "0"], "such as 3log"),
+    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a number from 0 to 1"),
+    (["--error", "nan"], "expected a number"), (["--opponents", "0"], "such as 3log"),
     (["--opponents", "log"], "such as 3log"), (["--opponents", "0log"], "such as 3log"),
     (["--top", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
     (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),

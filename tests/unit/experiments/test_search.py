@@ -87,21 +87,17 @@ def test_single_values_are_kept():
     assert {point.log2c for point in search.scores} == {3} and search.border == []
 
 
-def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma():
-    linear = Grid("linear", 0, 0.0, Axis(-1, 9, 2), None)
-    search = Search([linear, RBF], 0)
+@pytest.mark.parametrize("grids, score, best", [
+    ("linear rbf", lambda point: point.log2c >= 3, Point("linear", 0, 0.0, None, 3)),
+    ("rbf linear", lambda point: point.log2c + (point.log2g or 0) > 0, Point("rbf", 0, 0.0, 0, 1)),
+    ("rbf", lambda point: point.log2c == 5, Point("rbf", 0, 0.0, -8, 5))])
+def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma(grids, score, best):
+    known = {"linear": Grid("linear", 0, 0.0, Axis(-1, 9, 2), None), "rbf": RBF}
+    search = Search([known[name] for name in grids.split()], 0)
     assert search.best is None
     for point in search.next_points():
-        search.record(point, 1.0 if point.log2c >= 3 else 0.5)
-    assert search.best == Point("linear", 0, 0.0, None, 3)
-    search = Search([RBF, linear], 0)
-    for point in search.next_points():
-        search.record(point, 1.0 if point.log2c + (point.log2g or 0) > 0 else 0.5)
-    assert search.best == Point("rbf", 0, 0.0, 0, 1)
-    search = Search([RBF], 0)
-    for point in search.next_points():
-        search.record(point, 1.0 if point.log2c == 5 else 0.5)
-    assert search.best == Point("rbf", 0, 0.0, -8, 5)
+        search.record(point, float(score(point)))
+    assert search.best == best
 
 
 def test_smaller_is_better_for_other_scores():
