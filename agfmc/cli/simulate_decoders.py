@@ -72,7 +72,7 @@ def main(argv=None):
 
 def execute(args):
     """Simulate, draw, print."""
-    from ..experiments import simulation_tables
+    from ..experiments.simulation_tables import format_csv, format_table, simulations
 
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
@@ -81,20 +81,9 @@ def execute(args):
         from ..picture.canvas import check_picture
         from ..picture.simulation import draw
         check_picture(args.plot)  # before the work, not after it
-    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
-    if args.similarity is not None:
-        if args.error:
-            raise UsageError("--error and --similarity exclude each other")
-        errors, similarity = [None], simulation_tables.similarity_family(args.similarity)
-        if similarity is None:
-            r = simulation_tables.read_similarity(args.similarity)
-            if args.classes not in (None, [len(r)]):
-                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
-            classes, similarity = [len(r)], lambda k: r
+    plan = _plan(args)
     with Progress(args, "simulating") as progress:
-        rows = simulation_tables.simulations(
-            classes, errors, args.opponents, args.top, args.rounds, args.seed, similarity,
-            progress)
+        rows = simulations(plan, progress)
     if args.plot:
         draw(args.plot, rows, args.top, args.similarity)
     if args.json:
@@ -102,9 +91,26 @@ def execute(args):
         text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.top,
                            "similarity": args.similarity, "results": rows}, indent=1) + "\n"
     else:
-        form = simulation_tables.format_csv if args.csv else simulation_tables.format_table
-        text = form(rows, args.top)
+        text = (format_csv if args.csv else format_table)(rows, args.top)
     sys.stdout.write(text)
+
+
+def _plan(args):
+    """The `SimulationPlan` of the options."""
+    from ..experiments.simulation_tables import read_similarity, similarity_family, SimulationPlan
+
+    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
+    if args.similarity is not None:
+        if args.error:
+            raise UsageError("--error and --similarity exclude each other")
+        errors, similarity = [None], similarity_family(args.similarity)
+        if similarity is None:
+            r = read_similarity(args.similarity)
+            if args.classes not in (None, [len(r)]):
+                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
+            classes, similarity = [len(r)], lambda k: r
+    return SimulationPlan(classes, errors, args.opponents, args.top, args.rounds, args.seed,
+                          similarity)
 
 
 def _distinct(convert):

@@ -45,83 +45,74 @@ def _difference(row, by):
 def _grid(result):
     """Heads, and for each row (cells, numbers of the cells that are best)."""
     by = result["by"]
-    heads = ["configuration", "decoder", "classifiers", *_HEADS.values(),
-             f"diff. {_HEADS[by]}", "p"]
+    heads = ["configuration", "decoder", "classifiers", *_HEADS.values(), f"diff. {_HEADS[by]}",
+             "p"]
     lines = []
     for row in result["rows"]:
+        cells, best = [one_line(row["configuration"]), row["decoder"]], set()
         if "error" in row:
-            lines.append(([one_line(row["configuration"]), row["decoder"], "failed"]
-                          + [""] * (len(heads) - 3), set()))
-            continue
-        cells = [one_line(row["configuration"]), row["decoder"], str(row["classifiers"]),
-                 *(spread(row[column], column) for column in COLUMNS), *_difference(row, by)]
-        lines.append((cells, {3 + i for i, column in enumerate(COLUMNS)
-                              if column in row["best"]}))
+            cells += ["failed", *[""] * (len(heads) - 3)]
+        else:
+            cells += [str(row["classifiers"]), *(spread(row[name], name) for name in COLUMNS),
+                      *_difference(row, by)]
+            best = {3 + i for i, column in enumerate(COLUMNS) if column in row["best"]}
+        lines.append((cells, best))
     return heads, lines
 
 
 def plain_table(result, bold=False):
     """The table for a terminal, where the best of each column is bold, or has a `*`."""
     heads, lines = _grid(result)
-    marked = [[cell + ("*" if i in best and not bold else "") for i, cell in enumerate(cells)]
-              for cells, best in lines]
-    starred = {i for cells in marked for i, cell in enumerate(cells) if cell.endswith("*")}
-    for cells in [heads, *marked]:
-        cells[:] = [cell + " " if i in starred and not cell.endswith("*") else cell
-                    for i, cell in enumerate(cells)]
-    widths = [max(map(len, column)) for column in zip(heads, *marked)]
-    out = [_joined(heads, widths, set())]
-    out += [_joined(cells, widths, best if bold else set())
-            for (_, best), cells in zip(lines, marked)]
-    return "".join(f"{line.rstrip()}\n" for line in out)
-
-
-def _joined(cells, widths, bold):
-    """Words to the left, numbers to the right; those in columns `bold` for a terminal."""
-    padded = [cell.ljust(width) if i < 2 else cell.rjust(width)
-              for i, (cell, width) in enumerate(zip(cells, widths))]
-    return "  ".join(f"\033[1m{cell}\033[0m" if i in bold else cell
-                     for i, cell in enumerate(padded))
+    starred = set() if bold else set().union(*(best for _, best in lines))
+    table = [(heads, set()), *lines]
+    if not bold:  # a column with a star has room for it in all rows
+        table = [([cell + (" *"[i in best] if i in starred else "") for i, cell in
+                   enumerate(cells)], set()) for cells, best in table]
+    widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in table))]
+    out = []
+    for cells, best in table:
+        padded = [cell.ljust(width) if i < 2 else cell.rjust(width)
+                  for i, (cell, width) in enumerate(zip(cells, widths))]
+        out.append("  ".join(f"\033[1m{cell}\033[0m" if i in best else cell
+                             for i, cell in enumerate(padded)).rstrip() + "\n")
+    return "".join(out)
 
 
 def markdown_table(result):
     """The table in Markdown, the best of each column in bold."""
     heads, lines = _grid(result)
-    out = [_bars(heads), _bars(["---", "---"] + ["---:"] * (len(heads) - 2))]
-    for cells, best in lines:
-        out.append(_bars([f"**{cell}**" if i in best else cell
-                          for i, cell in enumerate(cells)]))
-    return "".join(f"{line}\n" for line in out)
-
-
-def _bars(cells):
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    out = [heads, ["---", "---"] + ["---:"] * (len(heads) - 2)]
+    out += [[f"**{cell}**" if i in best else cell for i, cell in enumerate(cells)]
+            for cells, best in lines]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+                   for cells in out)
 
 
 def comparison_csv(result):
     """One line for each row, means and deviations in columns of their own."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["configuration", "decoder", "classifiers",
-                     *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
-                     *(f"{score}_{part}" for score in SCORES for part in ("difference", "p"))])
+    lines = [["configuration", "decoder", "classifiers",
+              *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
+              *(f"{score}_{part}" for score in SCORES for part in ("difference", "p"))]]
     for row in result["rows"]:
-        if "error" in row:
-            writer.writerow([row["configuration"], row["decoder"]])
-            continue
-        cells = [row["configuration"], row["decoder"], row["classifiers"]]
-        for column in COLUMNS:
-            summary = row[column] or {}
-            cells += [_number(summary.get(key)) for key in ("mean", "sd")]
-        for score in SCORES:
-            test = (row["difference"] or {}).get(score, {})
-            cells += [_number(test.get(key)) for key in ("mean", "p_value")]
-        writer.writerow(cells)
+        cells = [row["configuration"], row["decoder"]]
+        if "error" not in row:
+            cells.append(row["classifiers"])
+            for column in COLUMNS:
+                cells += [(row[column] or {}).get(key) for key in ("mean", "sd")]
+            for score in SCORES:
+                test = (row["difference"] or {}).get(score, {})
+                cells += [test.get(key) for key in ("mean", "p_value")]
+        lines.append(cells)
+    return _csv(lines)
+
+
+def _csv(lines):
+    """Comma-separated values, numbers in nine digits, nothing for None and NaN."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        ["" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
+         for cell in cells] for cells in lines)
     return out.getvalue()
-
-
-def _number(value):
-    return "" if value is None or value != value else f"{value:.9g}"
 
 
 def score_lines(columns):
@@ -148,17 +139,15 @@ def search_result(state, features):
     """
     points_of = {text: point for point, text in reversed(state.texts.items())}
     points = []
-    for text in state.tried:
-        summary = state.summary(text)
-        points.append({"options": text, **_parameters(text, points_of.get(text), features),
-                       **({"score": None, "sd": None, "values": [],
-                           "error": str(state.tried[text])} if summary is None else
-                          {"score": summary["mean"], "sd": summary["sd"],
-                           "values": summary["values"]})})
-    texts = list(state.tried)
-    return {"points": points,
-            "best": texts.index(state.best) if state.best in texts else None,
-            "given": texts.index(state.given) if state.given in texts else None,
+    for text, tried in state.tried.items():
+        point = {"options": text, **_parameters(text, points_of.get(text), features)}
+        if state.summary(text) is None:
+            point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
+        else:
+            point |= {"score": tried["mean"], "sd": tried["sd"], "values": tried["values"]}
+        points.append(point)
+    index = {text: number for number, text in enumerate(state.tried)}
+    return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
             "border": [] if state.best == state.given else
             [" ".join(limit) for limit in state.search.border]}
 
@@ -180,21 +169,14 @@ def search_csv(searches):
 
     Where they have left and right, the labels of a partition, these come first.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    parted = any("left" in search for search in searches)
     columns = ("options", "kernel", "degree", "coef0", "log2g", "log2c", "score", "sd")
-    writer.writerow([*(["partition"] if parted else []), *columns, "chosen"])
+    parted = any("left" in search for search in searches)
+    lines = [[*["partition"] * parted, *columns, "chosen"]]
     for search in searches:
-        for number, point in enumerate(search["points"]):
-            writer.writerow([*([partition_text(search)] if parted else []),
-                             *(_cell(point[column]) for column in columns),
-                             int(number == search["best"])])
-    return out.getvalue()
-
-
-def _cell(value):
-    return "" if value is None else value if isinstance(value, str) else f"{value:.9g}"
+        before = [partition_text(search)] if parted else []
+        lines += [[*before, *(point[column] for column in columns), number == search["best"]]
+                  for number, point in enumerate(search["points"])]
+    return _csv(lines)
 
 
 def partition_text(search, width=None):
@@ -235,7 +217,7 @@ def partition_table(searches, by):
 
 
 def whole_lines(columns):
-    """Scores of the whole configuration with the options given and with those state.
+    """Scores of the whole configuration with the options given and with those of the search.
 
     columns: {"given": {score: summary or None}, "tuned": the same}.
     """

@@ -178,10 +178,10 @@ def test_picture_that_cannot_be_written(capsys, tmp_path):
 def test_panels_and_axes_of_the_figure():
     pytest.importorskip("matplotlib")
     from agfmc.picture.simulation import _figure
-    from agfmc.experiments.simulation_tables import simulations
+    from agfmc.experiments.simulation_tables import SimulationPlan, simulations
 
     def panels(classes, errors):
-        rows = simulations(classes, errors, ["2", "1log"], 3, 50, 1)
+        rows = simulations(SimulationPlan(classes, errors, ["2", "1log"], 3, 50, 1))
         return rows, _figure(rows, 3, None).axes
 
     rows, (left, right) = panels([16, 4, 8], [0.1, 0.4])
