@@ -27,6 +27,18 @@ class Dataset:
     y: np.ndarray | None
     names: tuple[str, ...] | None = None
 
+    @property
+    def counts(self) -> dict[int, int]:
+        """{label: samples}, the labels ascending."""
+        import numpy as np
+
+        return dict(zip(*map(np.ndarray.tolist, np.unique(self.y, return_counts=True))))
+
+    @property
+    def name_of(self) -> dict[int, str]:
+        """{label: name}, empty where labels have no names."""
+        return dict(enumerate(self.names or ()))
+
 
 @dataclass(frozen=True)
 class InputFormat:

@@ -70,6 +70,7 @@ def main(argv=None):
 
 def execute(args):
     """Read, try, print."""
+    from ..experiments.candidates import read_candidates
     from ..experiments.comparison import compare
 
     if sum((args.csv, args.json, args.markdown)) > 1:
@@ -80,7 +81,11 @@ def execute(args):
     if args.train == "-" and "-" in args.control:
         raise UsageError("train and a control file cannot both be standard input")
     plan = plan_of(args, 10)
-    candidates = _candidates(args)
+    wanted = None if args.decoders is None else tuple(
+        word.strip() for word in args.decoders.split(","))
+    candidates = read_candidates(args.control or COMPARED, wanted, rows=args.rows,
+                                 strict=args.strict, seed=args.seed, draws=args.draws,
+                                 metric=args.metric, linkage=args.linkage)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     by = BY_OPTION[args.by]
@@ -98,23 +103,7 @@ def execute(args):
     for row in failed:
         say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")
     if failed:
-        raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be made")
-
-
-def _candidates(args):
-    from ..experiments.candidates import read_candidate
-
-    wanted = None if args.decoders is None else tuple(
-        word.strip() for word in args.decoders.split(","))
-    candidates = [read_candidate(word, wanted, rows=args.rows, strict=args.strict,
-                                 seed=args.seed, draws=args.draws, metric=args.metric,
-                                 linkage=args.linkage) for word in args.control or COMPARED]
-    names = [candidate.name for candidate in candidates]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice: put its decoders together, as in "
-                             f"{name}:inverse,vote")
-    return candidates
+        raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 
 
 def _print(args, result):

@@ -122,7 +122,7 @@ def read_experiment(args, source, plan, loo):
 def for_data(candidate, experiment, args):
     """The `Candidate` for the classes that --min-class has left in the data."""
     return candidate if args.min_class is None else \
-        candidate.for_classes(set(experiment.data.y.tolist()))
+        candidate.for_classes(experiment.data.counts)
 
 
 def read_one_candidate(args, prog):
@@ -171,5 +171,6 @@ def result_cache(args, prog, experiment, *parts):
 
 def report_reused(args, prog, experiment):
     """A report of how many results were there before."""
-    if experiment.cache.found:
-        report(args, prog, f"{experiment.cache.found} results of an earlier run were taken over")
+    count = experiment.cache.found
+    if count:
+        report(args, prog, f"reused {count} result{'s' * (count > 1)} of an earlier run")

@@ -87,14 +87,13 @@ def execute(args):
         if args.outbase is not None:
             write_held_out(args.outbase, result)
         # in here, so that what is finished is kept where it fails
-        _print(args, plan, candidate, result, experiment.data.names)
+        _print(args, plan, candidate, result, experiment.data.name_of)
 
 
 def _print(args, plan, candidate, result, names):
     from ..experiments.tables import score_lines
     from ..prediction.evaluation import evaluate, format_scores
 
-    names = dict(enumerate(names or ()))
     scores = evaluate(result.results, args.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]

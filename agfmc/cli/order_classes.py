@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show
@@ -148,9 +146,9 @@ def _by_path(args, form):
     require_untrained_matrix(tree)
     data, normalisation, _ = load_training(args.train, form, **training_data_options(args))
     if args.min_class is not None:
-        tree = for_classes(tree, data.y.tolist())
-    check_classes(tree, Counter(data.y.tolist()), args.train)
-    named_as(tree, dict(enumerate(data.names or ())))  # refused where they disagree
+        tree = for_classes(tree, data.counts)
+    check_classes(tree, data.counts, args.train)
+    named_as(tree, data.name_of)  # refused where they disagree
     with about(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")
     if args.norm_file is not None and (args.normalise or args.svd is not None):

@@ -112,18 +112,16 @@ def execute(args):
     """Design the control tree, draw it, print it."""
     if args.no_names and args.names is not None:
         raise UsageError("--names and --no-names exclude each other")
-    if not args.best:
-        scheme = scheme_of(args)
-        _refuse_idle(args, scheme)
-        form = input_format(args)
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)  # before the work, not after it
     if args.best:
         with best(args) as tree:
             _output(args, tree, None)
-    else:
-        _output(args, *designed(args, scheme, form))
+        return
+    scheme = scheme_of(args)
+    _refuse_idle(args, scheme)
+    _output(args, *designed(args, scheme, input_format(args)))
 
 
 def _output(args, tree, heights):
@@ -286,10 +284,9 @@ def _from_operand(args, scheme, form):
             return _from_confusions(args, scheme, read_confusions(args.source))
     from ..training import design
     data = _data(args, form)
-    names = dict(enumerate(data.names or ()))
     if scheme.name == "empirical":
-        return design.tree_from_data(data.x, data.y, args.metric, names, args.linkage)
-    return design.ordered_from_data(data.x, data.y, args.metric, names), None
+        return design.tree_from_data(data.x, data.y, args.metric, data.name_of, args.linkage)
+    return design.ordered_from_data(data.x, data.y, args.metric, data.name_of), None
 
 
 def _from_confusions(args, scheme, confusions):
@@ -313,7 +310,7 @@ def _data(args, form):
     if args.normalise or args.svd is not None:
         refuse_inputs([args.norm_file], data_files(args.source, form.kind))
     data, normalisation, _ = load_training(args.source, form, **training_data_options(args))
-    _require_two(set(data.y.tolist()), args.source)
+    _require_two(data.counts, args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
@@ -331,7 +328,7 @@ def best(args):
 
     The table goes to standard error.
     """
-    from ..experiments.candidates import read_candidate
+    from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
     from ..experiments.tables import plain_table
 
@@ -340,13 +337,9 @@ def best(args):
                          f"their number of classes: found {args.source}")
     words = (*COMPARED, "adjacent-ordered") if args.type is None else \
         [word.strip() for word in args.type.split(",")]
-    candidates = [read_candidate(
-        word, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
-        draws=args.draws or 1, metric=args.metric, linkage=args.linkage) for word in words]
-    names = [candidate.name for candidate in candidates]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice")
+    candidates = read_candidates(
+        words, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
+        draws=args.draws or 1, metric=args.metric, linkage=args.linkage)
     plan = plan_of(args, 10, 5, 2)
     experiment = read_experiment(args, args.source, plan, args.platt == "loo")
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]

@@ -70,10 +70,9 @@ def _faint(x):
 
 
 def _without_small(data, least, source):
-    labels, counts = np.unique(data.y, return_counts=True)
-    kept = large_classes(dict(zip(labels.tolist(), counts.tolist())), least, source,
-                         dict(enumerate(data.names or ())))
-    if len(kept) == len(labels):
+    counts = data.counts
+    kept = large_classes(counts, least, source, data.name_of)
+    if len(kept) == len(counts):
         return data
     rows = np.flatnonzero(np.isin(data.y, kept))
     return replace(data, x=data.x[rows], y=data.y[rows])

@@ -11,7 +11,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import AgfmcError
 from ..training.fit import fit
-from ..models import BinaryModel
+from ..models import BinaryModel, Dataset
 from .result_cache import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
@@ -99,8 +99,7 @@ def train_missing(problems, x, y, settings, cache, progress=None):
             results[key] = trained
     if not missing:
         return results
-    labels, counts = np.unique(y, return_counts=True)
-    counts = dict(zip(labels.tolist(), counts.tolist()))
+    counts = Dataset(x, y).counts
     work = {key: sum(counts[label] for label in job.left + job.right) ** 2
             for key, job in missing.items()}
     done = 0

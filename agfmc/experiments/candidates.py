@@ -17,7 +17,7 @@ from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "read_candidate"]
+__all__ = ["Candidate", "read_candidate", "read_candidates"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,17 @@ def read_candidate(text, wanted=None, **design):
         raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
                          "control file of it")
     return Candidate(scheme.name, None, scheme.name, wanted, design)
+
+
+def read_candidates(words, wanted=None, **design):
+    """The `Candidate`s of words of the command line, each file or scheme once."""
+    candidates = [read_candidate(word, wanted, **design) for word in words]
+    names = [candidate.name for candidate in candidates]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given twice: put its decoders together, as in "
+                             f"{name}:inverse,vote")
+    return candidates
 
 
 def _split_word(text):

@@ -133,8 +133,7 @@ class PreparedSplit:
     @property
     def counts(self) -> dict:
         """{label: samples} of the training part."""
-        labels, counts = np.unique(self.y, return_counts=True)
-        return dict(zip(labels.tolist(), counts.tolist()))
+        return Dataset(self.x, self.y).counts
 
 
 def prepare_split(split, data, settings):
@@ -146,7 +145,7 @@ def prepare_split(split, data, settings):
     x, test_x = settings.normalised(data.x[split.train], data.x[split.test])
     y = data.y[split.train]
     return PreparedSplit(split.name, x, y, test_x, data.y[split.test], split.test,
-                         dict(enumerate(data.names or ())), key_of("points", x, y))
+                         data.name_of, key_of("points", x, y))
 
 
 def _check_training_part(split, y):
@@ -184,7 +183,7 @@ class Experiment:
     def tree_of(self, candidate):
         """(control tree of a `Candidate` for all of the data, its points normalised)."""
         (x,) = self.settings.normalised(self.data.x)
-        return candidate.tree_for(x, self.data.y, dict(enumerate(self.data.names or ()))), x
+        return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
 
 class CountingCache:

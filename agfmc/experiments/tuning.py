@@ -73,8 +73,7 @@ def prepare_tuning(experiment, candidate, must_loo=False):
     settings = experiment.settings
     fixed_words(settings.options)
     tree, x = experiment.tree_of(candidate)
-    labels, counts = np.unique(experiment.data.y, return_counts=True)
-    check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
+    check_classes(tree, experiment.data.counts, "the data")
     if not any(open_rows(tree)):
         raise UsageError('there is nothing to tune: no row of the control has "" for its options')
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
