@@ -39,7 +39,8 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
-from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded, runs_on
+from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
+                    reword)
 
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
            "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
@@ -47,8 +48,8 @@ __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_c
            "list_of", "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
            "training_data_options", "whole_number"]
 
-# Marks words behind `--`, which argparse forgets on its second round over mixed operands;
-# no word of a command line can hold it.
+# Marks words after `--`, which argparse forgets on its second round over mixed operands;
+# no word of a command line can contain it.
 _OPERAND = "\0"
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
@@ -57,7 +58,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser for commands whose options may be digits and signs.
 
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
-    an option that takes a value takes the next word, whatever it looks like.
+    an option with a value takes the next word, even if it begins with a minus sign.
     Operands and options may be mixed.  dashes: the option that `--` stands for,
     where it does not mean that no options follow.
     """
@@ -116,8 +117,8 @@ class Parser(argparse.ArgumentParser):
                 result.append(f"{takes[word[:2]]}={word[2:]}")
             elif word == "-h" and word not in flags:
                 self.error("there is no option -h; did you mean --help?")
-            elif runs_on(word, flags, takes):
-                hint = meant_by(word, flags)
+            elif has_unknown_letter(word, flags, takes):
+                hint = hint_for(word, flags)
                 self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
@@ -130,7 +131,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.replace(_OPERAND, "")
-        message = reworded(message, self._option_string_actions, self._get_positional_actions(),
+        message = reword(message, self._option_string_actions, self._get_positional_actions(),
                            self.prog)
         raise UsageError(f"{message} (try {self.prog} --help)")
 
@@ -241,7 +242,7 @@ def finite_number(text):
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
-    """The files that data of that name may be in; `base` is None or `-` where they are in none."""
+    """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
 
 
@@ -256,12 +257,12 @@ def refuse_ending(base, written=(".vec", ".cls")):
 
 
 def refuse_inputs(outputs, inputs):
-    """`UsageError` where a file that is to be written is one that is read, or comes twice."""
+    """`UsageError` where an output is an input, or two outputs are one file."""
     read = {os.path.realpath(path) for path in inputs if path not in (None, "-")}
     written = set()
     for path in outputs:
         if path is None or path != "-" and os.path.exists(path) and not os.path.isfile(path):
-            continue  # a device takes all that comes
+            continue  # several outputs may go to one device
         place = path if path == "-" else os.path.realpath(path)
         if place in read and os.path.isfile(path):
             raise UsageError(f"the output {path} would take the place of an input: choose another "
@@ -340,7 +341,7 @@ def input_format(args, lvq=None, labels=True, ordinates=False):
 
 
 def add_normalisation(parser, unnormalised=None):
-    """-n, -a and -S: normalise the features; unnormalised: what -u does, where there is one."""
+    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it."""
     group = parser.add_argument_group("normalisation")
     group.add_argument("-n", "--normalise", action="store_true",
                        help="subtract the mean of each feature and divide by its standard "
@@ -401,7 +402,7 @@ def executor(args):
 
 
 def fitting(pool):
-    """The arguments of `train` that have a pool's workers do it; none without a pool."""
+    """The arguments of `train` for training by a pool's workers; {} without a pool."""
     if pool is None:
         return {}
     import functools
