@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -33,7 +34,8 @@ __all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "prin
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 
 
-def convert_text(source, form, base, *, names=None, compact=False, omit=False, stdout=None):
+def convert_text(source: str, form: InputFormat, base: str, *, names=None,
+                 compact: bool = False, omit: bool = False, stdout=None):
     """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
 
     form: `InputFormat` of the text;  names: as for `read_training`;  compact: number the
@@ -79,7 +81,8 @@ def _line(path, number):
     return None  # the file has changed
 
 
-def print_data(base, out, form, stdout, *, words=False, scale=False):
+def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = False,
+               scale: bool = False) -> None:
     """Binary data as text that `form` can read to the file `out`, or `-` for the stream `stdout`.
 
     Without labels, `base` may be the name of the .vec file itself.  words: the names of
@@ -103,7 +106,7 @@ def print_data(base, out, form, stdout, *, words=False, scale=False):
     write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
 
 
-def relabelled(data):
+def relabelled(data: Dataset) -> tuple:
     """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
     names = data.names
     if names is not None and data.y.min() < 0:
@@ -122,7 +125,7 @@ class Binning(NamedTuple):
     range: tuple
 
 
-def range_of(source, missing=None):
+def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
     """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
     seen = _present(source, read_dat(source), missing)
     return float(seen.min()), float(seen.max())
@@ -133,7 +136,9 @@ def _present(source, values, missing):
         return values if missing is None else relabel.present(values, missing)
 
 
-def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=None, ends=False):
+def classes_from_floats(source: str, bins: int | None = None, geometric: bool = False,
+                        numbers: tuple = (), missing: float | None = None,
+                        ends: bool = False) -> Binning:
     """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
 
     numbers: (), or (min, max) with `bins` classes between them, or, without
@@ -156,7 +161,7 @@ def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=
                    (float(seen.min()), float(seen.max())))
 
 
-def break_down(binning, ends=False):
+def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
     """Lines with the number of values in each class, as libAGF prints them."""
     edges = binning.edges.tolist()
     ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
@@ -170,14 +175,15 @@ def break_down(binning, ends=False):
         yield "%2d %s:  %d\n" % (label, text, number)
 
 
-def refuse_pipe(names, form, labels):
+def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
     """UsageError where `-` is among the names of binary data with labels."""
     if form.kind == "binary" and labels and "-" in names:
         raise UsageError("binary data with labels are several files and cannot go through a pipe "
                          "(text can, and points without labels)")
 
 
-def write_together(outputs, extra=None, form=InputFormat(), stdout=None):
+def write_together(outputs: dict, extra: dict | None = None, form: InputFormat = InputFormat(),
+                   stdout=None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
     form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is

@@ -50,7 +50,8 @@ class Recipe:
     seed: int = 1
 
 
-def preprocess(recipe, source, output, test=None, stdout=None):
+def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
+               stdout=None) -> dict[str, int]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
@@ -77,7 +78,7 @@ def preprocess(recipe, source, output, test=None, stdout=None):
     return {base: len(part.x) for base, part in outputs.items()}
 
 
-def covariances(recipe, source):
+def covariances(recipe: Recipe, source: str) -> np.ndarray:
     """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
     refuse_pipe([source], recipe.form, recipe.form.labels)
     x = _prepared(recipe, source).x
@@ -86,7 +87,7 @@ def covariances(recipe, source):
         return covariance(x if normalisation is None else normalisation.apply(x))
 
 
-def part_names(output, parts):
+def part_names(output: str, parts: int) -> list[str]:
     """The names of so many parts: output-00, output-01, ..."""
     width = max(2, len(str(parts - 1)))
     return [f"{output}-{i:0{width}d}" for i in range(parts)]

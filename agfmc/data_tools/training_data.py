@@ -10,9 +10,11 @@ import numpy as np
 
 from ..arrays import is_sparse
 from ..control.restrict import restricted
+from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std
+from ..models import InputFormat
 from ..prepare.normalise import blocks, fit_normalisation
 
 __all__ = ["about", "for_classes", "large_classes", "load_training"]
@@ -25,8 +27,9 @@ _SHOWN = 20  # classes in a warning
 _FAINT = float(np.finfo(np.float32).tiny)
 
 
-def load_training(base, form, *, scale=False, nsv=None, norm_file=None, sparse=False,
-                  min_class=None):
+def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | None = None,
+                  norm_file: str | None = None, sparse: bool = False,
+                  min_class: int | None = None) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     form: `InputFormat`;  scale, nsv: normalise by standard deviation, by singular values; the
@@ -78,7 +81,7 @@ def _without_small(data, least, source):
     return replace(data, x=data.x[rows], y=data.y[rows])
 
 
-def large_classes(counts, least, source, names):
+def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
     """The labels of {label: samples} that have `least` samples or more; one warning of the others.
 
     names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
@@ -98,7 +101,7 @@ def large_classes(counts, least, source, names):
     return kept
 
 
-def for_classes(tree, labels):
+def for_classes(tree: Tree, labels) -> Tree:
     """A control tree without the classes that are not in `labels`; a warning says what is left.
 
     Raises errors as `restricted` does.

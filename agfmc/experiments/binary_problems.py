@@ -12,6 +12,7 @@ from .._version import __version__
 from ..errors import AgfmcError
 from ..training.fit import fit
 from ..models import BinaryModel, Dataset
+from .experiment import Settings
 from .result_cache import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
@@ -34,7 +35,7 @@ class Trained:
     seconds: float
     vectors: np.ndarray | None = None
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """A form that `from_bytes` reads: a line of JSON, then the arrays."""
         shape = None if self.vectors is None else self.vectors.shape
         head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
@@ -45,7 +46,7 @@ class Trained:
         return b"".join([struct.pack("<I", len(head)), head, *(a.tobytes() for a in parts)])
 
     @classmethod
-    def from_bytes(cls, data, n):
+    def from_bytes(cls, data: bytes, n: int) -> Trained | None:
         """The classifier in `data` on n training points, or None where it cannot be one."""
         try:
             (size,) = struct.unpack_from("<I", data)
@@ -73,7 +74,7 @@ class Trained:
             return None
 
 
-def problem_key(digest, job, loo=False):
+def problem_key(digest: str, job, loo: bool = False) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem.
 
     digest: of the training part, as `key_of` makes it.
@@ -82,7 +83,8 @@ def problem_key(digest, job, loo=False):
                   job.options.canonical(), job.seed, loo)
 
 
-def train_missing(problems, x, y, settings, cache, progress=None):
+def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Settings, cache,
+                  progress=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
     x (n, d), y (n,): the training part.  What `cache` has is not trained again, and it
@@ -138,7 +140,7 @@ def _readable_names(problems):
     return names
 
 
-def binary_model(job, trained, x):
+def binary_model(job, trained: Trained, x: np.ndarray) -> BinaryModel:
     """The `BinaryModel` of a job; x (n, d): the training part."""
     sv = x[trained.rows] if trained.vectors is None else trained.vectors
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),

@@ -35,11 +35,11 @@ class Candidate:
     wanted: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
 
-    def for_classes(self, labels):
+    def for_classes(self, labels) -> Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(self, x, y, names):
+    def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict) -> Tree:
         """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
@@ -47,7 +47,7 @@ class Candidate:
         return design_for(self.scheme, x, y, labels, names, **self.design)
 
 
-def read_candidate(text, wanted=None, **design):
+def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidate:
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
     wanted: names of decoders where the word has none; design: for schemes, as
@@ -80,7 +80,7 @@ def read_candidate(text, wanted=None, **design):
     return Candidate(scheme.name, None, scheme.name, wanted, design)
 
 
-def read_candidates(words, wanted=None, **design):
+def read_candidates(words, wanted: tuple | None = None, **design) -> list[Candidate]:
     """The `Candidate`s of words of the command line, each file or scheme once."""
     candidates = [read_candidate(word, wanted, **design) for word in words]
     names = [candidate.name for candidate in candidates]

@@ -17,15 +17,16 @@ from ..prediction.decoders import decoders_of
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
-from .experiment import part_of
+from .candidates import Candidate
+from .experiment import Experiment, part_of
 from .trial import COLUMNS, run_trial
 
 __all__ = ["CrossValidation", "best_row", "compare", "cross_validate", "find_best", "summary",
            "write_held_out"]
 
 
-def compare(experiment, candidates, *, by="uncertainty_coefficient", against=None,
-            progress=None):
+def compare(experiment: Experiment, candidates: list, *, by: str = "uncertainty_coefficient",
+            against: str | None = None, progress=None) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
     by: the score that decides which is the best;  against: "configuration" or
@@ -89,7 +90,7 @@ def _summaries(outcomes):
     return columns
 
 
-def summary(values):
+def summary(values) -> dict:
     """Mean, and deviation with n - 1, None for a single value."""
     values = [float(value) for value in values]
     sound = all(map(math.isfinite, values))
@@ -98,7 +99,7 @@ def summary(values):
             "values": values}
 
 
-def best_row(rows, by):
+def best_row(rows: list, by: str) -> dict | None:
     """The row whose mean of the column `by` is best, the first on ties; None without any."""
     sign = -SCORES[by].sign if by in SCORES else 1  # times
     return min((row for row in rows if "error" not in row and row[by] is not None
@@ -150,7 +151,7 @@ def _difference(row, reference, plan, right):
     return differences
 
 
-def find_best(experiment, candidates, *, by, progress=None):
+def find_best(experiment: Experiment, candidates: list, *, by: str, progress=None) -> tuple:
     """-> (training control tree, its row, the row with the best mean, the result of `compare`).
 
     The first row is kept where the best is not better than it by more than the standard
@@ -200,7 +201,8 @@ class CrossValidation:
     confidence: np.ndarray
 
 
-def cross_validate(experiment, candidate, *, progress=None):
+def cross_validate(experiment: Experiment, candidate: Candidate, *,
+                   progress=None) -> CrossValidation:
     """Train and try `candidate` on the splits of an `Experiment`; -> `CrossValidation`.
 
     The candidate has one decoder, or the first that suits it is taken.  Raises the first error
@@ -228,7 +230,7 @@ def cross_validate(experiment, candidate, *, progress=None):
                            joined([outcome.confidence for outcome in outcomes]))
 
 
-def write_held_out(base, held_out):
+def write_held_out(base: str, held_out: CrossValidation) -> None:
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,

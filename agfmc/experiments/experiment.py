@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -56,7 +57,7 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def splits(y, plan):
+def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
     """Yield the `plan.count` `Split`s of labels y (n,).
 
     Trial t, from 1, is drawn with the seed `plan.seed + t - 1`.  Raises `UsageError`
@@ -93,7 +94,7 @@ class Settings:
     workers: int = 1
     kernel_memory: int = 512
 
-    def normalised(self, train, *others):
+    def normalised(self, train: np.ndarray, *others: np.ndarray) -> tuple:
         """The points of a training part, and other points, normalised alike; float64."""
         normalisation = self.normalisation
         if self.scale or self.nsv is not None:
@@ -136,7 +137,7 @@ class PreparedSplit:
         return Dataset(self.x, self.y).counts
 
 
-def prepare_split(split, data, settings):
+def prepare_split(split: Split, data: Dataset, settings: Settings) -> PreparedSplit:
     """The `PreparedSplit` of a `Split` of a `Dataset`.
 
     Raises `DataError` where a class has fewer than two samples in the training part.
@@ -175,12 +176,12 @@ class Experiment:
     settings: Settings = Settings()
     cache: object = None
 
-    def splits(self):
+    def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""
         for split in splits(self.data.y, self.plan):
             yield prepare_split(split, self.data, self.settings)
 
-    def tree_of(self, candidate):
+    def tree_of(self, candidate) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""
         (x,) = self.settings.normalised(self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
@@ -193,27 +194,27 @@ class CountingCache:
         self._cache, self._own = cache, set()
         self.found = 0
 
-    def get(self, key):
+    def get(self, key: str) -> bytes | None:
         """The bytes that were put under `key`, or None."""
         value = self._cache.get(key)
         self.found += value is not None and key not in self._own
         return value
 
-    def put(self, key, value):
+    def put(self, key: str, value: bytes) -> None:
         """Keep the bytes `value`."""
         self._own.add(key)
         self._cache.put(key, value)
 
-    def flush(self):
+    def flush(self) -> None:
         """Bring everything to the disk."""
         self._cache.flush()
 
-    def keeps_anything(self):
+    def keeps_anything(self) -> bool:
         """Whether a later run would find finished work here."""
         return self._cache.keeps_anything()
 
 
-def part_of(progress, done, total):
+def part_of(progress, done: int, total: int):
     """Progress within one of `total` equal parts, of which `done` are behind."""
     if progress is None:
         return None

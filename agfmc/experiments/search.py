@@ -35,7 +35,7 @@ class Point(NamedTuple):
     log2g: float | None
     log2c: float
 
-    def text(self, fixed=""):
+    def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`."""
         return _options_text(self, None if self.log2g is None else power(self.log2g),
                              power(self.log2c), fixed)
@@ -55,18 +55,18 @@ def _options_text(options, gamma, cost, fixed):
     return " ".join([*words, fixed] if fixed else words)
 
 
-def power(exponent):
+def power(exponent: float) -> float:
     """2^exponent; to three digits where the exponent is no whole number, for people to read."""
     value = 2.0 ** exponent
     return value if float(exponent).is_integer() else float(f"{value:.3g}")
 
 
-def number_text(value):
+def number_text(value: float) -> str:
     """The shortest text that is exactly this number."""
     return repr(float(value)).removesuffix(".0")
 
 
-def fixed_words(base):
+def fixed_words(base: str) -> str:
     """The words of the options `base` that no search touches and that change anything.
 
     Raises `UsageError` for options that LIBSVM does not know, for another learner and for a
@@ -88,7 +88,7 @@ def fixed_words(base):
     return " ".join(fixed)
 
 
-def given_text(base):
+def given_text(base: str) -> str:
     """The options `base` written as those of a `Point` are, with C always among them."""
     options = parse_options(base)
     return _options_text(options, options.gamma, options.cost, fixed_words(base))
@@ -164,7 +164,7 @@ _GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)
 _COST = Axis(-1.0, 9.0, 2.0)
 
 
-def scale_exponent(x):
+def scale_exponent(x: np.ndarray) -> float:
     """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
 
     2 to it is a gamma for which points at their typical distance have a kernel
@@ -188,7 +188,7 @@ class SearchSpace(NamedTuple):
     log2g: Axis | None = None
     refine: int = 2
 
-    def grids(self, scale):
+    def grids(self, scale: float) -> list[Grid]:
         """The `Grid`s; scale: as `scale_exponent` gives it.
 
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all
@@ -230,7 +230,7 @@ class Search:
         self._share, self._halvings = 1.0, refine
         self.scores = {}  # {point: score, or None where it could not be trained}
 
-    def next_points(self):
+    def next_points(self) -> list[Point]:
         """The points whose scores are to be recorded next; [] at the end."""
         coarse = [point for _, grid in self._grids.values() for point in grid.points
                   if point not in self.scores]
@@ -248,7 +248,7 @@ class Search:
             self._share /= 2
             self._halvings -= 1
 
-    def record(self, point, score):
+    def record(self, point: Point, score: float | None) -> None:
         """Keep the score of a point, None where it could not be trained."""
         self.scores[point] = score
 

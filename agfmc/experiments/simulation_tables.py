@@ -53,7 +53,7 @@ def similarity_family(word):
     return values
 
 
-def read_similarity(word):
+def read_similarity(word: str) -> np.ndarray:
     """Similarities r (k,) with sum 1, from `v,v,v` or a file of numbers (`-`: standard input).
 
     Raises DataError unless there are two or more finite numbers, none negative, the
@@ -95,7 +95,7 @@ class SimulationPlan(NamedTuple):
     similarity: object = None
 
 
-def simulations(plan, progress=None):
+def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     """One dictionary of plain values for each error probability and number of classes.
 
     progress: called with (done, total).  Keys: classes, error, and success with standard_error
@@ -168,7 +168,7 @@ def _columns(rows, top):
     return columns
 
 
-def format_table(rows, top):
+def format_table(rows: list, top: int) -> str:
     """The rows of `simulations` as an aligned table with two lines of headings."""
     above, below = "", ""
     lines = [""] * len(rows)
@@ -183,7 +183,7 @@ def format_table(rows, top):
     return "\n".join([above, below, *lines]) + "\n"
 
 
-def format_csv(rows, top):
+def format_csv(rows: list, top: int) -> str:
     """The rows of `simulations` as comma-separated values in full precision."""
     columns = _columns(rows, top)
     lines = [[name for _, _, name, _, _ in columns]]

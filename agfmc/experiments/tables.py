@@ -20,7 +20,7 @@ _BEST, _ROWS = 8, 40  # lines of a table
 
 # -- comparisons -----------------------------------------------------------------------------------
 
-def spread(summary, column):
+def spread(summary: dict | None, column: str) -> str:
     """Mean, and deviation if there is one, of a summary; `-` where there is none."""
     if summary is None or math.isnan(summary["mean"]):
         return "-"
@@ -60,7 +60,7 @@ def _grid(result):
     return heads, lines
 
 
-def plain_table(result, bold=False):
+def plain_table(result: dict, bold: bool = False) -> str:
     """The table for a terminal, where the best of each column is bold, or has a `*`."""
     heads, lines = _grid(result)
     starred = set() if bold else set().union(*(best for _, best in lines))
@@ -78,7 +78,7 @@ def plain_table(result, bold=False):
     return "".join(out)
 
 
-def markdown_table(result):
+def markdown_table(result: dict) -> str:
     """The table in Markdown, the best of each column in bold."""
     heads, lines = _grid(result)
     out = [heads, ["---", "---"] + ["---:"] * (len(heads) - 2)]
@@ -88,7 +88,7 @@ def markdown_table(result):
                    for cells in out)
 
 
-def comparison_csv(result):
+def comparison_csv(result: dict) -> str:
     """One line for each row, means and deviations in columns of their own."""
     lines = [["configuration", "decoder", "classifiers",
               *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
@@ -115,7 +115,7 @@ def _csv(lines):
     return out.getvalue()
 
 
-def score_lines(columns):
+def score_lines(columns: dict) -> str:
     """Mean and deviation over the splits, a line for each of `COLUMNS`, times at the end."""
     lines = [f"{'':26s}{'mean':>10s}{'deviation':>12s}"]
     for column in [*SCORES, *(column for column in COLUMNS if column not in SCORES)]:
@@ -130,7 +130,7 @@ def score_lines(columns):
 
 # -- searches --------------------------------------------------------------------------------------
 
-def search_result(state, features):
+def search_result(state, features: int) -> dict:
     """A `SearchState` as a dictionary: points (in the order they were tried), best, given, border.
 
     A point: options, kernel, degree, coef0, log2g, log2c, score, sd, values, and error where it
@@ -164,7 +164,7 @@ def _parameters(text, point, features):
             "log2c": point.log2c if point is not None else math.log2(options.cost)}
 
 
-def search_csv(searches):
+def search_csv(searches: list) -> str:
     """One line for each point of each search; searches: dictionaries of `search_result`.
 
     Where they have left and right, the labels of a partition, these come first.
@@ -179,13 +179,13 @@ def search_csv(searches):
     return _csv(lines)
 
 
-def partition_text(search, width=None):
+def partition_text(search: dict, width: int | None = None) -> str:
     """The partition of a search, as a control file with labels for positions would have it."""
     text = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 
 
-def search_table(search, by, sign):
+def search_table(search: dict, by: str, sign: int) -> str:
     """The best points with mean and deviation, and what was given, for a terminal."""
     points = search["points"]
     order = sorted((i for i, point in enumerate(points) if point["score"] is not None),
@@ -204,7 +204,7 @@ def search_table(search, by, sign):
     return _lines(rows) + note
 
 
-def partition_table(searches, by):
+def partition_table(searches: list, by: str) -> str:
     """The options of each partition with their score, and that of what was given."""
     rows = [["partition", "options", _HEADS[by], "given"]]
     for search in searches[:_ROWS]:
@@ -216,7 +216,7 @@ def partition_table(searches, by):
     return _lines(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
 
 
-def whole_lines(columns):
+def whole_lines(columns: dict) -> str:
     """Scores of the whole configuration with the options given and with those of the search.
 
     columns: {"given": {score: summary or None}, "tuned": the same}.

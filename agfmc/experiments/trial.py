@@ -25,6 +25,7 @@ from ..prediction.evaluation import evaluate, Results
 from ..score.brier import probability
 from ..score.scores import SCORES
 from .binary_problems import binary_model, problem_key, train_missing
+from .experiment import PreparedSplit, Settings
 from .result_cache import are_numbers, key_of
 
 __all__ = ["COLUMNS", "Outcome", "are_scores", "run_trial"]
@@ -35,7 +36,7 @@ COLUMNS = {"train_s": ("train s", "training, seconds"),
            **{name: (score.head, score.short) for name, score in SCORES.items()}}
 
 
-def are_scores(value):
+def are_scores(value) -> bool:
     """Is `value` a dictionary {name of `SCORES`: number or None}?"""
     return isinstance(value, dict) and set(value) == set(SCORES) and are_numbers(
         *(score for score in value.values() if score is not None), finite=False)
@@ -63,17 +64,17 @@ class Outcome:
     resumed: bool = False
     error: AgfmcError | None = None
 
-    def value(self, column):
+    def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS`."""
         return self.scores[column] if column in SCORES else getattr(self, column)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """Times, scores and classes, as `from_bytes` reads them."""
         head = [self.classifiers, self.train_s, self.classify_s, self.scores]
         return json.dumps(head).encode() + b"\n" + zlib.compress(self.classes.astype("<i4"))
 
     @classmethod
-    def from_bytes(cls, candidate, decoder, data, n):
+    def from_bytes(cls, candidate: int, decoder: str, data: bytes, n: int) -> Outcome | None:
         """The outcome in `data` on n test points, or None where it cannot be one."""
         try:
             head, _, packed = data.partition(b"\n")
@@ -122,7 +123,8 @@ def _lay_out(number, candidate, split, settings):
                             decoders_of(tree, candidate.wanted))
 
 
-def run_trial(split, candidates, settings, cache, *, progress=None, keep=False, first=False):
+def run_trial(split: PreparedSplit, candidates: list, settings: Settings, cache, *,
+              progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
     What `cache` has is not done again.  progress(done, total): in units of work;

@@ -32,7 +32,7 @@ from .candidates import Candidate
 from .comparison import summary
 from .experiment import Experiment
 from .result_cache import key_of
-from .search import fixed_words, given_text, scale_exponent, Search
+from .search import fixed_words, given_text, scale_exponent, Search, SearchSpace
 from .tables import partition_text, search_result
 from .trial import are_scores, run_trial
 
@@ -64,7 +64,8 @@ class TuningTask:
     features: int
 
 
-def prepare_tuning(experiment, candidate, must_loo=False):
+def prepare_tuning(experiment: Experiment, candidate: Candidate,
+                   must_loo: bool = False) -> TuningTask:
     """The `TuningTask` of a candidate; everything is checked that needs no training.
 
     must_loo: it is an error where `settings.loo` is not possible, as rows with options of
@@ -84,7 +85,8 @@ def prepare_tuning(experiment, candidate, must_loo=False):
                       scale_exponent(x), x.shape[1])
 
 
-def tune(task, space, *, by, per_partition=False, deadline=None, progress=None):
+def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,
+         deadline: float | None = None, progress=None) -> tuple:
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
     by: name of a score;  deadline: on the clock of `time.monotonic`.  result: by, plan, decoder,
@@ -124,13 +126,13 @@ def tune(task, space, *, by, per_partition=False, deadline=None, progress=None):
     return {**result, "partitions": searches, "whole": compared}, tree
 
 
-def open_rows(tree):
+def open_rows(tree: Tree) -> list[bool]:
     """For each row of `tree`, True where the options of the command line would be its own."""
     default = object()
     return [text is default for text in resolve_options(tree, default)]
 
 
-def with_options(tree, texts):
+def with_options(tree: Tree, texts) -> Tree:
     """`tree` with options for its open rows: one text for all, or one for each row of `tree`."""
     texts = [texts] * len(tree.rows) if isinstance(texts, str) else texts
     return rename(tree, [text if is_open else row.text for row, text, is_open in
@@ -277,7 +279,7 @@ class Tuner:
                 summary([part[name] for part in parts]) for name in SCORES}
 
 
-def search_options(tuner, task, grids, refine):
+def search_options(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
     task: a `WholeConfiguration`, or `BinaryProblems`.  Words of the options as they are, other
@@ -426,7 +428,7 @@ class BinaryProblems:
         return scores
 
 
-def read_scores(data):
+def read_scores(data: bytes | None) -> dict | None:
     """The scores in the bytes `data` of a result cache, or None where they cannot be such."""
     try:
         scores = None if data is None else json.loads(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +22,9 @@ __all__ = ["iter_points", "read_labels", "read_training"]
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 
 
-def read_training(base, form=InputFormat(), *, names=None, negative=False, stdin=None,
-                  sparse=False, mapped=False):
+def read_training(base, form: InputFormat = InputFormat(), *, names=None,
+                  negative: bool = False, stdin=None, sparse: bool = False,
+                  mapped: bool = False) -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
     `base` is a base name for binary data, else the file itself or `-`.  Without
@@ -63,7 +65,7 @@ def _read_binary(base, form, names, stdin, mapped):
     return Dataset(x, y, _names_beside(base, names))
 
 
-def read_labels(base, form=InputFormat(), names=None, stdin=None):
+def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:
     """({label: samples}, {label: name}) of training data, the labels ascending.
 
     Of binary data only the `.cls` file is read, and `base.names` if it is there.
@@ -125,7 +127,8 @@ def _numbered(y, names, base, negative=False):
     return y, names
 
 
-def iter_points(path, form=InputFormat(), rows=4096, d=None, stdin=None, sparse=False):
+def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
+                d: int | None = None, stdin=None, sparse: bool = False) -> Iterator:
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
     `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
