@@ -1,7 +1,5 @@
 """agf2ascii: libAGF's binary files to text."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import UsageError

@@ -1,7 +1,5 @@
 """agf_preprocess: select, relabel, split and normalise training data."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

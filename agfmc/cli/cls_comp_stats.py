@@ -1,7 +1,5 @@
 """cls_comp_stats: classes compared with the truth, in libAGF's layout."""
 
-from __future__ import annotations
-
 import sys
 
 from .options import Parser, whole_number

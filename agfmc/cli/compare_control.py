@@ -1,7 +1,5 @@
 """compare_control: try configurations on the same splits of the data, and print a table."""
 
-from __future__ import annotations
-
 import sys
 
 from ..coding.schemes import COMPARED

@@ -1,7 +1,5 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import contextmanager
 

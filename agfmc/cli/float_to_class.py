@@ -1,7 +1,5 @@
 """float_to_class: a continuous quantity to classes."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import UsageError

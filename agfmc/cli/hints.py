@@ -1,7 +1,5 @@
 """Hints for messages about wrong command lines."""
 
-from __future__ import annotations
-
 import os
 import re
 

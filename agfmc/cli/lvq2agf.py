@@ -1,7 +1,5 @@
 """lvq2agf: LVQ text to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """multi_borders: train every classifier of a control file."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

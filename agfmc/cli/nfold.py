@@ -1,7 +1,5 @@
 """nfold: cross-validation of one control file."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import one_line, UsageError

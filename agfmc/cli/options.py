@@ -27,8 +27,6 @@ A letter has one meaning wherever it can; most are libAGF's.  The letters in use
     -z  --shuffle (agf_preprocess)        -Z  --libsvm (classify_m), --ascii (mbh2mbm)
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import math

@@ -1,7 +1,5 @@
 """order_classes: write a control file with its classes in another order."""
 
-from __future__ import annotations
-
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show

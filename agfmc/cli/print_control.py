@@ -1,7 +1,5 @@
 """print_control: write the control file of a scheme, given or chosen by cross-validation."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import contextmanager

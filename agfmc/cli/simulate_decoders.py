@@ -1,7 +1,5 @@
 """simulate_decoders: how often decoders of one-vs-one classifiers find the true class."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """svm2agf: LIBSVM text to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 
 from ..errors import UsageError

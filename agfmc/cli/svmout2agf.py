@@ -1,7 +1,5 @@
 """svmout2agf: what svm-predict wrote to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """tune_m: search training options by cross-validation, and write them into the control file."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """validate_probabilities: probabilities compared with the truth, in libAGF's layout."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import UsageError
