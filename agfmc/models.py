@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import DataError
+from .errors import DataError, UsageError
 from .provenance import Provenance
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "KERNELS", "Kernel",
-           "KernelKind", "Normalisation", "TUNED_KERNELS"]
+__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "InputFormat", "KERNELS",
+           "Kernel", "KernelKind", "Normalisation", "TUNED_KERNELS"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,44 @@ class Dataset:
     x: np.ndarray
     y: np.ndarray | None
     names: tuple[str, ...] | None = None
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """{label: samples}, the labels ascending."""
+        import numpy as np
+
+        return dict(zip(*map(np.ndarray.tolist, np.unique(self.y, return_counts=True))))
+
+    @property
+    def name_of(self) -> dict[int, str]:
+        """{label: name}, empty where labels have no names."""
+        return dict(enumerate(self.names or ()))
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """The layout of points in files.
+
+    kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text)
+    or "lvq" (LVQ text);  missing: value of the features that a line of LIBSVM text leaves out,
+    None for 0;  header: LVQ text begins with its number of features;  labels: points have
+    labels;  ordinates: numbers stand in place of the labels.
+    """
+
+    kind: str = "binary"
+    missing: float | None = None
+    header: bool = True
+    labels: bool = True
+    ordinates: bool = False
+
+    def __post_init__(self):
+        if self.kind not in ("binary", "svm", "lvq"):
+            raise UsageError(f"there is no kind of data {self.kind!r}")
+
+    @property
+    def fill(self) -> float:
+        """The value of features that a line of LIBSVM text leaves out."""
+        return 0.0 if self.missing is None else self.missing
 
 
 @dataclass(frozen=True, eq=False)

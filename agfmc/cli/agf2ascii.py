@@ -1,7 +1,5 @@
 """agf2ascii: libAGF's binary files to text."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import UsageError
@@ -41,21 +39,22 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Read and print."""
     from ..data_tools.convert import print_data
-    from ..data_tools.convert import Form
+    from ..models import InputFormat
 
     if args.svm and (args.no_header or args.no_labels):
         raise UsageError("-H and -C are for LVQ text, not for -M")
     if args.words + args.no_labels + args.ordinates > 1:
         raise UsageError("-C, -L and --words exclude each other")
     refuse_inputs([args.out], [*data_files(args.base), args.base if args.no_labels else None])
-    form = Form("svm" if args.svm else "lvq", not args.no_header)
-    print_data(args.base, args.out, form, sys.stdout.buffer, labels=not args.no_labels,
-               ordinates=args.ordinates, words=args.words, scale=args.normalise)
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
+    form = InputFormat("svm" if args.svm else "lvq", header=not args.no_header,
+                       labels=not args.no_labels, ordinates=args.ordinates)
+    print_data(args.base, args.out, form, sys.stdout.buffer, words=args.words,
+               scale=args.normalise)

@@ -1,14 +1,12 @@
 """agf_preprocess: select, relabel, split and normalise training data."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import (add_input_kind, add_normalisation, add_seed, data_files, input_kind, Parser,
+from .options import (add_input_kind, add_normalisation, add_seed, data_files, input_format, Parser,
                       refuse_ending, refuse_inputs, whole_number)
 from .run import run_command
 
@@ -34,7 +32,8 @@ def get_parser():
     parser.add_argument("rest", nargs="*", default=[], metavar="test | feature | partition",
                         help="with -f first the base name of the test part; then, with -F, the "
                              "features to keep, counted from 0, or else a partition such as "
-                             "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, others go")
+                             "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, and other classes "
+                             "are left out")
     group = add_input_kind(parser, "input")
     group.add_argument("-0", "--from-stdin", action="store_true",
                        help="read standard input: the operand input is left out")
@@ -68,14 +67,17 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
-    """Sort the operands out, then follow the recipe."""
-    from ..data_tools.convert import Form
+    """Make a recipe of the options, and follow it."""
     from ..data_tools.preprocess import covariances, preprocess, Recipe
 
-    missing = args.missing
-    args.lvq = args.lvq and not args.svm  # libAGF's users may say -A -M for LIBSVM text
-    form = Form(input_kind(args), not args.no_header, missing is not None)
+    # libAGF's users may say -A -M for LIBSVM text
+    form = input_format(args, args.lvq and not args.svm, not args.no_labels, args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
     features = partition = None
     if args.features:
@@ -90,8 +92,7 @@ def execute(args):
         sort=args.sort, fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
         norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
-        labels=not args.no_labels, ordinates=args.ordinates, form=form, missing=missing,
-        seed=args.seed)
+        form=form, seed=args.seed)
     if args.covariance:
         for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
@@ -103,7 +104,7 @@ def execute(args):
 
 
 def _operands(args, kind):
-    """(input, output, test, the others): what the options leave of the operands."""
+    """(input, output, test, the other operands); some are `-` (-0, -1) or None."""
     if args.no_labels and (args.ordinates or kind == "svm"):
         raise UsageError("-C and -L exclude each other" if args.ordinates else
                          "-C is not for LIBSVM text: its lines begin with labels")
@@ -129,7 +130,8 @@ def _refuse_inputs(recipe, source, output, test):
     from ..data_tools.preprocess import part_names
 
     kind = recipe.form.kind
-    ends = (".vec", ".dat" if recipe.ordinates else ".cls", ".names")[:3 if recipe.labels else 1]
+    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
+    ends = ends if recipe.form.labels else ends[:1]
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
@@ -168,8 +170,3 @@ def _whole(word, what, pattern):
     if not re.fullmatch(pattern, word, re.ASCII):
         raise UsageError(f"expected {what}, found '{word}'")
     return int(word)
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

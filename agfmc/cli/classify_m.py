@@ -16,7 +16,7 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, check_executor,
-                      data_files, executor, input_kind, Parser, PROPORTIONS, proportions,
+                      data_files, executor, input_format, Parser, PROPORTIONS, proportions,
                       refuse_ending, refuse_inputs, whole_number)
 from .run import run_command
 
@@ -32,9 +32,10 @@ def execute(args):
     from ..formats.vectors import read_std
     from ..kernel.machine import KernelCounter
 
-    if args.predictor is not None and not args.svm and not args.test.endswith(".vec"):
-        args.lvq = True  # libAGF's
-    kind = input_kind(args)
+    # libAGF's
+    lvq = args.predictor is not None and not args.svm and not args.test.endswith(".vec")
+    form = input_format(args, lvq or args.lvq, not args.no_labels)
+    kind = form.kind
     _check_names(args, kind)
     workers = args.jobs or available_cores()
     classifier = open_classifier(
@@ -54,12 +55,10 @@ def execute(args):
         *model_files(classifier.tree, args.path, outputs)])
     if base is not None:
         _compare_names(args.model, classifier.tree, f"{base}.names")
-    if kind == "svm" and args.missing != 0 and classifier.features is None:
+    if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that tells its number of features, and the files of "
                          f"{args.model} do not: what a line leaves out can only be 0")
-    chunks = iter_points(args.test, kind, classifier.rows, d=classifier.features,
-                         missing=args.missing, header=not args.no_header,
-                         labels=not args.no_labels,
+    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
                          sparse=getattr(classifier.values, "takes_sparse", False))
     if args.predictor is not None:
         done = write_predictions(classifier, chunks, args.output, _show)

@@ -1,6 +1,4 @@
-"""cls_comp_stats: classes beside the truth, as libAGF prints them."""
-
-from __future__ import annotations
+"""cls_comp_stats: classes compared with the truth, in libAGF's layout."""
 
 import sys
 
@@ -17,8 +15,8 @@ def get_parser():
     parser = Parser(
         PROG,
         "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
-        "and, from confidence ratings, how often answers are right that claim to be, in "
-        "libAGF's layout.",
+        "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
+        "layout.",
         usage="%(prog)s [-b] [-H] [-q BINS] truth result")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and, if there are ratings, "
@@ -34,6 +32,11 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Read, score, print."""
     from ..prediction.libagf_reports import brief_comparison, comparison
@@ -43,8 +46,3 @@ def execute(args):
         sys.stdout.write(line if args.no_header else f"Acc.   U.C.\n{line}")
     else:
         sys.stdout.writelines(comparison(args.truth, args.result, args.bins))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -1,110 +1,17 @@
-"""compare_control: try configurations on the same splits of the data, and print a table.
-
-The options of compare_control.
-"""
-
-from __future__ import annotations
+"""compare_control: try configurations on the same splits of the data, and print a table."""
 
 import sys
 
 from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
-from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
-from .library import library_words
-from .messages import json_text, Progress, report, say
-from .options import Parser, whole_number
+from .experiments import (add_experiment, for_data, plan_of, read_experiment, report_reused,
+                          result_cache)
+from .messages import json_text, Progress, say
+from .options import add_train, Parser, whole_number
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
-
-def execute(args):
-    """Read, try, print."""
-    from ..experiments.candidates import read_candidate
-    from ..experiments.comparison import compare
-    from ..experiments.result_cache import key_of
-
-    if sum((args.csv, args.json, args.markdown)) > 1:
-        raise UsageError("--csv, --json and --markdown exclude each other")
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
-    if args.train == "-" and "-" in args.control:
-        raise UsageError("train and a control file cannot both be standard input")
-    plan = plan_of(args, 10)
-    candidates = _candidates(args, read_candidate)
-    data, normalisation = load_data(args)
-    candidates = [for_data(candidate, data, args) for candidate in candidates]
-    settings = settings_of(args, normalisation)
-    by = BY_OPTION[args.by]
-    with library_words(), ledger_of(
-            args, PROG, key_of("data", data.x, data.y), plan, repr(candidates), args.options,
-            args.normalise, args.svd, args.platt,
-            "" if normalisation is None else normalisation.digest()) as ledger:
-        with Progress(args, "comparing") as progress:
-            result = compare(data, candidates, plan, settings, ledger, by=by,
-                             against=args.against, progress=progress)
-        if ledger.found:
-            report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
-        result = {"data": args.train, "options": args.options, **result}
-        _print(args, result)
-        if args.plot is not None:  # in here, so that the results are kept where it fails
-            from ..picture.comparison import draw_comparison
-            draw_comparison(args.plot, result, by)
-    failed = [row for row in result["rows"] if "error" in row]
-    for row in failed:
-        say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")
-    if failed:
-        raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be made")
-
-
-def _candidates(args, read_candidate):
-    wanted = None if args.decoders is None else tuple(
-        word.strip() for word in args.decoders.split(","))
-    candidates = [read_candidate(word, wanted, rows=args.rows, strict=args.strict,
-                                 seed=args.seed, draws=args.draws, metric=args.metric,
-                                 linkage=args.linkage) for word in args.control or COMPARED]
-    names = [candidate.name for candidate in candidates]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice: put its decoders together, as in "
-                             f"{name}:inverse,vote")
-    return candidates
-
-
-def _print(args, result):
-    from ..experiments.comparison_table import csv_table, markdown_table, plain_table
-
-    if args.json:
-        text = json_text(result)
-    elif args.csv:
-        text = csv_table(result)
-    elif args.markdown:
-        text = markdown_table(result)
-    else:
-        bold = sys.stdout.isatty()
-        options = f", options {args.options}" if args.options else ""
-        text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{options}\n{plain_table(result, bold)}" + _legend(result, args, bold)
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def _legend(result, args, bold):
-    against = result["against"]
-    if against is None:
-        return ""
-    test = "McNemar's exact test (of accuracy)" if result["mcnemar"] else \
-        "corrected resampled t test"
-    return f"{'bold' if bold else '*'} best of its column; diff., p: paired difference in " \
-           f"{args.by} to {against['configuration']} {against['decoder']}, {test}; " \
-           "times in seconds of one core\n"
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
 
 PROG = "compare_control"
 
@@ -114,15 +21,14 @@ def get_parser():
     parser = Parser(
         PROG,
         "Try several configurations on the same splits of the data and print how well and how "
-        "fast each classifies. Every binary problem is trained once, whatever configurations "
-        "have it.",
+        "fast each classifies. A binary problem that several configurations share is trained "
+        "once.",
         usage="%(prog)s [-f FRACTION | -d PARTS] [--trials N] [--seed N] [-+ OPTIONS] "
               "[-Q DECODER,...] [--by SCORE] [--against CONTROL] [--csv | --json | --markdown] "
               "[--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
               "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] train [control ...]")
-    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
-                                      "text file with -M or -A")
+    add_train(parser)
     parser.add_argument("control", nargs="*",
                         help="a training control file, or the name of a scheme of print_control; "
                              "with decoders after a colon if not those that suit it, as in "
@@ -151,5 +57,77 @@ def get_parser():
                        help="distance of classes, for schemes that are made from data")
     group.add_argument("--linkage", choices=("single", "complete", "average"),
                        help="distance of groups of classes, for trees from data")
-    add_exploration(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", "uncertainty")
+    add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", "uncertainty")
     return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
+def execute(args):
+    """Read, try, print."""
+    from ..experiments.candidates import read_candidates
+    from ..experiments.comparison import compare
+
+    if sum((args.csv, args.json, args.markdown)) > 1:
+        raise UsageError("--csv, --json and --markdown exclude each other")
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
+    if args.train == "-" and "-" in args.control:
+        raise UsageError("train and a control file cannot both be standard input")
+    plan = plan_of(args, 10)
+    wanted = None if args.decoders is None else tuple(
+        word.strip() for word in args.decoders.split(","))
+    candidates = read_candidates(args.control or COMPARED, wanted, rows=args.rows,
+                                 strict=args.strict, seed=args.seed, draws=args.draws,
+                                 metric=args.metric, linkage=args.linkage)
+    experiment = read_experiment(args, args.train, plan, args.platt == "loo")
+    candidates = [for_data(candidate, experiment, args) for candidate in candidates]
+    by = BY_OPTION[args.by]
+    with result_cache(args, PROG, experiment, repr(candidates)) as experiment:
+        with Progress(args, "comparing") as progress:
+            result = compare(experiment, candidates, by=by, against=args.against,
+                             progress=progress)
+        report_reused(args, PROG, experiment)
+        result = {"data": args.train, "options": args.options, **result}
+        _print(args, result)
+        if args.plot is not None:  # in here, so that the results are kept where it fails
+            from ..picture.comparison import draw_comparison
+            draw_comparison(args.plot, result, by)
+    failed = [row for row in result["rows"] if "error" in row]
+    for row in failed:
+        say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")
+    if failed:
+        raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
+
+
+def _print(args, result):
+    from ..experiments.tables import comparison_csv, markdown_table, plain_table
+
+    if args.json:
+        text = json_text(result)
+    elif args.csv:
+        text = comparison_csv(result)
+    elif args.markdown:
+        text = markdown_table(result)
+    else:
+        bold = sys.stdout.isatty()
+        options = f", options {args.options}" if args.options else ""
+        text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
+               f"{options}\n{plain_table(result, bold)}" + _legend(result, args, bold)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _legend(result, args, bold):
+    against = result["against"]
+    if against is None:
+        return ""
+    test = "McNemar's exact test (of accuracy)" if result["mcnemar"] else \
+        "corrected resampled t test"
+    return f"{'bold' if bold else '*'} best of its column; diff., p: paired difference in " \
+           f"{args.by} to {against['configuration']} {against['decoder']}, {test}; " \
+           "times in seconds of one core\n"

@@ -1,24 +1,26 @@
-"""Options of the commands that try configurations on splits of the data, and what they say."""
-
-from __future__ import annotations
+"""The options, the data and the result cache of commands that train on splits of the data."""
 
 import argparse
+from contextlib import contextmanager
 
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
+from .library import library_words
 from .messages import report
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
-                      finite_number, input_kind, reading, whole_number)
+                      finite_number, input_format, whole_number)
 
-__all__ = ["add_exploration", "add_splits", "add_state", "add_trying", "for_data",
-           "ledger_of", "load_data", "plan_of", "settings_of"]
+__all__ = ["CONTINUES", "add_experiment", "add_splits", "add_state", "add_trying", "for_data",
+           "plan_of", "read_experiment", "read_one_candidate", "report_reused", "result_cache"]
+
+CONTINUES = "the same command continues from there"
 
 
-def add_exploration(parser, trials, by=None, platt="cv"):
+def add_experiment(parser, trials, by=None, platt="cv"):
     """The options of splits, training, data and unfinished work.
 
-    trials: what is done without -f, -d and --trials, for the help;  by: of the score
-    that decides, its default, where there is such a choice;  platt: its default.
+    trials: the default of --trials, for the help;  by: the default of --by, where there is that
+    option;  platt: the default of --platt.
     """
     add_seed(add_splits(parser, trials))
     group = parser.add_argument_group("training")
@@ -36,18 +38,20 @@ def add_splits(parser, trials):
     group.add_argument("-f", "--fraction", type=_fraction, metavar="FRACTION",
                        help="hold out this fraction of each class, drawn at random in each trial")
     group.add_argument("-d", "--parts", type=whole_number(2, 10**6), metavar="PARTS",
-                       help="divide the data into so many parts, each with its share of every "
+                       help="divide the data into PARTS parts, each with its share of every "
                             "class, and hold out one after the other")
     group.add_argument("--trials", type=whole_number(1, 10**6), metavar="N",
-                       help=f"how often that is done (default {trials})")
+                       help=f"number of times that this is done (default {trials})")
     return group
 
 
 def add_trying(group, by=None, platt="cv"):
-    """How the binary classifiers are trained, and by which score configurations are judged."""
+    """--platt, --kernel-memory, -j and --by."""
+    text = "cv, from five folds, or loo, by a formula, in less than half the time (default cv)" \
+        if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
+        "cv, from five folds, in half as much time again or more"
     group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
-                       help="decision values that fit the probabilities: cv, from five folds, or "
-                            f"loo, by a formula, in less than half the time (default {platt})")
+                       help=f"decision values that the probabilities are fitted to: {text}")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
                        help="megabytes for tables of kernel values (default 512; 0: none). "
                             "Results do not depend on it")
@@ -62,11 +66,11 @@ def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
     group.add_argument("--state", metavar="FILE",
-                       help="keep what is finished in FILE, also after the end: later runs take "
-                            "from it what they can (default: a file in the user's cache folder "
-                            "that goes when the run has come to its end)")
+                       help="keep finished work in FILE, also after the end: later runs take "
+                            "from it what they can use (default: a file in the user's cache "
+                            "folder, which is removed at the end of the run)")
     group.add_argument("--no-state", action="store_true",
-                       help="keep nothing: an interrupted run would begin again")
+                       help="keep nothing: an interrupted run has to start again")
 
 
 def _fraction(text):
@@ -77,82 +81,94 @@ def _fraction(text):
 
 
 def plan_of(args, trials, parts=None, repeats=1):
-    """The `Plan` of the options; trials of random splits, or parts, where nothing is said.
+    """The `SplitPlan` of the options; without -f and -d, `trials` random splits, or `parts`.
 
     repeats: how often the data are divided into parts.
     """
-    from ..experiments.splits import Plan
+    from ..experiments.experiment import SplitPlan
 
     if args.fraction is not None and args.parts is not None:
         raise UsageError("-f and -d exclude each other")
     chosen = args.parts if args.fraction is not None or args.parts is not None else parts
     default = trials if chosen is None else repeats
-    return Plan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
+    return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
 
 
-def load_data(args):
-    """(raw `Dataset`, `Normalisation` or None) of args.train."""
+def read_experiment(args, source, plan, loo):
+    """The `Experiment` of the options, its data read from `source`."""
     from ..data_tools.training_data import about, load_training
+    from ..executors.threads import available_cores
+    from ..experiments.experiment import Experiment, Settings
     from ..formats.vectors import read_std
 
-    kind = input_kind(args)
+    form = input_format(args)
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
-    words = {name: value for name, value in reading(args).items()
-             if name in ("missing", "header", "min_class")}
-    data, _, _ = load_training(args.train, kind, **words)
+    data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
-        raise DataError("holds one class: there is nothing to tell apart", file=args.train)
+        raise DataError("holds one class: there is nothing to tell apart", file=source)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
-        with about(args.train):
+        with about(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-    return data, normalisation
+    return Experiment(data, plan, Settings(
+        args.options, args.seed, args.normalise, args.svd, normalisation, loo,
+        args.jobs or available_cores(), args.kernel_memory))
 
 
-def for_data(candidate, data, args):
-    """The `Candidate` for the classes that --min-class has left in the `Dataset`."""
-    return candidate if args.min_class is None else candidate.for_classes(set(data.y.tolist()))
+def for_data(candidate, experiment, args):
+    """The `Candidate` for the classes that --min-class has left in the data."""
+    return candidate if args.min_class is None else \
+        candidate.for_classes(experiment.data.counts)
 
 
-def settings_of(args, normalisation):
-    """The `Settings` of the options."""
-    from ..experiments.trial import Settings
-    from ..executors.threads import available_cores
+def read_one_candidate(args, prog):
+    """The `Candidate` of the operand control and the option --decoder."""
+    from ..experiments.candidates import read_candidate
 
-    return Settings(args.options, args.seed, args.normalise, args.svd, normalisation,
-                    args.platt == "loo", args.jobs or available_cores(), args.kernel_memory)
+    if args.train == "-" == args.control:
+        raise UsageError("control and train cannot both be standard input")
+    candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
+                               seed=args.seed)
+    if candidate.wanted is not None and len(candidate.wanted) > 1:
+        raise UsageError(f"{prog} takes one decoder: compare_control takes several")
+    return candidate
 
 
-def ledger_of(args, prog, *parts):
-    """The `Ledger` of the options, for `with`; parts: whatever tells this run from another one."""
+@contextmanager
+def result_cache(args, prog, experiment, *parts):
+    """The `Experiment` with a cache of results, for `with`; parts: what else makes this run.
+
+    After a signal the cache is kept, and a report says so.
+    """
+    from dataclasses import replace
+
+    from ..experiments.experiment import CountingCache
     from ..experiments.result_cache import automatic_path, key_of, Ledger
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
-    if args.no_state:
-        ledger = Ledger(None)
-    elif args.state is not None:
-        ledger = Ledger(args.state, keep=True)
-    else:
-        ledger = Ledger(automatic_path(key_of(prog, *parts)))
-    return _Resumable(ledger, args, prog)
+    settings, path = experiment.settings, args.state
+    if path is None and not args.no_state:
+        given = settings.normalisation
+        path = automatic_path(key_of(
+            prog, key_of("data", experiment.data.x, experiment.data.y), experiment.plan,
+            settings.options, settings.scale, settings.nsv, settings.loo,
+            "" if given is None else given.digest(), *parts))
+    with library_words(), Ledger(path, keep=args.state is not None) as ledger:
+        try:
+            yield replace(experiment, cache=CountingCache(ledger))
+        except Exception:
+            raise
+        except BaseException:
+            if ledger.keeps_anything():
+                report(args, prog, f"interrupted: {CONTINUES}")
+            raise
 
 
-class _Resumable:
-    """A ledger in a `with` block that tells what a signal leaves to be done.
-
-    (Not made with contextlib, which takes longer to load than the parser to be built.)
-    """
-
-    def __init__(self, ledger, args, prog):
-        self._ledger, self._args, self._prog = ledger, args, prog
-
-    def __enter__(self):
-        return self._ledger.__enter__()
-
-    def __exit__(self, kind, error, trace):
-        if kind is not None and not issubclass(kind, Exception) and self._ledger.keeps_anything():
-            report(self._args, self._prog, "interrupted: the same command goes on from there")
-        return self._ledger.__exit__(kind, error, trace)
+def report_reused(args, prog, experiment):
+    """A report of how many results were there before."""
+    count = experiment.cache.found
+    if count:
+        report(args, prog, f"reused {count} result{'s' * (count > 1)} of an earlier run")

@@ -1,7 +1,5 @@
 """float_to_class: a continuous quantity to classes."""
 
-from __future__ import annotations
-
 import sys
 
 from ..errors import UsageError
@@ -38,8 +36,7 @@ def get_parser():
                        help="one threshold more than classes: values below the first or above the "
                             "last have class -1")
     group.add_argument("-T", "--missing", type=finite_number, metavar="MISSING",
-                       help="values above MISSING are missing, and do not count when min and max "
-                            "are sought")
+                       help="values above MISSING are missing, and do not count for min and max")
     group = parser.add_argument_group("output")
     group.add_argument("-M", "--range", action="store_true",
                        help="print the least and the greatest value, each in a line; without out "
@@ -47,6 +44,11 @@ def get_parser():
     group.add_argument("-Q", "--break-down", action="store_true",
                        help="print the number of values in each class in place of the thresholds")
     return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
@@ -63,26 +65,21 @@ def execute(args):
         sys.stdout.writelines(map(_line, values))
         return
     refuse_inputs([args.out], [args.file])
-    classed = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
+    binning = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
                                   args.missing, args.open)
-    lines = [_line(value) for value in classed.range] if args.range else []
-    lines.extend(break_down(classed, args.open) if args.break_down
-                 else map(_line, classed.edges.tolist()))
+    lines = [_line(value) for value in binning.range] if args.range else []
+    lines.extend(break_down(binning, args.open) if args.break_down
+                 else map(_line, binning.edges.tolist()))
     with replacing(args.out, binary=True) as file:
-        file.write(cls_bytes(classed.classes, args.out))
+        file.write(cls_bytes(binning.classes, args.out))
         file.flush()
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
-    report(args, PROG, f"{args.out}: {len(classed.classes)} values in "
-                       f"{len(classed.edges) + (-1 if args.open else 1)} classes")
+    report(args, PROG, f"{args.out}: {len(binning.classes)} values in "
+                       f"{len(binning.edges) + (-1 if args.open else 1)} classes")
 
 
 def _line(value):
     """A number as %g prints it, or with as many digits as restore it."""
     text = "%g" % value
     return f"{text if float(text) == value else repr(value)}\n"
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

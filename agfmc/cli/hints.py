@@ -1,14 +1,12 @@
-"""Hints for messages about command lines that cannot be: what may have been meant."""
-
-from __future__ import annotations
+"""Hints for messages about wrong command lines."""
 
 import os
 import re
 
 from ..errors import UsageError
 
-__all__ = ["meant_by", "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command",
-           "reworded", "runs_on"]
+__all__ = ["has_unknown_letter", "hint_for", "refuse_scheme", "refuse_unquoted",
+           "refuse_unquoted_command", "reword"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 # Options of libAGF's commands that are not here.
@@ -26,8 +24,8 @@ _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
 def refuse_unquoted(option, value, following):
     """`UsageError` where training options without quotes follow `option`, as in `-+ -c 10`.
 
-    value: the word behind the option;  following: those behind that.  A word that is the
-    name of a file, or of data, is none of them.
+    value: the word after the option;  following: the words after that.  The name of a file, or
+    of data, is no value of a training option.
     """
     words = [value, *following]
     count = 0
@@ -43,7 +41,7 @@ def refuse_unquoted(option, value, following):
 def refuse_unquoted_command(command, following, options):
     """`UsageError` where options of a command follow it without quotes, as in `-- svm-train -b 1`.
 
-    following: the words behind it;  options: those of the command that would run it.
+    following: the words after it;  options: those of the command that would run it.
     """
     words = [command]
     for word in following:
@@ -56,11 +54,11 @@ def refuse_unquoted_command(command, following, options):
                          f'-- "{" ".join(words)}"')
 
 
-def meant_by(word, options, training=None, prog=None):
-    """Words about a word that is no option of a command, or "".
+def hint_for(word, options, training=None, prog=None):
+    """A hint about a word that is no option of a command, or "".
 
-    options: those that the command has;  training: the name of its option for training
-    options, if it has one;  prog: the name of the command.
+    options: those of the command;  training: the name of its option for training options, or
+    None;  prog: the name of the command.
     """
     if not word.startswith("-") or word in ("-", "--"):
         return ""
@@ -84,11 +82,11 @@ def meant_by(word, options, training=None, prog=None):
     return f"did you mean {near[0]}?" if near else ""
 
 
-def reworded(message, options, operands, prog):
-    """A message of argparse with what is expected, or may have been meant.
+def reword(message, options, operands, prog):
+    """A message of argparse, with the operands that are expected, or a hint.
 
-    options, operands: those that the command has;  prog: its name.  Messages about other things
-    than operands that are missing and words that are no option stay what they are.
+    options, operands: those of the command;  prog: its name.  Only messages about missing
+    operands and unknown options are changed.
     """
     if message.startswith("the following arguments are required: "):
         form = {"?": "[{}]", "*": "[{} ...]"}
@@ -101,7 +99,7 @@ def reworded(message, options, operands, prog):
         # the words behind an option that is not known may be its value
         words = [word for word in words if word[:1] == "-" and len(word) > 1] or words
         training = "-+" if "-+" in options else None
-        hints = filter(None, (meant_by(word, options, training, prog) for word in words))
+        hints = filter(None, (hint_for(word, options, training, prog) for word in words))
         return start + " ".join(words) + "".join(f"; {hint}" for hint in list(hints)[:1])
     return message
 
@@ -109,7 +107,7 @@ def reworded(message, options, operands, prog):
 def refuse_scheme(control, then):
     """`UsageError` for the name of a scheme where a control file is wanted.
 
-    then: the command that goes on from what `print_control -Q SCHEME` writes, for the message.
+    then: the rest of the command line after `print_control -Q SCHEME`, for the message.
     """
     from ..codes.schemes import find_scheme
 
@@ -123,11 +121,11 @@ def refuse_scheme(control, then):
                      f"print_control -Q {control} {then}")
 
 
-def runs_on(word, flags, takes):
-    """True where a word with one minus sign begins with a flag and goes on with what is none.
+def has_unknown_letter(word, flags, takes):
+    """True where a word such as -ab begins with a flag and has a letter that is none.
 
-    flags: the options of the command;  takes: those of them that take a value.  argparse has
-    messages of its own for that, which change with the version of Python.
+    flags: the options of the command;  takes: those of them that take a value.  The messages
+    of argparse for this case differ between versions of Python.
     """
     if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
         return False

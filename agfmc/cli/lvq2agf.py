@@ -1,12 +1,10 @@
 """lvq2agf: LVQ text to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 import sys
 
 from ..errors import UsageError
-from .options import data_files, Parser, refuse_ending, refuse_inputs
+from .options import add_label_options, data_files, Parser, refuse_ending, refuse_inputs
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -34,19 +32,20 @@ def get_parser():
                        help="the lines hold no labels: only base.vec is written")
     group.add_argument("-o", "--omit-labels", action="store_true",
                        help="the lines hold labels, but only base.vec is written")
-    group.add_argument("-L", "--ordinates", action="store_true",
-                       help="the labels are numbers, whole or not: base.dat is written in place "
-                            "of base.cls")
-    group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, for labels that are words, below 0 "
-                            "or not whole: test data then get the numbers of the training data")
+    add_label_options(group)
     return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
     """Convert."""
     from ..data_tools.convert import convert_text
     from ..formats.class_names import read_names
+    from ..models import InputFormat
 
     if args.no_labels + args.omit_labels + args.ordinates + (args.names is not None) > 1:
         raise UsageError("-C, -o, -L and --names exclude each other")
@@ -65,12 +64,8 @@ def execute(args):
     # the names given are written again as they are
     again = args.names == f"{base}.names"
     refuse_inputs(data_files(base, ends=ends), [infile, None if again else args.names])
-    convert_text(infile, "lvq", "-" if base is None else base, omit=args.omit_labels,
-                 stdout=sys.stdout.buffer, header=not args.no_header,
-                 labels=not args.no_labels, ordinates=args.ordinates,
+    form = InputFormat("lvq", header=not args.no_header, labels=not args.no_labels,
+                       ordinates=args.ordinates)
+    convert_text(infile, form, "-" if base is None else base, omit=args.omit_labels,
+                 stdout=sys.stdout.buffer,
                  names=None if args.names is None else read_names(args.names))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -1,13 +1,4 @@
-"""multi_borders: train every classifier of a control file.
-
-The options of multi_borders.
-
-The lines that multi_borders -0 prints: one shell command for each classifier.
-
-The training of multi_borders, and what it says.
-"""
-
-from __future__ import annotations
+"""multi_borders: train every classifier of a control file."""
 
 import os
 import shlex
@@ -20,125 +11,11 @@ from .hints import refuse_scheme
 from .library import library_words
 from .messages import Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, check_executor, executor, fitting, input_kind, Parser, reading,
-                      time_span, whole_number)
+                      add_train, add_workers, check_executor, executor, fitting, input_format,
+                      Parser, time_span, training_data_options, whole_number)
 from .run import run_command
 
-__all__ = ["PROG", "command_line", "get_parser", "main", "train_all"]
-
-def execute(args):
-    """Plan the jobs, then train them or print them."""
-    from ..formats.controlfile import read_control
-    from ..training.pair_errors import PairTally
-    from ..training.plan import check_outputs
-    from ..training.run import save_normalisation
-
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    check_executor(args)
-    if args.executor is not None and (args.dry_run or args.command is not None):
-        raise UsageError("--executor goes neither with -0 nor with --")
-    if args.null and not args.dry_run:
-        raise UsageError("--null goes with -0")
-    if args.dry_run and args.only is not None:
-        raise UsageError("-0 and --only exclude each other")
-    if args.command is None and (args.convert is not None or args.keep):
-        raise UsageError("-^ and -K go with -- COMMAND")
-    if args.command is None and args.allow_commands:
-        raise UsageError("--allow-commands goes with -- COMMAND: LIBSVM's options are all safe")
-    if args.command is not None and args.unnormalised:
-        raise UsageError("-u and -- exclude each other: the other program writes its own models")
-    if args.command is not None and not (args.svm or args.lvq):
-        # libAGF's: LVQ text, if there are no binary files of that name
-        args.lvq = os.path.isfile(args.train) and not os.path.exists(f"{args.train}.vec")
-    kind = input_kind(args)
-    if args.dense and not args.svm:
-        raise UsageError("--dense goes with -M")
-    if not os.path.basename(args.model):
-        raise UsageError(f"expected a base name for the model files, found '{args.model}'")
-    if (args.control or "-") == "-" and args.train == "-":
-        raise UsageError("control and train cannot both be standard input")
-    if args.dry_run and "-" in (args.control_out, args.train):
-        raise UsageError("with -0, train and control-out must be files: the commands read them")
-    if args.command is not None and (args.platt, args.kernel_memory) != (None, None):
-        raise UsageError("--platt and --kernel-memory are for LIBSVM: they do not go with --")
-    if args.command is not None and deadline is not None:
-        raise UsageError("--time-limit and -- exclude each other: what another program has "
-                         "finished is not known again by a later run")
-    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
-    if args.control is None and kind == "binary" and os.path.isfile(args.train) \
-            and not os.path.exists(f"{args.train}.vec"):
-        raise UsageError("expected the operands control, train, model and control-out, or without "
-                         f"the first, which is then standard input: {args.train} is no base name "
-                         "of data")
-    trainer = _trainer(args)
-    work = _plan(args, kind, read_control(args.control or "-"), trainer)
-    if args.cv_errors is not None and trainer is not None:
-        raise UsageError("--cv-errors counts LIBSVM's cross-validation: it does not go with --")
-    if args.cv_errors is not None and deadline is not None:
-        raise UsageError("--time-limit and --cv-errors exclude each other: the counts are made "
-                         "while everything is trained in one run")
-    if args.cv_irrelevant and args.cv_errors is None:
-        raise UsageError("--cv-irrelevant goes with --cv-errors")
-    tally = None if args.cv_errors is None else PairTally(
-        work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
-    ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
-    check_outputs(work, args.control_out if args.only is None else "-", [
-        args.control or "-", None if work.fitted else args.norm_file,
-        *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
-    if args.dry_run:
-        lines = [command_line(PROG, args, work, job) for job in [*work.jobs, *work.directs]]
-        save_normalisation(work)
-        _save(args, work.tree)
-        sys.stdout.write("".join(lines))
-        return
-    train_all(args, work, trainer, tally, deadline)
-    if args.only is None:
-        _save(args, work.tree)
-
-
-def _trainer(args):
-    """The `Trainer` of the options, or None where LIBSVM trains."""
-    if args.command is None:
-        return None
-    from ..external.command import Command
-    from ..training.external import Trainer
-
-    return Trainer(Command(args.command), args.convert and Command(args.convert),
-                   "lvq" if args.lvq else "svm", args.keep)
-
-
-def _plan(args, kind, tree, trainer):
-    from functools import partial
-
-    from ..training.external import any_options
-    from ..training.plan import plan
-    from ..learners.protocol import parse_options
-
-    parse = parse_options if trainer is None else partial(
-        any_options, own=args.options or "", allowed=args.allow_commands)
-    return plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
-                only=args.only, path=args.path, unnormalised=args.unnormalised,
-                loo=args.platt == "loo", dense=args.dense,
-                parse=parse, **reading(args))
-
-
-def _save(args, tree):
-    from ..control.tree import changed
-    from ..control.write import tree_lines
-    from ..formats.controlfile import write_control
-
-    if args.no_names:
-        tree = changed(tree, names={})
-    if args.control_out == "-":
-        show(tree_lines(tree))
-    else:
-        write_control(args.control_out, tree)
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
+__all__ = ["PROG", "get_parser", "main"]
 
 PROG = "multi_borders"
 
@@ -159,8 +36,7 @@ def get_parser():
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
                              "(- or left out: standard input)")
-    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
-                                      "text file with -M or -A")
+    add_train(parser)
     parser.add_argument("model", help="base name of the model files: model-00 for rows of a "
                                       "coding matrix, model.00 for branches of a tree")
     parser.add_argument("control_out", metavar="control-out",
@@ -188,12 +64,13 @@ def get_parser():
                        help="train everything; without it, models of an earlier run that this "
                             "one would write again are kept")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
-                       help="stop after so many seconds (or H:MM:SS) and keep what is finished; "
-                            "the exit status is 3 then, and the same command goes on from there")
+                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep what is "
+                            "finished; the exit status is 3 then, and the same command continues "
+                            "from there")
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
-                       help="decision values that fit the probabilities: cv, from five folds "
-                            "(default), or loo, from leaving out each sample by a formula, in "
-                            "less than half the time; for C-SVC only")
+                       help="decision values that the probabilities are fitted to: cv, from five "
+                            "folds (default), or loo, from leaving out each sample by a formula, "
+                            "in less than half the time; for C-SVC only")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
                        help="megabytes for tables of kernel values, used where they save time "
                             "(default 512; 0: none). Results do not depend on it")
@@ -214,13 +91,13 @@ def get_parser():
                             "classifier, called `COMMAND OPTIONS data model` like svm-train; data "
                             "is LIBSVM text, or LVQ text with -A, with the labels 0 and 1")
     group.add_argument("-^", "--convert", metavar="COMMAND",
-                       help="program that makes the data what the trainer takes, from its "
-                            "standard input to its standard output")
+                       help="program that converts the data for the trainer, from its standard "
+                            "input to its standard output")
     group.add_argument("-K", "--keep", action="store_true",
                        help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
     group.add_argument("--allow-commands", action="store_true",
-                       help="pass on whatever options stand in control; without it those that "
-                            "could name a file to the trainer are refused")
+                       help="pass on all options of control; without it those that could name "
+                            "a file to the trainer are refused")
     group = add_input_kind(parser)
     add_min_class(group)
     group.add_argument("--dense", action="store_true",
@@ -231,37 +108,149 @@ def get_parser():
     return parser.finish()
 
 
-def command_line(prog, args, work, job):
-    """A shell command that trains one job of `work` on its own, and what ends it."""
-    words = [*_ourselves(prog), f"--only={job.name}",
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
+def execute(args):
+    """Plan the jobs, then train them or print them, and write the control file."""
+    from ..formats.controlfile import read_control
+    from ..training.pair_errors import PairTally
+    from ..training.plan import check_outputs
+    from ..training.run import save_normalisation
+
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    form = _checked_format(args)
+    trainer = _trainer(args, form)
+    work = _plan(args, form, read_control(args.control or "-"))
+    tally = None if args.cv_errors is None else PairTally(
+        work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
+    ends = (".vec", ".cls", ".names") if form.kind == "binary" else ("",)
+    check_outputs(work, args.control_out if args.only is None else "-", [
+        args.control or "-", None if work.fitted else args.norm_file,
+        *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
+    if args.dry_run:
+        lines = [_command_line(args, form, work, job) for job in [*work.jobs, *work.directs]]
+        save_normalisation(work)
+        _save(args, work.tree)
+        sys.stdout.write("".join(lines))
+        return
+    _train(args, form, work, trainer, tally, deadline)
+    if args.only is None:
+        _save(args, work.tree)
+
+
+def _checked_format(args):
+    """The `InputFormat` of train; `UsageError` for operands and options that do not go together."""
+    check_executor(args)
+    external, limited = args.command is not None, args.time_limit is not None
+    for wrong, message in (
+            (args.executor is not None and (args.dry_run or external),
+             "--executor goes neither with -0 nor with --"),
+            (args.null and not args.dry_run, "--null goes with -0"),
+            (args.dry_run and args.only is not None, "-0 and --only exclude each other"),
+            (not external and (args.convert is not None or args.keep),
+             "-^ and -K go with -- COMMAND"),
+            (not external and args.allow_commands,
+             "--allow-commands goes with -- COMMAND: LIBSVM's options are all safe"),
+            (external and args.unnormalised,
+             "-u and -- exclude each other: the other program writes its own models"),
+            (external and (args.platt, args.kernel_memory) != (None, None),
+             "--platt and --kernel-memory are for LIBSVM: they do not go with --"),
+            (external and limited, "--time-limit and -- exclude each other: a later run cannot "
+             "recognise what another program has finished"),
+            (external and args.cv_errors is not None,
+             "--cv-errors counts LIBSVM's cross-validation: it does not go with --"),
+            (limited and args.cv_errors is not None, "--time-limit and --cv-errors exclude each "
+             "other: the errors are counted while everything is trained in one run"),
+            (args.cv_irrelevant and args.cv_errors is None,
+             "--cv-irrelevant goes with --cv-errors"),
+            (args.dense and not args.svm, "--dense goes with -M"),
+            (not os.path.basename(args.model),
+             f"expected a base name for the model files, found '{args.model}'"),
+            ((args.control or "-") == "-" and args.train == "-",
+             "control and train cannot both be standard input"),
+            (args.dry_run and "-" in (args.control_out, args.train),
+             "with -0, train and control-out must be files: the commands read them")):
+        if wrong:
+            raise UsageError(message)
+    # libAGF's: with -- LVQ text, if there are no binary files of that name
+    binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
+    form = input_format(args, args.lvq or external and not args.svm and not binary)
+    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
+    if args.control is None and form.kind == "binary" and not binary:
+        raise UsageError("expected the operands control, train, model and control-out, or without "
+                         f"the first, which is then standard input: {args.train} is no base name "
+                         "of data")
+    return form
+
+
+def _trainer(args, form):
+    """The `Trainer` of the options, or None where LIBSVM trains."""
+    if args.command is None:
+        return None
+    from ..external.command import Command
+    from ..training.external import Trainer
+
+    return Trainer(Command(args.command), args.convert and Command(args.convert),
+                   _text_kind(form), args.keep)
+
+
+def _text_kind(form):
+    """The kind of text that other programs get."""
+    return "lvq" if form.kind == "lvq" else "svm"
+
+
+def _plan(args, form, tree):
+    from functools import partial
+
+    from ..learners.protocol import parse_options
+    from ..training.external import any_options
+    from ..training.plan import plan
+
+    parse = parse_options if args.command is None else partial(
+        any_options, own=args.options or "", allowed=args.allow_commands)
+    return plan(tree, args.train, form, args.model, default=args.options, seed=args.seed,
+                only=args.only, path=args.path, unnormalised=args.unnormalised,
+                loo=args.platt == "loo", dense=args.dense, parse=parse,
+                **training_data_options(args))
+
+
+def _save(args, tree):
+    from ..control.tree import changed
+    from ..control.write import tree_lines
+    from ..formats.controlfile import write_control
+
+    if args.no_names:
+        tree = changed(tree, names={})
+    if args.control_out == "-":
+        show(tree_lines(tree))
+    else:
+        write_control(args.control_out, tree)
+
+
+def _command_line(args, form, work, job):
+    """A shell command that trains one job of `work` on its own, with its line break or NUL."""
+    words = [*_ourselves(), f"--only={job.name}",
              f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
-    if args.svm:
-        words += ["-M", f"--missing={args.missing!r}"] + ["--dense"] * work.dense
-    if args.lvq:
+    if form.kind == "svm":
+        words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
+    if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
-    if args.min_class is not None:
-        words.append(f"--min-class={args.min_class}")
-    if work.norm_file is not None:
-        words.append(f"--norm-file={work.norm_file}")
-    words += ["-u"] * args.unnormalised
-    if args.platt is not None:
-        words.append(f"--platt={args.platt}")
-    if args.kernel_memory is not None:
-        words.append(f"--kernel-memory={args.kernel_memory}")
-    if args.cv_errors is not None:
-        words.append(f"--cv-errors={args.cv_errors}.{os.path.basename(job.name)}")
-    words += ["--cv-irrelevant"] * args.cv_irrelevant
-    words += ["--retrain"] * args.retrain
-    if args.time_limit is not None:
-        words.append(f"--time-limit={args.time_limit!r}")
-    if args.path is not None:
-        words.append(f"--path={args.path}")
-    if args.command is not None:
-        words.append(f"--command={args.command}")
-    if args.convert is not None:
-        words.append(f"--convert={args.convert}")
-    words += ["--allow-commands"] * args.allow_commands
-    words += ["-K"] * args.keep + ["--quiet"] * args.quiet
+    cv_errors = args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}"
+    for option, value in (
+            ("--min-class", args.min_class), ("--norm-file", work.norm_file),
+            ("-u", args.unnormalised), ("--platt", args.platt),
+            ("--kernel-memory", args.kernel_memory), ("--cv-errors", cv_errors),
+            ("--cv-irrelevant", args.cv_irrelevant), ("--retrain", args.retrain),
+            ("--time-limit", args.time_limit), ("--path", args.path), ("--command", args.command),
+            ("--convert", args.convert), ("--allow-commands", args.allow_commands),
+            ("-K", args.keep), ("--quiet", args.quiet)):
+        if value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words.append(f"{option}={value}")
     words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:
@@ -275,16 +264,16 @@ def _operand(name):
     return f"./{name}" if name.startswith("-") else name
 
 
-def _ourselves(prog):
+def _ourselves():
     """The words that start this very program, also where the shell has another environment."""
     program = os.path.abspath(sys.argv[0])
-    if os.path.basename(program) == prog and os.path.isfile(program) and sys.executable:
+    if os.path.basename(program) == PROG and os.path.isfile(program) and sys.executable:
         return [sys.executable, program]
-    return [prog]
+    return [PROG]
 
 
-def train_all(args, work, trainer, tally, deadline):
-    """Train what an earlier run has not left, and report; `JobsFailed` where something is missing.
+def _train(args, form, work, trainer, tally, deadline):
+    """Train what is not there from an earlier run; `JobsFailed` where something is missing.
 
     trainer: `Trainer`, or None;  tally: `PairTally`, or None;  deadline: on
     `time.monotonic`, or None.
@@ -295,7 +284,7 @@ def train_all(args, work, trainer, tally, deadline):
 
     kept = _kept(args, work, trainer, tally)
     total = len(work.jobs) + len(work.directs)
-    control_out = _earlier(args)
+    control_out = _replaceable_control(args)
     with library_words(), executor(args) as pool, Progress(args, "training", PROG) as progress:
         if trainer is None:
             made = train(work, args.jobs, progress, control_out, tally and tally.add,
@@ -305,21 +294,21 @@ def train_all(args, work, trainer, tally, deadline):
                            lambda: save_normalisation(work, control_out))
             made = Outcome(len(work.jobs))
         direct = train_directs(work, progress, control_out, trainer and trainer.convert,
-                               "lvq" if args.lvq else "svm", kept=kept, deadline=deadline)
+                               _text_kind(form), kept=kept, deadline=deadline)
     for failure in made.errors:
         say(PROG, str(failure))
     if made.stopped or direct.stopped:
-        raise JobsFailed(f"the time is over: {made.done + direct.done} of {total} classifiers are "
-                         f"trained; the same command {'without --retrain ' * args.retrain}goes on "
-                         "from there")
+        raise JobsFailed(f"time limit reached: {made.done + direct.done} of {total} classifiers "
+                         f"are trained; the same command {'without --retrain ' * args.retrain}"
+                         "continues from there")
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.jobs)} binary classifiers could not be "
                          "trained; the finished ones are kept, and control-out is not written")
     other = replaced(work, only_direct=trainer is not None)
     if other is not None:
         raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
-                         "same names. control-out is not written; the same command goes on from "
-                         "there")
+                         "same names. control-out is not written; the same command continues "
+                         "from there")
     if tally is not None:
         tally.write(args.cv_errors)
     if args.keep:
@@ -327,9 +316,11 @@ def train_all(args, work, trainer, tally, deadline):
                            f"{os.path.join(args.path or '', args.model)}*.tmp")
 
 
-def _earlier(args):
-    """control-out, if an earlier run may have left it: with --only it is not written, and
-    standard output has just been opened."""
+def _replaceable_control(args):
+    """control-out, which goes when models of an earlier run are replaced, or None.
+
+    With --only it is not written, and as standard output it is not of an earlier run.
+    """
     if args.only is not None or args.control_out == "-":
         return None
     with suppress(OSError, ValueError):  # no file yet, or no such stream

@@ -1,11 +1,31 @@
 """Parsers that take libAGF's habits, and the groups of options that commands share.
 
-The option of commands whose work can be done elsewhere: --executor.
+A letter has one meaning wherever it can; most are libAGF's.  The letters in use:
 
-Proportions of the classes on the command line.
+    -0  --from-stdin (agf_preprocess), --decision-values (classify_m), --dry-run (multi_borders)
+    -1  --to-stdout (agf_preprocess)
+    -+  --options                         training options in a control file's place of ""
+    -^  --convert (multi_borders)
+    -a  --norm-file                       -A  --lvq
+    -b  --brief, --results (validate_probabilities)
+    -B  --sort (agf_preprocess), --brier
+    -c  --sigmoid (classify_m)            -C  --no-labels
+    -d  --parts                           -E  --missing
+    -f  --fraction                        -F  --features (agf_preprocess)
+    -g  --geometric (float_to_class)      -G  --strict
+    -H  --no-header                       -j  --jobs
+    -k  --classes (eval_uc)               -K  --keep
+    -L  --ordinates                       -M  --svm, --range (float_to_class)
+    -n  --normalise                       -o  --omit-labels (lvq2agf), --open (float_to_class)
+    -O  --predictor (classify_m)          -P  --covariance (agf_preprocess), --print-matrix
+    -q  --bins, --classes (float_to_class)
+    -Q  --method, --decoder, --type (print_control), --break-down (float_to_class)
+    -R  --independent (agf_preprocess)    -S  --svd
+    -T  --missing (float_to_class)
+    -u  --unnormalised                    -U  --relabel
+    -y  --path                            -Y  --reduced (print_control)
+    -z  --shuffle (agf_preprocess)        -Z  --libsvm (classify_m), --ascii (mbh2mbm)
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -17,15 +37,17 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
-from .hints import meant_by, refuse_unquoted, refuse_unquoted_command, reworded, runs_on
+from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
+                    reword)
 
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
-           "add_normalisation", "add_seed", "add_workers", "check_executor", "data_files",
-           "executor", "finite_number", "fitting", "input_kind", "proportions", "reading",
-           "refuse_ending", "refuse_inputs", "time_span", "whole_number"]
+           "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
+           "check_executor", "data_files", "executor", "finite_number", "fitting", "input_format",
+           "list_of", "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
+           "training_data_options", "whole_number"]
 
-# Marks words behind `--`, which argparse forgets on its second round over mixed operands;
-# no word of a command line can hold it.
+# Marks words after `--`, which argparse forgets on its second round over mixed operands;
+# no word of a command line can contain it.
 _OPERAND = "\0"
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
@@ -34,7 +56,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser for commands whose options may be digits and signs.
 
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
-    an option that takes a value takes the next word, whatever it looks like.
+    an option with a value takes the next word, even if it begins with a minus sign.
     Operands and options may be mixed.  dashes: the option that `--` stands for,
     where it does not mean that no options follow.
     """
@@ -93,8 +115,8 @@ class Parser(argparse.ArgumentParser):
                 result.append(f"{takes[word[:2]]}={word[2:]}")
             elif word == "-h" and word not in flags:
                 self.error("there is no option -h; did you mean --help?")
-            elif runs_on(word, flags, takes):
-                hint = meant_by(word, flags)
+            elif has_unknown_letter(word, flags, takes):
+                hint = hint_for(word, flags)
                 self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
@@ -107,7 +129,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         message = message.replace(_OPERAND, "")
-        message = reworded(message, self._option_string_actions, self._get_positional_actions(),
+        message = reword(message, self._option_string_actions, self._get_positional_actions(),
                            self.prog)
         raise UsageError(f"{message} (try {self.prog} --help)")
 
@@ -191,6 +213,19 @@ def whole_number(low, high=2**62):
     return convert
 
 
+def probability(text):
+    """A type for options: a number from 0 to 1."""
+    value = finite_number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
+    return value
+
+
+def list_of(convert):
+    """A type for options: values with commas between them."""
+    return lambda text: [convert(word) for word in text.split(",")]
+
+
 def finite_number(text):
     """A type for options: a finite number."""
     from ..numerals import numeral
@@ -205,7 +240,7 @@ def finite_number(text):
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
-    """The files that data of that name may be in; `base` is None or `-` where they are in none."""
+    """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
 
 
@@ -220,12 +255,12 @@ def refuse_ending(base, written=(".vec", ".cls")):
 
 
 def refuse_inputs(outputs, inputs):
-    """`UsageError` where a file that is to be written is one that is read, or comes twice."""
+    """`UsageError` where an output is an input, or two outputs are one file."""
     read = {os.path.realpath(path) for path in inputs if path not in (None, "-")}
     written = set()
     for path in outputs:
         if path is None or path != "-" and os.path.exists(path) and not os.path.isfile(path):
-            continue  # a device takes all that comes
+            continue  # several outputs may go to one device
         place = path if path == "-" else os.path.realpath(path)
         if place in read and os.path.isfile(path):
             raise UsageError(f"the output {path} would take the place of an input: choose another "
@@ -246,6 +281,22 @@ def time_span(text):
     return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
 
 
+def add_train(parser):
+    """The operand train."""
+    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
+                                      "text file with -M or -A")
+
+
+def add_label_options(group):
+    """-L and --names of the commands that convert text."""
+    group.add_argument("-L", "--ordinates", action="store_true",
+                       help="the labels are numbers, whole or not: base.dat is written in place "
+                            "of base.cls")
+    group.add_argument("--names", metavar="FILE",
+                       help="class names, line i for label i, for labels that are words, below 0 "
+                            "or not whole: test data then get the numbers of the training data")
+
+
 def add_input_kind(parser, what="train"):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files."""
     group = parser.add_argument_group("input")
@@ -263,27 +314,32 @@ def add_input_kind(parser, what="train"):
 
 
 def add_min_class(group):
-    """--min-class, which `reading` hands on."""
+    """--min-class, the smallest class that is trained."""
     group.add_argument("--min-class", type=whole_number(1), metavar="N",
                        help="leave out classes with fewer than N samples, from the data and from "
                             "a control file that names them; answers never name them")
 
 
-def input_kind(args):
-    """'binary', 'svm' or 'lvq'; `UsageError` for two kinds at once, or -E, -H without theirs."""
-    if args.svm and args.lvq:
+def input_format(args, lvq=None, labels=True, ordinates=False):
+    """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
+
+    lvq: whether the input is LVQ text, where -A alone does not decide.
+    """
+    from ..models import InputFormat
+
+    lvq = args.lvq if lvq is None else lvq
+    if args.svm and lvq:
         raise UsageError("-M and -A exclude each other")
     if args.missing is not None and not args.svm:
         raise UsageError("-E goes with -M")
-    if args.no_header and not args.lvq:
+    if args.no_header and not lvq:
         raise UsageError("-H goes with -A")
-    if args.missing is None:
-        args.missing = 0.0
-    return "svm" if args.svm else "lvq" if args.lvq else "binary"
+    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", args.missing,
+                       not args.no_header, labels, ordinates)
 
 
 def add_normalisation(parser, unnormalised=None):
-    """-n, -a and -S: normalise the features; unnormalised: what -u does, where there is one."""
+    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it."""
     group = parser.add_argument_group("normalisation")
     group.add_argument("-n", "--normalise", action="store_true",
                        help="subtract the mean of each feature and divide by its standard "
@@ -297,10 +353,10 @@ def add_normalisation(parser, unnormalised=None):
     return group
 
 
-def reading(args):
-    """What the options of both groups say to `data_tools.training_data.load_training`."""
-    return {"missing": args.missing, "header": not args.no_header, "scale": args.normalise,
-            "nsv": args.svd, "norm_file": args.norm_file, "min_class": args.min_class}
+def training_data_options(args):
+    """The arguments of `data_tools.training_data.load_training` beside file and format."""
+    return {"scale": args.normalise, "nsv": args.svd, "norm_file": args.norm_file,
+            "min_class": args.min_class}
 
 
 def add_seed(group):
@@ -344,7 +400,7 @@ def executor(args):
 
 
 def fitting(pool):
-    """The arguments of `train` that have a pool's workers do it; none without a pool."""
+    """The arguments of `train` for training by a pool's workers; {} without a pool."""
     if pool is None:
         return {}
     import functools

@@ -1,34 +1,76 @@
-"""order_classes: write a control file with its classes in another order.
-
-The options of order_classes.
-"""
-
-from __future__ import annotations
-
-import argparse
-from collections import Counter
+"""order_classes: write a control file with its classes in another order."""
 
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
-                      finite_number, input_kind, Parser, reading, refuse_inputs, whole_number)
+                      finite_number, input_format, list_of, Parser, probability, refuse_inputs,
+                      training_data_options, whole_number)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
 
+PROG = "order_classes"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Write to standard output a control file with its classes in a better order: for DDAGs, "
+        "which query one-against-one classifiers in the order of the braces, or, with --path, for "
+        "adjacent codes.",
+        usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
+              "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE]] [-M | -A] "
+              "[--min-class N] control [train]")
+    parser.add_argument("control", help="control file: one against one, trained or not; with "
+                                        "--path any coding matrix that is not trained yet (- is "
+                                        "standard input)")
+    parser.add_argument("train", nargs="?",
+                        help="training data, for the frequencies of the classes or, with --path, "
+                             "their distances (base name, or a text file with -M or -A)")
+    group = parser.add_argument_group("order for DDAGs")
+    group.add_argument("--errors", metavar="FILE",
+                       help="errors of the classifiers, counted in cross-validation (- is "
+                            "standard input); without it all are assumed to err equally often")
+    group.add_argument("--priors", type=list_of(finite_number), metavar="P,P,...",
+                       help="relative frequencies of the classes, in ascending order of their "
+                            "labels (default: those of train, else of the file of errors, else "
+                            "equal)")
+    group.add_argument("--error-rate", type=probability, metavar="Q",
+                       help="without --errors: error rate of every classifier, for the accuracy "
+                            "that is reported (default 0.1)")
+    group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N",
+                       help="with --errors: find the best possible order of up to N classes "
+                            "(default 10, a few seconds; each further class takes ten times as "
+                            "long)")
+    add_seed(group)
+    group = parser.add_argument_group("order for adjacent codes")
+    group.add_argument("--path", action="store_true",
+                       help="the shortest path through the classes of train")
+    group.add_argument("--metric", choices=("mean-deviation", "hausdorff"),
+                       help="distance of two classes: that of the means over the root of the "
+                            "deviations' product (default), or that of Hausdorff")
+    add_min_class(add_input_kind(parser))
+    add_normalisation(parser)
+    return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Read, order, print, report."""
-    kind = input_kind(args)
+    form = input_format(args)
     _refuse_idle(args)
     if [args.control, args.train, args.errors].count("-") > 1:
         raise UsageError("only one of control, train and --errors can be standard input")
-
     refuse_scheme(args.control, "DATA writes it")
-
     from ..control.write import tree_lines
 
-    ordered = _by_path(args, kind) if args.path else _by_accuracy(args, kind)
+    ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
     show(tree_lines(ordered.tree))
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
@@ -62,7 +104,7 @@ def _refuse_idle(args):
         raise UsageError("--exact-up-to goes with --errors")
 
 
-def _by_accuracy(args, kind):
+def _by_accuracy(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..training import ordering
@@ -75,7 +117,7 @@ def _by_accuracy(args, kind):
     ordering.require_one_vs_one(tree)
     counts = None
     if args.train is not None:
-        counts, names = read_labels(args.train, kind, header=not args.no_header)
+        counts, names = read_labels(args.train, form)
         if args.min_class is not None:
             kept = large_classes(counts, args.min_class, args.train, names)
             counts = {label: counts[label] for label in kept}
@@ -89,7 +131,7 @@ def _by_accuracy(args, kind):
         exact_up_to=10 if args.exact_up_to is None else args.exact_up_to, seed=args.seed)
 
 
-def _by_path(args, kind):
+def _by_path(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..training.ordering import order_for_path, require_untrained_matrix
@@ -97,79 +139,17 @@ def _by_path(args, kind):
     from ..formats.controlfile import read_control
 
     if args.normalise or args.svd is not None:
-        refuse_inputs([args.norm_file], [args.control, *data_files(args.train, kind)])
+        refuse_inputs([args.norm_file], [args.control, *data_files(args.train, form.kind)])
     tree = read_control(args.control)
     require_untrained_matrix(tree)
-    data, normalisation, _ = load_training(args.train, kind, **reading(args))
+    data, normalisation, _ = load_training(args.train, form, **training_data_options(args))
     if args.min_class is not None:
-        tree = for_classes(tree, data.y.tolist())
-    check_classes(tree, Counter(data.y.tolist()), args.train)
-    named_as(tree, dict(enumerate(data.names or ())))  # refused where they disagree
+        tree = for_classes(tree, data.counts)
+    check_classes(tree, data.counts, args.train)
+    named_as(tree, data.name_of)  # refused where they disagree
     with about(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
     return ordered
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
-
-PROG = "order_classes"
-_METRICS = ("mean-deviation", "hausdorff")
-
-
-def get_parser():
-    """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        PROG,
-        "Write to standard output a control file with its classes in a better order: for DDAGs, "
-        "which ask one-against-one classifiers in the order of the braces, or, with --path, for "
-        "adjacent codes.",
-        usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
-              "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE]] [-M | -A] "
-              "[--min-class N] control [train]")
-    parser.add_argument("control", help="control file: one against one, trained or not; with "
-                                        "--path any coding matrix that is not trained yet (- is "
-                                        "standard input)")
-    parser.add_argument("train", nargs="?",
-                        help="training data, for the frequencies of the classes or, with --path, "
-                             "their distances (base name, or a text file with -M or -A)")
-    group = parser.add_argument_group("order for DDAGs")
-    group.add_argument("--errors", metavar="FILE",
-                       help="errors of the classifiers, counted in cross-validation (- is "
-                            "standard input); without it all are taken to err alike")
-    group.add_argument("--priors", type=_numbers, metavar="P,P,...",
-                       help="how frequent the classes are, in ascending order of their labels "
-                            "(default: as in train, else as in the file of errors, else all "
-                            "alike)")
-    group.add_argument("--error-rate", type=_probability, metavar="Q",
-                       help="without --errors: how often a classifier errs, for the accuracy "
-                            "that is reported (default 0.1)")
-    group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N",
-                       help="with --errors: up to N classes the best order there is (default "
-                            "10, a few seconds; each class more takes ten times as long)")
-    add_seed(group)
-    group = parser.add_argument_group("order for adjacent codes")
-    group.add_argument("--path", action="store_true",
-                       help="the shortest path through the classes of train")
-    group.add_argument("--metric", choices=_METRICS,
-                       help="distance of two classes: that of the means over the root of the "
-                            "deviations' product (default), or that of Hausdorff")
-    add_min_class(add_input_kind(parser))
-    add_normalisation(parser)
-    return parser.finish()
-
-
-def _numbers(text):
-    return [finite_number(word) for word in text.split(",")]
-
-
-def _probability(text):
-    value = finite_number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
-    return value

@@ -1,13 +1,4 @@
-"""print_control: write the control file of a scheme.
-
-The options of print_control.
-
-The control tree of print_control's operand and options.
-
-print_control --best: the control file that cross-validation prefers, and why.
-"""
-
-from __future__ import annotations
+"""print_control: write the control file of a scheme, given or chosen by cross-validation."""
 
 import os
 import sys
@@ -17,119 +8,18 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
-from .experiments import (add_splits, add_state, add_trying, for_data, ledger_of, load_data,
-                          plan_of, settings_of)
+from .experiments import (add_splits, add_state, add_trying, for_data, plan_of, read_experiment,
+                          report_reused, result_cache)
 from .hints import refuse_scheme
-from .library import library_words
 from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
-                      input_kind, Parser, reading, refuse_inputs, whole_number)
+                      input_format, Parser, refuse_inputs, training_data_options, whole_number)
 from .run import run_command
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
 
-_LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
-
-
-def execute(args):
-    """Design the control tree, draw it, print it."""
-    if args.no_names and args.names is not None:
-        raise UsageError("--names and --no-names exclude each other")
-    if not args.best:
-        scheme = scheme_of(args)
-        _refuse_idle(args, scheme)
-        kind = input_kind(args)
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)  # before the work, not after it
-    if args.best:
-        with best(args) as tree:
-            _output(args, tree, None)
-    else:
-        _output(args, *designed(args, scheme, kind))
-
-
-def _output(args, tree, heights):
-    from ..control.write import require_readable, tree_lines
-
-    if args.options:
-        from ..control.build import with_options
-        tree = with_options(tree, args.options)
-    if args.no_names:
-        from ..control.tree import changed
-        tree = changed(tree, names={})
-    elif args.names is not None:
-        from ..control.tree import changed
-        from ..formats.class_names import read_names_of
-        tree = changed(tree, names=read_names_of(args.names, tree.classes))
-    require_readable(tree)
-    if args.print_matrix:
-        _print_matrix(tree)
-    if args.plot is not None:
-        from ..picture.control import draw_control
-        draw_control(args.plot, tree, heights)
-    if args.dot:
-        from ..control.dot import format_dot
-        sys.stdout.write(format_dot(tree))
-    else:
-        show(tree_lines(tree))
-    sys.stdout.flush()
-
-
-def _print_matrix(tree):
-    """The coding matrix, and how far its rows and columns are from each other."""
-    from ..codes.matrix import format_matrix, smallest_distances
-    from ..control.build import to_code
-    from ..training.design import matrix_of
-
-    rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
-    sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
-    if len(rows) > 1:
-        say(PROG, "smallest distance between rows {}, between columns {}".format(
-            *smallest_distances(rows, len(labels))))
-
-
-def _refuse_idle(args, scheme):
-    """UsageError for an option that would change nothing.
-
-    A letter of libAGF, which takes it with all schemes, is only reported with its schemes.
-    """
-    name = "a control file that is shown" if scheme is None else scheme.name
-    made_of = ("control",) if scheme is None else scheme.made_of
-    for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
-                          ("--state", args.state)):
-        if given is not None:
-            raise UsageError(f"{option} goes with --best")
-    for given, option, wanted in (
-            (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
-            (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
-            (args.metric is not None, "--metric", "metric"),
-            (args.linkage is not None, "--linkage", "linkage"),
-            (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
-            (args.norm_file is not None, "-a", "data"), (args.path is not None, "-y", "control")):
-        suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
-        if not given or scheme in suited:
-            continue
-        text = f"{option} is for -Q {' and '.join(s.name for s in suited)}"
-        if option not in _LETTERS or scheme is None or scheme.number is None:
-            raise UsageError(f"{text}, not for {name}")
-        report(args, PROG, f"{text}, and changes nothing in {name}")
-    if args.min_class is not None and (not {"classes", "data"}.intersection(made_of)
-                                       or is_number(args.source)):
-        raise UsageError("--min-class is for training data, whose samples it counts")
-    if args.options and "control" in made_of:
-        raise UsageError("--options is for a new control file; one that is "
-                         f"{'shown' if scheme is None else 'converted'} keeps its own")
-    if made_of == ("confusions",) and (args.svm or args.lvq):
-        raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
-
 PROG = "print_control"
+_LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _METRICS = ("hausdorff", "mean-deviation")
 _LINKAGES = ("single", "complete", "average")
 
@@ -209,6 +99,102 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
+def execute(args):
+    """Design the control tree, draw it, print it."""
+    if args.no_names and args.names is not None:
+        raise UsageError("--names and --no-names exclude each other")
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)  # before the work, not after it
+    if args.best:
+        with best(args) as tree:
+            _output(args, tree, None)
+        return
+    scheme = scheme_of(args)
+    _refuse_idle(args, scheme)
+    _output(args, *designed(args, scheme, input_format(args)))
+
+
+def _output(args, tree, heights):
+    from ..control.write import require_readable, tree_lines
+
+    if args.options:
+        from ..control.build import with_options
+        tree = with_options(tree, args.options)
+    if args.no_names:
+        from ..control.tree import changed
+        tree = changed(tree, names={})
+    elif args.names is not None:
+        from ..control.tree import changed
+        from ..formats.class_names import read_names_of
+        tree = changed(tree, names=read_names_of(args.names, tree.classes))
+    require_readable(tree)
+    if args.print_matrix:
+        _print_matrix(tree)
+    if args.plot is not None:
+        from ..picture.control import draw_control
+        draw_control(args.plot, tree, heights)
+    if args.dot:
+        from ..control.dot import format_dot
+        sys.stdout.write(format_dot(tree))
+    else:
+        show(tree_lines(tree))
+    sys.stdout.flush()
+
+
+def _print_matrix(tree):
+    """The coding matrix, and how far its rows and columns are from each other."""
+    from ..codes.matrix import format_matrix, smallest_distances
+    from ..control.build import to_code
+    from ..training.design import matrix_of
+
+    rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
+    sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    if len(rows) > 1:
+        say(PROG, "smallest distance between rows {}, between columns {}".format(
+            *smallest_distances(rows, len(labels))))
+
+
+def _refuse_idle(args, scheme):
+    """UsageError for an option that would change nothing.
+
+    A letter of libAGF, which takes it with all schemes, is only reported with its schemes.
+    """
+    name = "a control file that is shown" if scheme is None else scheme.name
+    made_of = ("control",) if scheme is None else scheme.made_of
+    for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
+                          ("--state", args.state)):
+        if given is not None:
+            raise UsageError(f"{option} goes with --best")
+    for given, option, wanted in (
+            (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
+            (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
+            (args.metric is not None, "--metric", "metric"),
+            (args.linkage is not None, "--linkage", "linkage"),
+            (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
+            (args.norm_file is not None, "-a", "data"), (args.path is not None, "-y", "control")):
+        suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
+        if not given or scheme in suited:
+            continue
+        text = f"{option} is for -Q {' and '.join(s.name for s in suited)}"
+        if option not in _LETTERS or scheme is None or scheme.number is None:
+            raise UsageError(f"{text}, not for {name}")
+        report(args, PROG, f"{text}, and changes nothing in {name}")
+    if args.min_class is not None and (not {"classes", "data"}.intersection(made_of)
+                                       or is_number(args.source)):
+        raise UsageError("--min-class is for training data, whose samples it counts")
+    if args.options and "control" in made_of:
+        raise UsageError("--options is for a new control file; one that is "
+                         f"{'shown' if scheme is None else 'converted'} keeps its own")
+    if made_of == ("confusions",) and (args.svm or args.lvq):
+        raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
+
+
 def scheme_of(args):
     """The `Scheme` that is asked for; None where a control file is shown as it is.
 
@@ -225,7 +211,7 @@ def scheme_of(args):
     return None if shown else DEFAULT
 
 
-def designed(args, scheme, kind):
+def designed(args, scheme, form):
     """(tree, heights): the control tree; heights of a tree that was made by distances, or None.
     """
     if scheme is None:
@@ -234,18 +220,18 @@ def designed(args, scheme, kind):
     if "control" in scheme.made_of:
         from ..formats.controlfile import read_control
         refuse_scheme(args.source, "DATA writes one")
-        return scheme.make(_placed(read_control(args.source), args.path)), None
+        return scheme.make(_in_folder(read_control(args.source), args.path)), None
     options = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
                "seed": args.seed, "draws": args.draws, "metric": args.metric,
                "linkage": args.linkage}
     if "classes" not in scheme.made_of:
-        return _from_operand(args, scheme, kind, options)
+        return _from_operand(args, scheme, form, options)
     from ..training.design import design
-    labels, names = _labels(args, kind)
+    labels, names = _labels(args, form)
     return design(scheme.name, labels, names=names, **options), None
 
 
-def _placed(tree, path):
+def _in_folder(tree, path):
     """`tree` with the names of its models below the folder `path`, if there is one."""
     from ..control.build import rename
     from ..formats.controlfile import model_file
@@ -261,7 +247,7 @@ def is_number(text):
     return text.isascii() and text.isdigit()
 
 
-def _labels(args, kind):
+def _labels(args, form):
     """The class labels that the operand stands for, and the names that data give them."""
     if is_number(args.source):
         k = int(args.source) if len(args.source) < 8 else 10**7
@@ -269,7 +255,7 @@ def _labels(args, kind):
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), {}
     from ..formats.dataset import read_labels
-    counts, names = read_labels(args.source, kind, header=not args.no_header)
+    counts, names = read_labels(args.source, form)
     labels = list(counts)
     if args.min_class is not None:
         from ..data_tools.training_data import large_classes
@@ -278,7 +264,7 @@ def _labels(args, kind):
     return labels, names
 
 
-def _from_operand(args, scheme, kind, options):
+def _from_operand(args, scheme, form, options):
     """A design from training data or from a contingency table."""
     from ..training.design import design_from_confusions, design_from_data
 
@@ -287,15 +273,15 @@ def _from_operand(args, scheme, kind, options):
                              for word in scheme.made_of)
         raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
                          f"found the number {args.source}")
-    if "data" not in scheme.made_of or "confusions" in scheme.made_of and kind == "binary":
+    if "data" not in scheme.made_of or "confusions" in scheme.made_of and form.kind == "binary":
         from ..formats.confusions import holds_confusions, read_confusions
         if "data" not in scheme.made_of or holds_confusions(args.source):
             confusions = read_confusions(args.source)
             if "data" in scheme.made_of:
                 _refuse_data_options(args)
             return design_from_confusions(scheme.name, confusions, **options)
-    data = _data(args, kind)
-    return design_from_data(scheme.name, data.x, data.y, names=dict(enumerate(data.names or ())),
+    data = _data(args, form)
+    return design_from_data(scheme.name, data.x, data.y, names=data.name_of,
                             **options)
 
 
@@ -308,14 +294,14 @@ def _refuse_data_options(args):
                              "classes were confused")
 
 
-def _data(args, kind):
+def _data(args, form):
     """The points as they are, or as -n, -S and -a make them."""
     from ..data_tools.training_data import load_training
 
     if args.normalise or args.svd is not None:
-        refuse_inputs([args.norm_file], data_files(args.source, kind))
-    data, normalisation, _ = load_training(args.source, kind, **reading(args))
-    _require_two(set(data.y.tolist()), args.source)
+        refuse_inputs([args.norm_file], data_files(args.source, form.kind))
+    data, normalisation, _ = load_training(args.source, form, **training_data_options(args))
+    _require_two(data.counts, args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
@@ -333,49 +319,37 @@ def best(args):
 
     The table goes to standard error.
     """
+    from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
-    from ..experiments.candidates import read_candidate
-    from ..experiments.result_cache import key_of
-    from ..experiments.comparison_table import plain_table
+    from ..experiments.tables import plain_table
 
-    if args.source.isascii() and args.source.isdigit():
+    if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
                          f"their number of classes: found {args.source}")
     words = (*COMPARED, "adjacent-ordered") if args.type is None else \
         [word.strip() for word in args.type.split(",")]
-    design = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
-              "seed": args.seed, "draws": args.draws or 1, "metric": args.metric,
-              "linkage": args.linkage}
-    candidates = [read_candidate(word, **design) for word in words]
-    names = [candidate.name for candidate in candidates]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice")
-    args.train = args.source
+    candidates = read_candidates(
+        words, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
+        draws=args.draws or 1, metric=args.metric, linkage=args.linkage)
     plan = plan_of(args, 10, 5, 2)
-    data, normalisation = load_data(args)
-    candidates = [for_data(candidate, data, args) for candidate in candidates]
-    if len(set(data.y.tolist())) < 2:
-        raise DataError("holds one class: there is nothing to tell apart", file=args.source)
-    settings = settings_of(args, normalisation)
-    with library_words(), ledger_of(
-            args, PROG, key_of("data", data.x, data.y), plan, words, design, args.options,
-            args.normalise, args.svd, args.platt,
-            "" if normalisation is None else normalisation.digest()) as ledger:
+    experiment = read_experiment(args, args.source, plan, args.platt == "loo")
+    candidates = [for_data(candidate, experiment, args) for candidate in candidates]
+    with result_cache(args, PROG, experiment, repr(candidates),
+                      [candidate.design for candidate in candidates]) as experiment:
         with Progress(args, "comparing") as progress:
-            tree, row, top, result = find_best(data, candidates, plan, settings, ledger,
-                                               by=BY_OPTION[args.by], progress=progress)
-        if ledger.found:
-            report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
+            tree, row, top, result = find_best(experiment, candidates, by=BY_OPTION[args.by],
+                                               progress=progress)
+        report_reused(args, PROG, experiment)
         for failed in result["rows"]:
             if "error" in failed:
                 say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
         if not args.quiet:
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                  f"{plain_table(result)}")
-        way = "classify_m" if row["decoder"] == "recursive" else f"classify_m -Q {row['decoder']}"
+        command = "classify_m" if row["decoder"] == "recursive" else \
+            f"classify_m -Q {row['decoder']}"
         if row is not top:
             report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by}, "
                                "but by less than the standard error of the difference")
-        report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {way}")
+        report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {command}")
         yield tree

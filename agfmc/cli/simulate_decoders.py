@@ -1,15 +1,12 @@
 """simulate_decoders: how often decoders of one-vs-one classifiers find the true class."""
 
-from __future__ import annotations
-
 import argparse
-import math
 import re
 import sys
 
 from ..errors import UsageError
 from .messages import Progress
-from .options import add_seed, Parser, refuse_inputs, whole_number
+from .options import add_seed, list_of, Parser, probability, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -18,7 +15,6 @@ PROG = "simulate_decoders"
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]
-
 _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9})log")
 
 
@@ -33,25 +29,25 @@ def get_parser():
               "[--opponents L,L,...] [--top T] [--rounds N] [--seed N] [--csv | --json] "
               "[--plot FILE]")
     group = parser.add_argument_group("model")
-    group.add_argument("--classes", type=_list(whole_number(2, 4096)), metavar="K,K,...",
+    group.add_argument("--classes", type=_distinct(whole_number(2, 4096)), metavar="K,K,...",
                        help="numbers of classes (default 16,32,64,128,256,512)")
-    group.add_argument("--error", type=_list(_probability), metavar="P,P,...",
-                       help="probabilities that a classifier which knows the true class is "
-                            "wrong; the others are coins (default 0.1,0.3)")
+    group.add_argument("--error", type=_distinct(probability), metavar="P,P,...",
+                       help="probabilities that a classifier of the true class is wrong; the "
+                            "others toss a coin (default 0.1,0.3)")
     group.add_argument("--similarity", metavar="R",
-                       help="in place of --error, how similar the point is to each class, the "
+                       help="in place of --error, the similarity of the point to each class, the "
                             "true one first: values `r,r,...`, a file of them, or a family "
                             "for any number of classes, `geometric:Q` (Q to the power i - 1) or "
                             "`power:Q` (1/i to the power Q). Classifier {i, j} says i with "
                             "probability r_i/(r_i + r_j)")
     group = parser.add_argument_group("decoders")
-    group.add_argument("--opponents", type=_list(_opponents), default=OPPONENTS,
+    group.add_argument("--opponents", type=_distinct(_opponents), default=OPPONENTS,
                        metavar="L,L,...",
                        help="opponents that POLL draws for each class: a number, or `3log` for "
                             "3 log2 K, rounded up (default 1log,3log,5log)")
     group.add_argument("--top", type=whole_number(1), default=5, metavar="T",
-                       help="how many of the best of POLL TOP-t compares by their full scores "
-                            "(default 5)")
+                       help="number of best classes of POLL that TOP-t compares by their full "
+                            "scores (default 5)")
     group = parser.add_argument_group("simulation")
     group.add_argument("--rounds", type=whole_number(1, 10**9), default=10000, metavar="N",
                        help="points for each number in the table (default 10000)")
@@ -67,40 +63,14 @@ def get_parser():
     return parser.finish()
 
 
-def _list(convert):
-    """A type for options: values with commas between them, each once."""
-
-    def values(text):
-        found = [convert(word) for word in text.split(",")]
-        if len(set(found)) < len(found):
-            raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
-        return found
-
-    return values
-
-
-def _probability(text):
-    from ..numerals import numeral
-
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a probability, found '{text}'")
-    return value
-
-
-def _opponents(text):
-    if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
-        raise argparse.ArgumentTypeError(
-            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
-    return text
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
     """Simulate, draw, print."""
-    from ..experiments import simulation_tables
+    from ..experiments.simulation_tables import format_csv, format_table, simulations
 
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
@@ -109,19 +79,9 @@ def execute(args):
         from ..picture.canvas import check_picture
         from ..picture.simulation import draw
         check_picture(args.plot)  # before the work, not after it
-    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
-    if args.similarity is not None:
-        if args.error:
-            raise UsageError("--error and --similarity exclude each other")
-        errors, similarity = [None], simulation_tables.similarity_family(args.similarity)
-        if similarity is None:
-            r = simulation_tables.read_similarity(args.similarity)
-            if args.classes not in (None, [len(r)]):
-                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
-            classes, similarity = [len(r)], lambda k: r
+    plan = _plan(args)
     with Progress(args, "simulating") as progress:
-        rows = simulation_tables.simulations(classes, errors, args.opponents, args.top, args.rounds,
-                                    args.seed, similarity, progress)
+        rows = simulations(plan, progress)
     if args.plot:
         draw(args.plot, rows, args.top, args.similarity)
     if args.json:
@@ -129,11 +89,42 @@ def execute(args):
         text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.top,
                            "similarity": args.similarity, "results": rows}, indent=1) + "\n"
     else:
-        form = simulation_tables.format_csv if args.csv else simulation_tables.format_table
-        text = form(rows, args.top)
+        text = (format_csv if args.csv else format_table)(rows, args.top)
     sys.stdout.write(text)
 
 
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
+def _plan(args):
+    """The `SimulationPlan` of the options."""
+    from ..experiments.simulation_tables import read_similarity, similarity_family, SimulationPlan
+
+    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
+    if args.similarity is not None:
+        if args.error:
+            raise UsageError("--error and --similarity exclude each other")
+        errors, similarity = [None], similarity_family(args.similarity)
+        if similarity is None:
+            r = read_similarity(args.similarity)
+            if args.classes not in (None, [len(r)]):
+                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
+            classes, similarity = [len(r)], lambda k: r
+    return SimulationPlan(classes, errors, args.opponents, args.top, args.rounds, args.seed,
+                          similarity)
+
+
+def _distinct(convert):
+    """A type for options: values with commas between them, each once."""
+
+    def values(text):
+        result = list_of(convert)(text)
+        if len(set(result)) < len(result):
+            raise argparse.ArgumentTypeError(f"expected each value once, found '{text}'")
+        return result
+
+    return values
+
+
+def _opponents(text):
+    if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
+    return text

@@ -1,12 +1,11 @@
 """svm2agf: LIBSVM text to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import data_files, finite_number, Parser, refuse_ending, refuse_inputs
+from .options import (add_label_options, data_files, finite_number, Parser, refuse_ending,
+                      refuse_inputs)
 from .run import run_command
 
 __all__ = ["get_parser", "main"]
@@ -30,19 +29,20 @@ def get_parser():
                             "the labels that change are reported")
     group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
                        help="the value of features that a line leaves out (default 0)")
-    group.add_argument("-L", "--ordinates", action="store_true",
-                       help="the labels are numbers, whole or not: base.dat is written in place "
-                            "of base.cls")
-    group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, for labels that are words, below 0 "
-                            "or not whole: test data then get the numbers of the training data")
+    add_label_options(group)
     return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
     """Convert, and report new labels."""
     from ..data_tools.convert import convert_text
     from ..formats.class_names import read_names
+    from ..models import InputFormat
 
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "
@@ -55,13 +55,8 @@ def execute(args):
     again = args.names == f"{args.base}.names" and not args.relabel
     refuse_inputs(data_files(args.base, ends=ends), [args.infile, None if again else args.names])
     names = None if args.names is None else read_names(args.names)
-    old = convert_text(args.infile or "-", "svm", args.base, compact=args.relabel,
-                       missing=args.missing, names=names, ordinates=args.ordinates)
+    form = InputFormat("svm", args.missing, ordinates=args.ordinates)
+    old = convert_text(args.infile or "-", form, args.base, names=names, compact=args.relabel)
     if old is not None and list(old) != list(range(len(old))):
         report(args, PROG, "labels " + ", ".join(
             f"{label} -> {i}" for i, label in enumerate(old)))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

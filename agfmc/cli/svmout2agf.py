@@ -1,7 +1,5 @@
 """svmout2agf: what svm-predict wrote to libAGF's binary files."""
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -30,6 +28,11 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Convert, and print the probabilities."""
     from ..prediction.libagf_reports import convert_svm_output
@@ -45,8 +48,3 @@ def execute(args):
                 raise UsageError(f"{name} would take the place of the input: choose another name")
     names = None if args.names is None else read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

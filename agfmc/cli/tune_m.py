@@ -1,149 +1,22 @@
-"""tune_m: search training options by cross-validation, and write them into the control file.
-
-The options of tune_m.
-"""
-
-from __future__ import annotations
+"""tune_m: search training options by cross-validation, and write them into the control file."""
 
 import argparse
 import os
 import sys
 import time
+from dataclasses import replace
 
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
-from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
-from .library import library_words
-from .messages import json_text, Progress, report, show, tell
-from .options import data_files, finite_number, Parser, refuse_inputs, time_span, whole_number
+from .experiments import (add_experiment, CONTINUES, for_data, plan_of, read_experiment,
+                          read_one_candidate, report_reused, result_cache)
+from .messages import json_text, Progress, show, tell
+from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
+                      time_span, whole_number)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
-
-def execute(args):
-    """Read, search, write."""
-    from ..experiments.candidates import read_candidate
-    from ..experiments.result_cache import key_of
-    from ..experiments.tuning import Noted
-    from ..experiments.tuning import prepare_tuning, tuned
-
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    if args.plot is not None:
-        if args.per_partition:
-            raise UsageError("--plot shows one search: it does not go with --per-partition")
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
-    if args.train == "-" == args.control:
-        raise UsageError("control and train cannot both be standard input")
-    _check_outputs(args)
-    by = BY_OPTION[args.by or ("brier" if args.per_partition else "accuracy")]
-    plan = plan_of(args, 1, 5)
-    candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
-                               seed=args.seed)
-    if candidate.wanted is not None and len(candidate.wanted) > 1:
-        raise UsageError("tune_m takes one decoder: compare_control takes several")
-    data, normalisation = load_data(args)
-    candidate = for_data(candidate, data, args)
-    asked, args.platt = args.platt, args.platt or "loo"
-    start = prepare_tuning(data, candidate, settings_of(args, normalisation), args.options,
-                           must_loo=asked == "loo")
-    with library_words(), ledger_of(
-            args, PROG, key_of("data", data.x, data.y), plan, repr(candidate), args.options,
-            args.normalise, args.svd, asked, args.per_partition,
-            "" if normalisation is None else normalisation.digest()) as ledger:
-        noted = Noted(ledger)
-        with Progress(args, "tuning") as progress:
-            result, tree = tuned(
-                start, plan, noted, by=by, per_partition=args.per_partition,
-                kernels=args.kernels, degrees=range(args.degrees[0], args.degrees[1] + 1),
-                coefficients=args.coef0, log2c=args.log2c, log2g=args.log2g, refine=args.refine,
-                deadline=deadline, progress=progress)
-        if noted.found:
-            report(args, PROG, f"{noted.found} results of an earlier run were taken over")
-        result = {"control": candidate.name, "data": args.train, **result}
-        _write(args, result, tree)
-        if not result["complete"]:
-            # raised in here, so that what is finished is kept
-            raise JobsFailed(_unfinished(ledger, result, tree))
-
-
-def _check_outputs(args):
-    """Refuse before the search what could not be written after it."""
-    from ..formats.atomic import check_output
-
-    outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
-    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
-                            *data_files(args.train)])
-    for path in outputs:
-        if path == "-":
-            raise UsageError("--json and --csv are files: standard output has the control file")
-        if not os.path.isdir(os.path.dirname(path) or os.curdir):
-            raise DataError("cannot write: there is no such folder", file=path)
-        check_output(path)
-
-
-def _write(args, result, tree):
-    from ..control.write import tree_lines
-    from ..experiments.tuning_table import csv_points
-    from ..formats.atomic import replacing_all
-
-    if not args.quiet:
-        _table(result)
-    texts = [(args.json, json_text(result)),
-             (args.csv, csv_points(result.get("partitions", [result])))]
-    texts = [(path, text) for path, text in texts if path is not None]
-    with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:
-        for file, (_, text) in zip(files, texts):
-            file.write(text)
-    if tree is not None:
-        show(tree_lines(tree))
-        sys.stdout.flush()
-
-
-def _draw(args, result):
-    if args.plot is not None and result["best"] is not None:
-        from ..picture.search import draw_search
-        draw_search(args.plot, {**result, "points": [_shown(point) for point in
-                                                     result["points"]]})
-
-
-def _shown(point):
-    """A point for the picture, in which each polynomial has a panel of its own."""
-    if point["kernel"] != "polynomial":
-        return point
-    homogeneous = point["coef0"] == 0 or point["degree"] == 1
-    return {**point, "kernel": f"polynomial -d {point['degree']} -r {point['coef0']:g}",
-            "log2g": None if homogeneous else point["log2g"]}
-
-
-def _table(result):
-    from ..experiments.tuning_table import partition_table, search_table, whole_lines
-
-    by, count = result["by"], result["tried"]
-    text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried, {result['plan']}\n"
-    if "partitions" in result:
-        text += partition_table(result["partitions"], by)
-        if result["whole"] is not None:
-            text += "\n" + whole_lines(result["whole"])
-    else:
-        text += search_table(result, by, SCORES[by].sign)
-    tell(text)
-
-
-def _unfinished(ledger, result, tree):
-    again = "; the same command goes on from there" if ledger.keeps_anything() else ""
-    if tree is None:
-        return f"the time was over before anything but the options given was tried{again}" \
-            if result["tried"] else f"the time was over before anything was finished{again}"
-    return f"the time was over after {result['tried']} points, the best of which is written{again}"
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
@@ -163,8 +36,7 @@ def get_parser():
               "[--min-class N] [-n] [-S N] [-a FILE] control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
-    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
-                                      "text file with -M or -A")
+    add_train(parser)
     group = parser.add_argument_group("search")
     group.add_argument("--per-partition", action="store_true",
                        help="tune each binary problem on its own, in place of one set of options "
@@ -173,17 +45,18 @@ def get_parser():
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of C, exponents of 2 (default -1:9:2; for a linear kernel "
-                            "moved with that of gamma)")
+                            "shifted with that of gamma)")
     group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of gamma, exponents of 2 (default: from 4 below to 4 "
                             "above 1 / (sum of the variances of the features), in steps of 2; "
                             "for polynomials 2)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
                        help="degrees of polynomials (default 1:6)")
-    group.add_argument("--coef0", type=_numbers, default=(0.0, 1.0), metavar="VALUE,...",
+    group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
+                       metavar="VALUE,...",
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
     group.add_argument("--refine", type=whole_number(0, 10), default=2, metavar="N",
-                       help="how often the step is halved around the best (default 2)")
+                       help="number of times that the step around the best is halved (default 2)")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
                        help="stop when so much time has gone, in seconds, M:SS or H:MM:SS, and "
                             "write the best so far; the exit status is 3 then, and the same "
@@ -200,17 +73,128 @@ def get_parser():
     group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
-    add_exploration(parser, "1; -d 5 if neither -d nor -f is given")
-    for action in parser._actions:
-        if action.dest == "platt":
-            action.default = None
-            action.help = "decision values that fit the probabilities: loo, by a formula " \
-                          "(default where all is C-SVC), or cv, from five folds, in half as much " \
-                          "time again or more"
+    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", platt=None)
     return parser.finish()
 
 
-def _parts(text, low=1, high=3):
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
+def execute(args):
+    """Read, search, write."""
+    from ..experiments.search import Axis, SearchSpace
+    from ..experiments.tuning import prepare_tuning, tune
+
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    _check_outputs(args)
+    by = BY_OPTION[args.by or ("brier" if args.per_partition else "accuracy")]
+    plan = plan_of(args, 1, 5)
+    candidate = read_one_candidate(args, PROG)
+    experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
+    candidate = for_data(candidate, experiment, args)
+    task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
+    space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
+                        tuple(dict.fromkeys(args.coef0)),
+                        args.log2c and Axis(*args.log2c), args.log2g and Axis(*args.log2g),
+                        args.refine)
+    with result_cache(args, PROG, task.experiment, repr(candidate),
+                      args.per_partition) as experiment:
+        with Progress(args, "tuning") as progress:
+            result, tree = tune(replace(task, experiment=experiment), space, by=by,
+                                per_partition=args.per_partition, deadline=deadline,
+                                progress=progress)
+        report_reused(args, PROG, experiment)
+        result = {"control": candidate.name, "data": args.train, **result}
+        _write(args, result, tree)
+        if not result["complete"]:
+            # raised in here, so that what is finished is kept
+            raise JobsFailed(_unfinished(experiment.cache, result, tree))
+
+
+def _check_outputs(args):
+    """Refuse before the search what could not be written after it."""
+    from ..formats.atomic import check_output
+
+    if args.plot is not None:
+        if args.per_partition:
+            raise UsageError("--plot shows one search: it does not go with --per-partition")
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
+
+    outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
+    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
+                            *data_files(args.train)])
+    for path in outputs:
+        if path == "-":
+            raise UsageError("--json and --csv are files: standard output has the control file")
+        if not os.path.isdir(os.path.dirname(path) or os.curdir):
+            raise DataError("cannot write: there is no such folder", file=path)
+        check_output(path)
+
+
+def _write(args, result, tree):
+    from ..control.write import tree_lines
+    from ..experiments.tables import search_csv
+    from ..formats.atomic import replacing_all
+
+    if not args.quiet:
+        _table(result)
+    texts = [(args.json, json_text(result)),
+             (args.csv, search_csv(result.get("partitions", [result])))]
+    texts = [(path, text) for path, text in texts if path is not None]
+    with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:
+        for file, (_, text) in zip(files, texts):
+            file.write(text)
+    if tree is not None:
+        show(tree_lines(tree))
+        sys.stdout.flush()
+
+
+def _draw(args, result):
+    if args.plot is not None and result["best"] is not None:
+        from ..picture.search import draw_search
+        draw_search(args.plot, {**result, "points": [_drawn(point) for point in
+                                                     result["points"]]})
+
+
+def _drawn(point):
+    """A point for the picture, in which each polynomial has a panel of its own."""
+    if point["kernel"] != "polynomial":
+        return point
+    homogeneous = point["coef0"] == 0 or point["degree"] == 1
+    return {**point, "kernel": f"polynomial -d {point['degree']} -r {point['coef0']:g}",
+            "log2g": None if homogeneous else point["log2g"]}
+
+
+def _table(result):
+    from ..experiments.tables import partition_table, search_table, whole_lines
+
+    by, count = result["by"], result["tried"]
+    text = f"{one_line(result['control'])}, {result['decoder']}: " \
+           f"{count} point{'' if count == 1 else 's'} tried, {result['plan']}\n"
+    if "partitions" in result:
+        text += partition_table(result["partitions"], by)
+        if result["whole"] is not None:
+            text += "\n" + whole_lines(result["whole"])
+    else:
+        text += search_table(result, by, SCORES[by].sign)
+    tell(text)
+
+
+def _unfinished(cache, result, tree):
+    again = f"; {CONTINUES}" if cache.keeps_anything() else ""
+    if tree is not None:
+        reached = f"after {result['tried']} points, the best of which is written"
+    elif result["tried"]:
+        reached = "before anything but the options given was tried"
+    else:
+        reached = "before anything was finished"
+    return f"time limit reached {reached}{again}"
+
+
+def _range_words(text, low=1, high=3):
     words = text.split(":")
     if not low <= len(words) <= high:
         raise argparse.ArgumentTypeError(f"expected LO:HI{'[:STEP]' if high == 3 else ''}, "
@@ -220,7 +204,7 @@ def _parts(text, low=1, high=3):
 
 def _axis(text):
     """(low, high, step) of exponents."""
-    numbers = [finite_number(word) for word in _parts(text)]
+    numbers = [finite_number(word) for word in _range_words(text)]
     low, high, step = (*numbers, *([2.0] if len(numbers) == 2 else [])) if len(numbers) > 1 \
         else (numbers[0], numbers[0], 2.0)
     if not -_LARGEST <= low <= high <= _LARGEST:
@@ -233,7 +217,7 @@ def _axis(text):
 
 
 def _degrees(text):
-    low, *high = (whole_number(1, 100)(word) for word in _parts(text, 1, 2))
+    low, *high = (whole_number(1, 100)(word) for word in _range_words(text, 1, 2))
     high = high[0] if high else low
     if high < low:
         raise argparse.ArgumentTypeError(f"expected LO:HI, found '{text}'")
@@ -247,7 +231,3 @@ def _kernels(text):
             raise argparse.ArgumentTypeError(f"expected {', '.join(TUNED_KERNELS)}, each once at "
                                              f"most, found '{text}'")
     return words
-
-
-def _numbers(text):
-    return tuple(dict.fromkeys(finite_number(word) for word in text.split(",")))

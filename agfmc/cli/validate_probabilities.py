@@ -1,6 +1,4 @@
-"""validate_probabilities: probabilities beside the truth, as libAGF prints them."""
-
-from __future__ import annotations
+"""validate_probabilities: probabilities compared with the truth, in libAGF's layout."""
 
 import sys
 
@@ -17,7 +15,7 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         PROG,
-        "Say how well probabilities foretell: Brier score, and how the sum of the forecasts "
+        "Measure how well probabilities predict: Brier score, and how the sum of the forecasts "
         "follows the number of those that came true, in libAGF's layout.",
         usage="%(prog)s [-B] [-b] [-C] [-H] truth prob [output]")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
@@ -36,6 +34,11 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("-B", "--brier", action="store_true", help="the Brier score alone")
     return parser.finish()
+
+
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
@@ -58,8 +61,3 @@ def execute(args):
         libagf_reports.write_curves(args.output, lines)
     sys.stdout.write(libagf_reports.format_brier(samples) if args.brier
                      else libagf_reports.format_validation(samples, lines))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -1,14 +1,15 @@
 """Data between formats: text to binary files and back, values to classes.
 
-Data sets to files or to standard output, in any format, all complete before any appears.
+The files of a data set are all complete before any of them appears.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,27 +23,28 @@ from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
 from ..formats.numbers import blocks, tokenise
 from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, VecWriter
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from ..prepare import relabel
 from ..prepare.normalise import fit_normalisation
 from .training_data import about
 
-__all__ = ["Classed", "Form", "break_down", "classes_from_floats", "convert_text", "print_data",
+__all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data",
            "range_of", "refuse_pipe", "relabelled", "write_together"]
 
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 
 
-def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, **reading):
+def convert_text(source: str, form: InputFormat, base: str, *, names=None,
+                 compact: bool = False, omit: bool = False, stdout=None):
     """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
 
-    compact: number the classes 0..k-1 in ascending order; -> the old labels,
-    or None.  omit: there are labels, but they are not written.  Points without
-    labels may go to `-`, the binary stream `stdout`.  reading: as for `read_training`.
+    form: `InputFormat` of the text;  names: as for `read_training`;  compact: number the
+    classes 0..k-1 in ascending order; -> the old labels, or None.  omit: there are labels, but
+    they are not written.  Points without labels may go to `-`, the binary stream `stdout`.
     """
-    refuse_pipe([base], Form(), reading.get("labels", True) and not omit)
-    data = read_training(source, kind, negative=compact or omit, **reading)
-    _refuse(data, source, reading.get("header", kind == "lvq"))
+    refuse_pipe([base], InputFormat(), form.labels and not omit)
+    data = read_training(source, form, names=names, negative=compact or omit)
+    _refuse_large(data, source, form)
     old = None
     if omit:
         data = Dataset(data.x, None)
@@ -52,8 +54,8 @@ def convert_text(source, kind, base, *, compact=False, omit=False, stdout=None, 
     return old
 
 
-def _refuse(data, source, header):
-    """DataError, with the line of the text, for what has no place in binary files."""
+def _refuse_large(data, source, form):
+    """DataError, with the line of the text, for what binary files cannot hold."""
     x, y = data.x, data.y
     large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
     if y is not None and y.dtype.kind == "f":
@@ -64,6 +66,7 @@ def _refuse(data, source, header):
     problem = "a value is too large for the float32 of binary files"
     if not os.path.isfile(source):  # it cannot be read again
         raise DataError(f"point {row + 1}: {problem}", file=source)
+    header = form.kind == "lvq" and form.header
     raise DataError(problem, file=source, line=_line(source, row + header))
 
 
@@ -78,22 +81,23 @@ def _line(path, number):
     return None  # the file has changed
 
 
-def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=False,
-               scale=False):
-    """Binary data as text of the `form` to the file `out`, or `-` for the stream `stdout`.
+def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = False,
+               scale: bool = False) -> None:
+    """Binary data as text that `form` can read to the file `out`, or `-` for the stream `stdout`.
 
-    Without `labels`, `base` may be the name of the .vec file itself.  ordinates:
-    base.dat in place of base.cls;  words: the names of base.names in place of
-    labels;  scale: divided by standard deviations, constant features left out.
+    Without labels, `base` may be the name of the .vec file itself.  words: the names of
+    base.names in place of labels;  scale: divided by standard deviations, constant features
+    left out.
     """
-    if not labels and os.path.exists(base) and not os.path.isdir(base):
+    if not form.labels and os.path.exists(base) and not os.path.isdir(base):
         data = Dataset(read_vec(base), None)
     else:
         if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
                 not os.path.exists(f"{base}.vec"):
             raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
                             f"{base} is no name of such", file=base)
-        data = read_training(base, labels=labels, ordinates=ordinates, negative=True)
+        data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates),
+                             negative=True)
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
@@ -102,7 +106,7 @@ def print_data(base, out, form, stdout, *, labels=True, ordinates=False, words=F
     write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
 
 
-def relabelled(data):
+def relabelled(data: Dataset) -> tuple:
     """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
     names = data.names
     if names is not None and data.y.min() < 0:
@@ -113,7 +117,7 @@ def relabelled(data):
     return Dataset(data.x, y, names), old
 
 
-class Classed(NamedTuple):
+class Binning(NamedTuple):
     """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values."""
 
     classes: np.ndarray
@@ -121,7 +125,7 @@ class Classed(NamedTuple):
     range: tuple
 
 
-def range_of(source, missing=None):
+def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
     """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
     seen = _present(source, read_dat(source), missing)
     return float(seen.min()), float(seen.max())
@@ -132,8 +136,10 @@ def _present(source, values, missing):
         return values if missing is None else relabel.present(values, missing)
 
 
-def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=None, ends=False):
-    """The Classed values of `source` (.dat), with `bins` classes (default 2).
+def classes_from_floats(source: str, bins: int | None = None, geometric: bool = False,
+                        numbers: tuple = (), missing: float | None = None,
+                        ends: bool = False) -> Binning:
+    """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
 
     numbers: (), or (min, max) with `bins` classes between them, or, without
     `bins`, the thresholds themselves.  missing: larger values do not count for the
@@ -151,49 +157,37 @@ def classes_from_floats(source, bins=None, geometric=False, numbers=(), missing=
     else:
         with about(source):
             edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
-    return Classed(relabel.classes_of(values, edges, ends), edges,
+    return Binning(relabel.classes_of(values, edges, ends), edges,
                    (float(seen.min()), float(seen.max())))
 
 
-def break_down(classed, ends=False):
+def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
     """Lines with the number of values in each class, as libAGF prints them."""
-    edges = classed.edges.tolist()
+    edges = binning.edges.tolist()
     ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
     if ends:
         ranges = ["(< %g %g <)" % (edges[0], edges[-1]), *ranges]
     else:
         ranges = ["(< %g)" % edges[0], *ranges, "(> %g)" % edges[-1]]
-    count = np.bincount(classed.classes + bool(ends), minlength=len(ranges)).tolist()
+    count = np.bincount(binning.classes + bool(ends), minlength=len(ranges)).tolist()
     yield "Class break-down:\n"
     for label, (text, number) in enumerate(zip(ranges, count), -bool(ends)):
         yield "%2d %s:  %d\n" % (label, text, number)
 
 
-@dataclass(frozen=True)
-class Form:
-    """How data stand in files.
-
-    kind: "binary" (a base name of .vec, .cls or .dat, .names), "svm" or "lvq" (a
-    file of text);  header: LVQ text begins with its number of features;  full:
-    LIBSVM text with its zeros.
-    """
-
-    kind: str = "binary"
-    header: bool = True
-    full: bool = False
-
-
-def refuse_pipe(names, form, labels):
+def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
     """UsageError where `-` is among the names of binary data with labels."""
     if form.kind == "binary" and labels and "-" in names:
         raise UsageError("binary data with labels are several files and cannot go through a pipe "
                          "(text can, and points without labels)")
 
 
-def write_together(outputs, extra=None, form=Form(), stdout=None):
+def write_together(outputs: dict, extra: dict | None = None, form: InputFormat = InputFormat(),
+                   stdout=None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
-    Ordinates, a y of floats, go to base.dat, labels to base.cls.  `-` is `stdout`,
+    form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
+    given.  Ordinates, a y of floats, go to base.dat, labels to base.cls.  `-` is `stdout`,
     a binary stream, which is written before the files appear.  Raises DataError for
     what cannot be written or would not be read back.
     """
@@ -257,7 +251,7 @@ def _text(path, data, form):
     if data.names is not None:
         check_words(data.y, data.names, where)
     if form.kind == "svm":
-        return {path: svm_lines(data.x, data.y, data.names, form.full)}
+        return {path: svm_lines(data.x, data.y, data.names, form.missing is not None)}
     return {path: lvq_lines(data.x, data.y, form.header, data.names)}
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from ..prepare import split
 from ..prepare.normalise import covariance
 from ..prepare.normalise import fit_normalisation
-from .convert import Form, refuse_pipe, relabelled, write_together
+from .convert import refuse_pipe, relabelled, write_together
 from .training_data import about
 
 __all__ = ["Recipe", "covariances", "part_names", "preprocess"]
@@ -22,7 +22,7 @@ __all__ = ["Recipe", "covariances", "part_names", "preprocess"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What agf_preprocess is to do, in this order.
+    """The steps of agf_preprocess, in this order.
 
     partition: two or more tuples of labels, made classes 0, 1, ..., others left out;
     compact: labels 0..k-1;  features: columns to keep;  shuffle: random order;
@@ -30,9 +30,7 @@ class Recipe:
     of every class where `stratified`, or each with that probability where
     `independent`;  parts: number of equal parts;  scale, nsv: normalise, with
     statistics of the training part alone;  norm_in: apply this file;  norm_out:
-    write it;  labels: False where the data have none;  ordinates: they have
-    numbers in place of labels;  form: of input and output;  missing: value of
-    features that LIBSVM text leaves out, or None for 0.
+    write it;  form: `InputFormat` of input and output.
     """
 
     partition: tuple | None = None
@@ -48,21 +46,19 @@ class Recipe:
     nsv: int | None = None
     norm_in: str | None = None
     norm_out: str | None = None
-    labels: bool = True
-    ordinates: bool = False
-    form: Form = Form()
-    missing: float | None = None
+    form: InputFormat = InputFormat()
     seed: int = 1
 
 
-def preprocess(recipe, source, output, test=None, stdout=None):
+def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
+               stdout=None) -> dict[str, int]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
     stream `stdout`.  All files appear together or not at all.
     -> {base: number of rows}.
     """
-    refuse_pipe([source, output, test], recipe.form, recipe.labels)
+    refuse_pipe([source, output, test], recipe.form, recipe.form.labels)
     if output == "-":
         if recipe.parts is not None:
             raise UsageError("-d needs the name of the parts: they cannot go to standard output")
@@ -82,16 +78,16 @@ def preprocess(recipe, source, output, test=None, stdout=None):
     return {base: len(part.x) for base, part in outputs.items()}
 
 
-def covariances(recipe, source):
+def covariances(recipe: Recipe, source: str) -> np.ndarray:
     """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
-    refuse_pipe([source], recipe.form, recipe.labels)
+    refuse_pipe([source], recipe.form, recipe.form.labels)
     x = _prepared(recipe, source).x
     normalisation = _normalisation(recipe, x, source)
     with about(source):
         return covariance(x if normalisation is None else normalisation.apply(x))
 
 
-def part_names(output, parts):
+def part_names(output: str, parts: int) -> list[str]:
     """The names of so many parts: output-00, output-01, ..."""
     width = max(2, len(str(parts - 1)))
     return [f"{output}-{i:0{width}d}" for i in range(parts)]
@@ -110,19 +106,18 @@ def _normalisation(recipe, x, source):
 
 
 def _prepared(recipe, source):
-    """The Dataset with the rows and columns that the recipe asks for, in its order."""
+    """The Dataset with the rows and columns of the recipe, in its order."""
     _check(recipe)
     form = recipe.form
     data = read_training(
-        source, form.kind, recipe.missing or 0.0, form.header, recipe.labels,
-        negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
-        ordinates=recipe.ordinates)
+        source, form,
+        negative=recipe.compact or recipe.partition is not None or form.kind != "binary")
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
     if recipe.compact:
         data, _ = relabelled(data)
         if form.kind != "binary":
-            data = replace(data, names=None)  # numbers were asked for
+            data = replace(data, names=None)  # -U is for numbers
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
@@ -138,13 +133,13 @@ def _prepared(recipe, source):
 
 def _check(recipe):
     """UsageError where something needs labels that are not there."""
-    for what, asked in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
+    for what, wanted in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
                         ("--stratified", recipe.stratified)):
-        if asked and not recipe.labels:
+        if wanted and not recipe.form.labels:
             raise UsageError(f"{what} needs labels")
-        if asked and recipe.ordinates:
+        if wanted and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
-    if recipe.sort and not recipe.labels:
+    if recipe.sort and not recipe.form.labels:
         raise UsageError("-B needs labels to sort by")
 
 
@@ -166,7 +161,7 @@ def _rows(data, rows):
 
 
 def _divided(recipe, data, output, test):
-    """{base: Dataset} of the parts that the recipe asks for."""
+    """{base: Dataset} of the parts of the recipe."""
     if recipe.parts is not None:
         return {base: _rows(data, rows) for base, rows in zip(
             part_names(output, recipe.parts), split.split_parts(len(data.x), recipe.parts))}
@@ -184,11 +179,11 @@ def _divided(recipe, data, output, test):
 
 
 def _warn_of_classes_in_one_part(train, held):
-    found = []
+    alone_in = []
     for name, part, other in (("training", train, held), ("test", held, train)):
-        alone = np.setdiff1d(part, other)
-        if len(alone):
-            found.append(f"class {alone[0]}{and_more(alone)} is in the {name} part alone")
-    if found:
-        warnings.warn(f"{', '.join(found)}: --stratified takes the fraction of every class, -z "
+        only = np.setdiff1d(part, other)
+        if len(only):
+            alone_in.append(f"class {only[0]}{and_more(only)} is in the {name} part alone")
+    if alone_in:
+        warnings.warn(f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
                       "shuffles first", AgfmcWarning, stacklevel=4)

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..arrays import is_sparse
 from ..control.build import restricted
+from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import read_training
 from ..formats.vectors import read_std
+from ..models import InputFormat
 from ..prepare.normalise import blocks, fit_normalisation
 
 __all__ = ["about", "for_classes", "large_classes", "load_training"]
@@ -25,12 +27,13 @@ _SHOWN = 20  # classes in a warning
 _FAINT = float(np.finfo(np.float32).tiny)
 
 
-def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None,
-                  norm_file=None, sparse=False, min_class=None):
+def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | None = None,
+                  norm_file: str | None = None, sparse: bool = False,
+                  min_class: int | None = None) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
-    scale, nsv: normalise by standard deviation, by singular values; it is for
-    the caller to write the normalisation.  Without them, `norm_file` is read
+    form: `InputFormat`;  scale, nsv: normalise by standard deviation, by singular values; the
+    caller writes the normalisation.  Without them, `norm_file` is read
     and applied.  The statistics are rounded as a file stores them before they
     are applied: a later run that reads the file sees the same points, bit for
     bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
@@ -39,8 +42,8 @@ def load_training(base, kind, *, missing=0.0, header=True, scale=False, nsv=None
     the file.
     """
     normalised = scale or nsv is not None or norm_file is not None
-    sparse = sparse and kind == "svm" and missing == 0 and not normalised
-    data = read_training(base, kind, missing=missing, header=header, sparse=sparse, mapped=True)
+    sparse = sparse and form.kind == "svm" and form.fill == 0 and not normalised
+    data = read_training(base, form, sparse=sparse, mapped=True)
     if min_class is not None:
         data = _without_small(data, min_class, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
@@ -70,16 +73,15 @@ def _faint(x):
 
 
 def _without_small(data, least, source):
-    labels, counts = np.unique(data.y, return_counts=True)
-    kept = large_classes(dict(zip(labels.tolist(), counts.tolist())), least, source,
-                         dict(enumerate(data.names or ())))
-    if len(kept) == len(labels):
+    counts = data.counts
+    kept = large_classes(counts, least, source, data.name_of)
+    if len(kept) == len(counts):
         return data
     rows = np.flatnonzero(np.isin(data.y, kept))
     return replace(data, x=data.x[rows], y=data.y[rows])
 
 
-def large_classes(counts, least, source, names):
+def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
     """The labels of {label: samples} that have `least` samples or more; one warning of the others.
 
     names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
@@ -99,7 +101,7 @@ def large_classes(counts, least, source, names):
     return kept
 
 
-def for_classes(tree, labels):
+def for_classes(tree: Tree, labels) -> Tree:
     """A control tree without the classes that are not in `labels`; a warning says what is left.
 
     Raises errors as `restricted` does.

@@ -1,4 +1,4 @@
-"""Binary problems of many configurations on one training set: each is trained once."""
+"""The binary problems of many configurations on one training set, each trained once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from .._version import __version__
 from ..errors import AgfmcError
 from ..training.fit import fit
-from ..training.kernel_tables import MEGABYTES
-from ..models import BinaryModel
+from ..models import BinaryModel, Dataset
+from .experiment import Settings
 from .result_cache import are_numbers, key_of
 
-__all__ = ["Trained", "binary_model", "problem_key", "train_missing", "work_of"]
+__all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Trained:
     seconds: float
     vectors: np.ndarray | None = None
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """A form that `from_bytes` reads: a line of JSON, then the arrays."""
         shape = None if self.vectors is None else self.vectors.shape
         head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
@@ -46,7 +46,7 @@ class Trained:
         return b"".join([struct.pack("<I", len(head)), head, *(a.tobytes() for a in parts)])
 
     @classmethod
-    def from_bytes(cls, data, n):
+    def from_bytes(cls, data: bytes, n: int) -> Trained | None:
         """The classifier in `data` on n training points, or None where it cannot be one."""
         try:
             (size,) = struct.unpack_from("<I", data)
@@ -74,7 +74,7 @@ class Trained:
             return None
 
 
-def problem_key(digest, job, loo=False):
+def problem_key(digest: str, job, loo: bool = False) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem.
 
     digest: of the training part, as `key_of` makes it.
@@ -83,22 +83,17 @@ def problem_key(digest, job, loo=False):
                   job.options.canonical(), job.seed, loo)
 
 
-def work_of(jobs, counts):
-    """A number for each job that grows with the time it takes; counts: {label: samples}."""
-    return [sum(counts[label] for label in job.left + job.right) ** 2 for job in jobs]
+def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Settings, cache,
+                  progress=None) -> dict:
+    """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-
-def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_memory=MEGABYTES,
-                  progress=None):
-    """{key: `Trained`, or the error that its learner made} of the problems {key: job}.
-
-    x (n, d), y (n,): the training part.  What `ledger` has is not trained again, and it
+    x (n, d), y (n,): the training part.  What `cache` has is not trained again, and it
     gets what is trained.  progress(done, total): in units that grow with the work of what
     was missing.  A problem that its learner refuses does not stop the others.
     """
     results, missing = {}, {}
     for key, job in problems.items():
-        data = None if ledger is None else ledger.get(key)
+        data = cache.get(key)
         trained = None if data is None else Trained.from_bytes(data, len(y))
         if trained is None:
             missing[key] = job
@@ -106,14 +101,15 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
             results[key] = trained
     if not missing:
         return results
-    labels, counts = np.unique(y, return_counts=True)
-    work = dict(zip(missing, work_of(missing.values(), dict(zip(labels.tolist(),
-                                                                counts.tolist())))))
+    counts = Dataset(x, y).counts
+    work = {key: sum(counts[label] for label in job.left + job.right) ** 2
+            for key, job in missing.items()}
     done = 0
-    keys = _readable(missing)
+    keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
     seconds = {}
-    for job, model, rows in fit(jobs, x, y, workers, loo=loo, kernel_memory=kernel_memory,
+    for job, model, rows in fit(jobs, x, y, settings.workers, loo=settings.loo,
+                                kernel_memory=settings.kernel_memory,
                                 spent=lambda job, spent: seconds.update({job.name: spent})):
         key = keys[job.name]
         if isinstance(model, AgfmcError):
@@ -123,15 +119,14 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
             results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
                                    model.rho, model.labels, model.n_sv, model.platt,
                                    seconds[job.name], model.sv if own else None)
-            if ledger is not None:
-                ledger.put(key, results[key].to_bytes())
+            cache.put(key, results[key].to_bytes())
         done += work[key]
         if progress is not None:
             progress(done, sum(work.values()))
     return results
 
 
-def _readable(problems):
+def _readable_names(problems):
     """{name: key}: names for the messages about problems of many configurations, all different."""
     names = {}
     for key, job in problems.items():
@@ -145,7 +140,7 @@ def _readable(problems):
     return names
 
 
-def binary_model(job, trained, x):
+def binary_model(job, trained: Trained, x: np.ndarray) -> BinaryModel:
     """The `BinaryModel` of a job; x (n, d): the training part."""
     sv = x[trained.rows] if trained.vectors is None else trained.vectors
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),

@@ -1,4 +1,4 @@
-"""What is compared: control files or schemes, each with the decoders that suit it."""
+"""Candidates of a comparison: control files or schemes, each with the decoders that suit it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoders import TREE_DECODERS, Decoder, decoders_of
+from ..prediction.decoders import TREE_DECODERS
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
+__all__ = ["Candidate", "read_candidate", "read_candidates"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration before it is trained.
+    """A configuration that is not trained yet.
 
     name: as the user wrote it;  tree: its training control tree, or None for a scheme
     that is laid out anew for each training part;  wanted: names of decoders, or
@@ -35,11 +35,11 @@ class Candidate:
     wanted: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
 
-    def for_classes(self, labels):
-        """The same with no other classes than `labels`: a scheme knows none before the data."""
+    def for_classes(self, labels) -> Candidate:
+        """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(self, x, y, names):
+    def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict) -> Tree:
         """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
@@ -47,14 +47,14 @@ class Candidate:
         return design_for(self.scheme, x, y, labels, names, **self.design)
 
 
-def read_candidate(text, wanted=None, **design):
+def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidate:
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
     wanted: names of decoders where the word has none; design: for schemes, as
     `design_for` takes it.  Raises `UsageError` for a word that is neither, and for a
     trained control file `ControlError`.
     """
-    name, decoders = _parted(text)
+    name, decoders = _split_word(text)
     if decoders is not None:
         wanted = tuple(word.strip() for word in decoders.split(","))
     for word in wanted or ():
@@ -80,13 +80,24 @@ def read_candidate(text, wanted=None, **design):
     return Candidate(scheme.name, None, scheme.name, wanted, design)
 
 
-def _parted(text):
+def read_candidates(words, wanted: tuple | None = None, **design) -> list[Candidate]:
+    """The `Candidate`s of words of the command line, each file or scheme once."""
+    candidates = [read_candidate(word, wanted, **design) for word in words]
+    names = [candidate.name for candidate in candidates]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} is given twice: put its decoders together, as in "
+                             f"{name}:inverse,vote")
+    return candidates
+
+
+def _split_word(text):
     """(file or scheme, decoders or None): the name ends at the last colon that leaves a file,
     else at the first."""
     if os.path.exists(text) or ":" not in text:
         return text, None
-    places = [place for place, letter in enumerate(text) if letter == ":"]
-    for place in reversed(places):
-        if os.path.exists(text[:place]):
-            return text[:place], text[place + 1:]
-    return text[:places[0]], text[places[0] + 1:]
+    colons = [at for at, letter in enumerate(text) if letter == ":"]
+    for at in reversed(colons):
+        if os.path.exists(text[:at]):
+            return text[:at], text[at + 1:]
+    return text[:colons[0]], text[colons[0] + 1:]

@@ -1,82 +1,75 @@
-"""Configurations on the same splits: scores with their deviations, and what differs."""
+"""Configurations on the same splits: scores with their deviations, and paired differences."""
 
 from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.build import to_code
 from ..errors import JobsFailed, UsageError
+from ..formats.atomic import replacing_all
+from ..formats.probability_text import format_points
+from ..formats.vectors import cls_bytes, con_bytes
+from ..prediction.decoders import decoders_of
+from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
-from .candidates import decoders_of
-from .splits import splits
-from .trial import evaluated, prepared
+from .candidates import Candidate
+from .experiment import Experiment, part_of
+from .trial import COLUMNS, run_trial
 
-__all__ = ["COLUMNS", "best_row", "compare", "find_best", "overall", "summary"]
+__all__ = ["CrossValidation", "best_row", "compare", "cross_validate", "find_best", "summary",
+           "write_held_out"]
 
-COLUMNS = ("train_s", "classify_s", *SCORES)
 
+def compare(experiment: Experiment, candidates: list, *, by: str = "uncertainty_coefficient",
+            against: str | None = None, progress=None) -> dict:
+    """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
-def compare(data, candidates, plan, settings, ledger, *, by="uncertainty_coefficient",
-            against=None, progress=None):
-    """Try `candidates` on the splits of `plan`; -> everything as plain values.
+    by: the score that decides which is the best;  against: "configuration" or
+    "configuration:decoder" that the others are compared with, by default one-vs-one, or else
+    the first;  progress(done, total).
 
-    data: raw `Dataset`;  plan: `Plan`;  settings: `Settings`;  by: the score that tells
-    which is the best;  against: "configuration" or "configuration:decoder" that the
-    others are compared with, by default one-vs-one, or else the first.
-
-    Keys: points, classes, splits, plan (words), by, against, mcnemar (True where there is
-    one split alone), rows.  A row: configuration, decoder, classifiers, for each of
-    `COLUMNS` {"mean", "sd", "values"} or None, best (columns in which no other row is
+    Keys: points, classes, splits, trials, plan (its description), by, against, mcnemar (True
+    where there is one split alone), rows.  A row: configuration, decoder, classifiers, for each
+    of `COLUMNS` {"mean", "sd", "values"} or None, best (columns in which no other row is
     better), difference {score: {"mean", "sd", "p_value"}} or None, and in
     place of all that `error` where it could not be trained.
     """
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    tally = {}
-    total = plan.count
-    done = cached = 0
-    for split in splits(data.y, plan):
-        stage = prepared(split, data, settings)
-        outcomes = evaluated(stage, candidates, settings, ledger,
-                             progress=overall(progress, done - cached, total - cached))
+    plan, y, tally = experiment.plan, experiment.data.y, {}
+    cached = 0
+    for done, split in enumerate(experiment.splits()):
+        outcomes = run_trial(split, candidates, experiment.settings, experiment.cache,
+                             progress=part_of(progress, done - cached, plan.count - cached))
         cached += all(outcome.resumed for outcome in outcomes)
-        done += 1
         for outcome in outcomes:
             tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
-        if done == 1:
+        if done == 0:
             _check_against(against, [word for number, decoder in tally for word in (
                 names[number], f"{names[number]}:{decoder}")])
-        truth = stage.test_y
     rows = [_row(names[number], decoder, outcomes)
             for (number, decoder), outcomes in tally.items()]
     sound = [row for row in rows if "error" not in row]
     for column in COLUMNS:
         _mark_best(sound, column)
     reference = _reference(sound, against)
-    single = total == 1
-    right = {}
-    if single:
-        right = {id(row): outcomes[0].classes == truth for row, outcomes in
+    right = {}  # {row: which points it has right}, of a single split
+    if plan.count == 1:
+        right = {id(row): outcomes[0].classes == split.test_y for row, outcomes in
                  zip(rows, tally.values()) if "error" not in row}
     for row in sound:
         row["difference"] = None if reference is None or row is reference else \
             _difference(row, reference, plan, right)
-    return {"points": len(data.y), "classes": len(np.unique(data.y)), "splits": total,
-            "trials": total, "plan": plan.words, "by": by, "mcnemar": single,
-            "against": None if reference is None else
+    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
+            "trials": plan.count, "plan": plan.description, "by": by,
+            "mcnemar": plan.count == 1, "against": None if reference is None else
             {name: reference[name] for name in ("configuration", "decoder")},
             "rows": rows}
-
-
-def overall(progress, done, total):
-    """Progress within one of `total` equal parts, of which `done` are behind."""
-    if progress is None:
-        return None
-    return lambda part, whole: progress(1000 * done + 1000 * part // max(whole, 1), 1000 * total)
 
 
 def _row(name, decoder, outcomes):
@@ -84,16 +77,20 @@ def _row(name, decoder, outcomes):
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failed:
         return {**row, "error": str(failed[0])}
-    row["classifiers"] = max(outcome.classifiers for outcome in outcomes)
+    return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
+            **_summaries(outcomes), "best": []}
+
+
+def _summaries(outcomes):
+    """{column: summary, or None where a split has no such score} of outcomes on all splits."""
+    columns = {}
     for column in COLUMNS:
-        values = [outcome.scores[column] if column in SCORES else getattr(outcome, column)
-                  for outcome in outcomes]
-        row[column] = None if any(value is None for value in values) else summary(values)
-    row["best"] = []
-    return row
+        values = [outcome.value(column) for outcome in outcomes]
+        columns[column] = None if any(value is None for value in values) else summary(values)
+    return columns
 
 
-def summary(values):
+def summary(values) -> dict:
     """Mean, and deviation with n - 1, None for a single value."""
     values = [float(value) for value in values]
     sound = all(map(math.isfinite, values))
@@ -102,7 +99,7 @@ def summary(values):
             "values": values}
 
 
-def best_row(rows, by):
+def best_row(rows: list, by: str) -> dict | None:
     """The row whose mean of the column `by` is best, the first on ties; None without any."""
     sign = -SCORES[by].sign if by in SCORES else 1  # times
     return min((row for row in rows if "error" not in row and row[by] is not None
@@ -154,8 +151,8 @@ def _difference(row, reference, plan, right):
     return differences
 
 
-def find_best(data, candidates, plan, settings, ledger, *, by, progress=None):
-    """-> (training control tree, its row, the row with the best mean, all `compare` found).
+def find_best(experiment: Experiment, candidates: list, *, by: str, progress=None) -> tuple:
+    """-> (training control tree, its row, the row with the best mean, the result of `compare`).
 
     The first row is kept where the best is not better than it by more than the standard
     error of their difference (corrected, as in `resampled_t`): a configuration that is
@@ -166,15 +163,14 @@ def find_best(data, candidates, plan, settings, ledger, *, by, progress=None):
     a coding matrix where a tree did best as one.  Arguments as for `compare`.  Raises
     `JobsFailed` where no candidate could be trained.
     """
-    result = compare(data, candidates, plan, settings, ledger, by=by, progress=progress)
+    result = compare(experiment, candidates, by=by, progress=progress)
     top = best_row(result["rows"], by)
     if top is None:
         failed = [row["error"] for row in result["rows"] if "error" in row]
         raise JobsFailed(failed[0] if failed else f"no decoder gives the score {by}")
-    row = top if _worth_it(result["rows"][0], top, plan, by) else result["rows"][0]
+    row = top if _worth_it(result["rows"][0], top, experiment.plan, by) else result["rows"][0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
-    (x,) = settings.normalised(data.x)
-    tree = candidate.tree_for(x, data.y, dict(enumerate(data.names or ())))
+    tree, _ = experiment.tree_of(candidate)
     decoder = next(d for d in decoders_of(tree, candidate.wanted) if d.name == row["decoder"])
     if decoder.mode == "flat" and tree.hierarchical:
         tree = to_code(tree)
@@ -187,3 +183,65 @@ def _worth_it(first, top, plan, by):
         return True
     test = resampled_t(np.subtract(top[by]["values"], first[by]["values"]), plan.ratio)
     return math.isnan(test.t) or abs(test.t) > 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """One configuration, cross-validated.
+
+    decoder: its name;  classifiers: number of binary ones;  columns: {name of `COLUMNS`:
+    {"mean", "sd", "values"} or None};  results: `Results` of the held-out points, in the order
+    of the data where each was held out once, else split after split;  confidence (n,).
+    """
+
+    decoder: str
+    classifiers: int
+    columns: dict
+    results: Results
+    confidence: np.ndarray
+
+
+def cross_validate(experiment: Experiment, candidate: Candidate, *,
+                   progress=None) -> CrossValidation:
+    """Train and try `candidate` on the splits of an `Experiment`; -> `CrossValidation`.
+
+    The candidate has one decoder, or the first that suits it is taken.  Raises the first error
+    of a split.
+    """
+    outcomes, rows, plan = [], [], experiment.plan
+    for done, split in enumerate(experiment.splits()):
+        [outcome] = run_trial(split, [candidate], experiment.settings, experiment.cache, keep=True,
+                              first=True, progress=part_of(progress, done, plan.count))
+        if outcome.error is not None:
+            raise outcome.error
+        outcomes.append(outcome)
+        rows.append(split.rows)
+    rows = np.concatenate(rows)
+    order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
+        else np.arange(len(rows))
+
+    def joined(parts):
+        return None if parts[0] is None else np.concatenate(parts)[order]
+
+    first, results = outcomes[0], [outcome.results for outcome in outcomes]
+    pooled = replace(first.results, **{name: joined([getattr(part, name) for part in results])
+                                       for name in ("truth", "result", "winner", "p")})
+    return CrossValidation(first.decoder, first.classifiers, _summaries(outcomes), pooled,
+                           joined([outcome.confidence for outcome in outcomes]))
+
+
+def write_held_out(base: str, held_out: CrossValidation) -> None:
+    """Answers for the held-out points, as `classify_m` writes them, and their true classes.
+
+    base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
+    where there are probabilities, base.txt.  All files appear together or not at all.
+    """
+    results = held_out.results
+    contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
+                con_bytes(held_out.confidence), f"{base}.truth": cls_bytes(results.truth)}
+    if results.p is not None:
+        head = f"labels {' '.join(map(str, results.labels))}\n".encode()
+        contents[f"{base}.txt"] = head + format_points(results.p, results.result)
+    with replacing_all(list(contents), binary=True) as files:
+        for file, content in zip(files, contents.values()):
+            file.write(content)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from ..numerals import numeral
 from ..score.simulation import (adag_success, ddag_success, separation_limit, simulate,
                                 standard_error)
 
-__all__ = ["FAMILIES", "format_csv", "format_table", "read_similarity", "simulations",
-           "similarity_family"]
+__all__ = ["FAMILIES", "SimulationPlan", "format_csv", "format_table", "read_similarity",
+           "simulations", "similarity_family"]
 
 FAMILIES = {
     "geometric": ("r_i = Q^(i-1), 0 < Q < 1", lambda k, q: q ** np.arange(k)),
@@ -53,7 +53,7 @@ def similarity_family(word):
     return values
 
 
-def read_similarity(word):
+def read_similarity(word: str) -> np.ndarray:
     """Similarities r (k,) with sum 1, from `v,v,v` or a file of numbers (`-`: standard input).
 
     Raises DataError unless there are two or more finite numbers, none negative, the
@@ -79,56 +79,69 @@ def read_similarity(word):
     return r / r.sum()
 
 
-def simulations(classes, errors, opponents, top, rounds, seed, similarity=None, progress=None):
+class SimulationPlan(NamedTuple):
+    """What is simulated: each of the numbers `classes` with each of the `errors`.
+
+    errors: probabilities, or [None] with similarity, a function k -> r (k,);  opponents: words
+    for `opponents_of`;  top: of POLL TOP-t;  rounds: points for each number.
+    """
+
+    classes: list
+    errors: list
+    opponents: list
+    top: int
+    rounds: int
+    seed: int
+    similarity: object = None
+
+
+def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     """One dictionary of plain values for each error probability and number of classes.
 
-    errors: probabilities, or [None] with similarity: a function k -> r (k,).
-    opponents: words for `opponents_of`.  progress: called with (done, total).
-    Keys: classes, error, and success with standard_error for each of max_win, adag
-    and ddag (with exact, the closed form, if there is an error probability); polls,
-    a list, each with the word, draws and top; separation (None for two classes) and
-    separation_limit.
+    progress: called with (done, total).  Keys: classes, error, and success with standard_error
+    for each of max_win, adag and ddag (with exact, the closed form, if there is an error
+    probability); polls, a list, each with the word, draws and top; separation (None for two
+    classes) and separation_limit.
     """
-    total = len(errors) * rounds * sum(k * k for k in classes)
+    total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
     before = 0
     rows = []
-    for error in errors:
-        for k in classes:
+    for error in plan.errors:
+        for k in plan.classes:
             step = None if progress is None else (
                 lambda done, before=before, k=k: progress(before + done * k * k, total))
-            found = simulate(k, rounds=rounds, seed=seed, error=error, top=top,
-                             opponents=[opponents_of(word, k) for word in opponents],
-                             similarity=None if similarity is None else similarity(k),
-                             progress=step)
-            before += rounds * k * k
-            rows.append(_row(found, error, opponents))
+            result = simulate(k, rounds=plan.rounds, seed=plan.seed, error=error, top=plan.top,
+                              opponents=[opponents_of(word, k) for word in plan.opponents],
+                              similarity=plan.similarity and plan.similarity(k), progress=step)
+            before += plan.rounds * k * k
+            rows.append(_row(result, error, plan.opponents))
     return rows
 
 
-def _row(found, error, opponents):
+def _row(result, error, opponents):
     def share(value, **more):
-        return {"success": value, "standard_error": standard_error(value, found.rounds), **more}
+        return {"success": value, "standard_error": standard_error(value, result.rounds), **more}
 
     known = error is not None
     return {
-        "classes": found.k,
+        "classes": result.k,
         "error": error,
-        "max_win": share(found.max_win),
+        "max_win": share(result.max_win),
         "polls": [{"opponents": word, "draws": poll.draws, **share(poll.success),
                    "top": share(poll.top)}
-                  for word, poll in zip(opponents, found.polls)],
-        "adag": share(found.adag, exact=adag_success(found.k, error) if known else None),
-        "ddag": share(found.ddag, exact=ddag_success(found.k, error) if known else None),
-        "separation": None if found.k == 2 else found.separation,
+                  for word, poll in zip(opponents, result.polls)],
+        "adag": share(result.adag, exact=adag_success(result.k, error) if known else None),
+        "ddag": share(result.ddag, exact=ddag_success(result.k, error) if known else None),
+        "separation": None if result.k == 2 else result.separation,
         "separation_limit": separation_limit(error) if known else None,
     }
 
 
 def _columns(rows, top):
     """(heading above, heading, name in a spread-sheet, values, format) of each column."""
-    polls = [poll["opponents"] for poll in rows[0]["polls"]]
+    exact = rows[0]["error"] is not None
     columns = [("", "classes", "classes", [row["classes"] for row in rows], "d")]
-    if rows[0]["error"] is not None:
+    if exact:
         columns.append(("", "error", "error", [row["error"] for row in rows], "g"))
 
     def shares(above, heading, name, parts):
@@ -138,29 +151,24 @@ def _columns(rows, top):
                             ".4f"))
 
     shares("", "MAX-WIN", "max_win", [row["max_win"] for row in rows])
-    for i, word in enumerate(polls):
+    words = [poll["opponents"] for poll in rows[0]["polls"]]
+    for i, word in enumerate(words):
         shares("" if i else "POLL", word, f"poll_{word}", [row["polls"][i] for row in rows])
-    for i, word in enumerate(polls):
+    for i, word in enumerate(words):
         shares("" if i else f"POLL+TOP-{top}", word, f"poll_{word}_top_{top}",
                [row["polls"][i]["top"] for row in rows])
-    shares("", "ADAG", "adag", [row["adag"] for row in rows])
-    shares("", "DDAG", "ddag", [row["ddag"] for row in rows])
-    columns.append(("", "std.err", "standard_error", [_largest_error(row) for row in rows],
-                    ".4f"))
-    columns.append(("", "s1/s2", "separation", [row["separation"] for row in rows], ".3f"))
-    if rows[0]["error"] is not None:
-        columns.append(("", "limit", "separation_limit",
-                        [row["separation_limit"] for row in rows], ".3f"))
+    for name in ("adag", "ddag"):
+        shares("", name.upper(), name, [row[name] for row in rows])
+    columns.append(("", "std.err", "standard_error", [max(
+        part["standard_error"] for part in (
+            row["max_win"], row["adag"], row["ddag"], *row["polls"],
+            *(poll["top"] for poll in row["polls"]))) for row in rows], ".4f"))
+    for heading, name in (("s1/s2", "separation"), ("limit", "separation_limit"))[:1 + exact]:
+        columns.append(("", heading, name, [row[name] for row in rows], ".3f"))
     return columns
 
 
-def _largest_error(row):
-    parts = [row["max_win"], row["adag"], row["ddag"], *row["polls"],
-             *(poll["top"] for poll in row["polls"])]
-    return max(part["standard_error"] for part in parts)
-
-
-def format_table(rows, top):
+def format_table(rows: list, top: int) -> str:
     """The rows of `simulations` as an aligned table with two lines of headings."""
     above, below = "", ""
     lines = [""] * len(rows)
@@ -175,11 +183,10 @@ def format_table(rows, top):
     return "\n".join([above, below, *lines]) + "\n"
 
 
-def format_csv(rows, top):
+def format_csv(rows: list, top: int) -> str:
     """The rows of `simulations` as comma-separated values in full precision."""
     columns = _columns(rows, top)
-    out = io.StringIO()
-    out.write(",".join(name for _, _, name, _, _ in columns) + "\n")
+    lines = [[name for _, _, name, _, _ in columns]]
     for cells in zip(*(values for _, _, _, values, _ in columns)):
-        out.write(",".join("" if value is None else repr(value) for value in cells) + "\n")
-    return out.getvalue()
+        lines.append(["" if value is None else repr(value) for value in cells])
+    return "".join(",".join(line) + "\n" for line in lines)

@@ -1,149 +1,55 @@
-"""One split: every configuration trained on one part of the data and scored on the other."""
+"""Trials: candidates trained on one part of the data and scored on the other."""
 
 from __future__ import annotations
 
 import json
 import time
-import warnings
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from .._version import __version__
 from ..collate.merge import collate
-from ..control.build import check_classes, rename, rename_directs, to_code
+from ..control.build import check_classes, rename, rename_directs
+from ..control.tree import Tree
 from ..control.write import format_tree
-from ..errors import AgfmcError, AgfmcWarning, and_more, DataError
+from ..errors import AgfmcError
+from ..executors.threads import run_tasks
+from ..learners.jobs import plan_jobs
 from ..prediction.configuration import Configuration
+from ..prediction.decoders import classifier_with, decoders_of
 from ..prediction.direct import classifier_of, direct_model, plan_directs
 from ..prediction.evaluation import evaluate, Results
-from ..executors.threads import run_tasks
-from ..prediction.classifier import Classifier
-from ..models import Normalisation
-from ..prepare.normalise import fit_normalisation
 from ..score.probabilities import probability
 from ..score.scores import SCORES
-from ..learners.jobs import plan_jobs
-from .candidates import decoders_of
-from .result_cache import are_numbers, key_of
 from .binary_problems import binary_model, problem_key, train_missing
+from .experiment import PreparedSplit, Settings
+from .result_cache import are_numbers, key_of
 
-__all__ = ["Answered", "Outcome", "Settings", "Stage", "evaluated", "prepared"]
+__all__ = ["COLUMNS", "Outcome", "are_scores", "run_trial"]
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What is common to all configurations.
-
-    options: training options where a control file has `""`;  seed;  scale, nsv: normalise
-    with statistics of each training part;  normalisation: a given one, in their place;
-    loo: probabilities from leaving out single samples;  workers;  kernel_memory: megabytes.
-    """
-
-    options: str = ""
-    seed: int = 1
-    scale: bool = False
-    nsv: int | None = None
-    normalisation: Normalisation | None = None
-    loo: bool = False
-    workers: int = 1
-    kernel_memory: int = 512
-
-    def normalised(self, train, *others):
-        """The points of a training part, and other points, normalised alike; float64."""
-        normalisation = self.normalisation
-        if self.scale or self.nsv is not None:
-            with warnings.catch_warnings():
-                # not one for each split
-                warnings.simplefilter("ignore", AgfmcWarning)
-                normalisation = fit_normalisation(train, scale=self.scale, nsv=self.nsv)
-            if normalisation.dropped:
-                warnings.warn("features that are constant in a training part are left out there",
-                              AgfmcWarning, stacklevel=3)
-        if normalisation is None:
-            return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
-        return tuple(normalisation.apply(part) for part in (train, *others))
+# What is measured of each configuration: {name: (head of its column, title in a list)}.
+COLUMNS = {"train_s": ("train s", "training, seconds"),
+           "classify_s": ("test s", "classification, seconds"),
+           **{name: (score.head, score.short) for name, score in SCORES.items()}}
 
 
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
-
-    digest: of the training part;  names: {label: name};  rows: of the test part in the data.
-    """
-
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    test_x: np.ndarray
-    test_y: np.ndarray
-    rows: np.ndarray
-    names: dict
-    digest: str
-
-    @property
-    def counts(self):
-        """{label: samples} of the training part."""
-        labels, counts = np.unique(self.y, return_counts=True)
-        return dict(zip(labels.tolist(), counts.tolist()))
-
-
-def prepared(split, data, settings):
-    """The `Stage` of a `Split` of a `Dataset`.
-
-    Raises `DataError` where a class has fewer than two samples in the training part.
-    """
-    _check_training_part(split, data.y)
-    x, test = settings.normalised(data.x[split.train], data.x[split.test])
-    y = data.y[split.train]
-    return Stage(split.name, x, y, test, data.y[split.test], split.test,
-                 dict(enumerate(data.names or ())), key_of("points", x, y))
-
-
-def _check_training_part(split, y):
-    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    there = np.bincount(codes[split.train], minlength=len(labels))
-    few = np.flatnonzero(there < 2)
-    if len(few):
-        least = 1 + int(counts[few].max())
-        raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
-                        f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
-                        f"{there[few[0]]} in the training part of {split.name}: expected at least "
-                        f"2; --min-class {least} leaves out the classes with fewer than {least} "
-                        "samples")
-
-
-@dataclass(frozen=True, eq=False)
-class Answered:
-    """What a classifier says of the test part.
-
-    classes (n,), confidence (n,): as in `Answers`;  p (n, k): all probabilities, or None;
-    winner (n,): the winner's probability, or None;  labels: all classes, ascending;
-    seconds: of a core.
-    """
-
-    classes: np.ndarray
-    confidence: np.ndarray
-    p: np.ndarray | None
-    winner: np.ndarray | None
-    labels: tuple
-    seconds: float
-
-    def scores(self, truth):
-        """The dictionary of `evaluate`."""
-        return evaluate(Results(truth, self.classes, np.array(self.labels), len(self.labels),
-                                self.winner, self.p))
+def are_scores(value) -> bool:
+    """Is `value` a dictionary {name of `SCORES`: number or None}?"""
+    return isinstance(value, dict) and set(value) == set(SCORES) and are_numbers(
+        *(score for score in value.values() if score is not None), finite=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """One configuration with one decoder on one split.
 
-    candidate: its number;  decoder: a name;  classifiers: how many binary ones;  train_s,
+    candidate: its number;  decoder: a name;  classifiers: number of binary ones;  train_s,
     classify_s: seconds of a core;  scores: {name: number or None}, those of `SCORES`;
-    classes (n,): what was answered;  answered: more of it, where it was asked for;
-    resumed: it is of an earlier run;  error: in place of all that.
+    classes (n,): labels of the test points;  results: `Results`, and confidence (n,), where
+    they were to be kept;  resumed: it is of an earlier run;  error: in place of all that.
     """
 
     candidate: int
@@ -153,26 +59,30 @@ class Outcome:
     classify_s: float = 0.0
     scores: dict = field(default_factory=dict)
     classes: np.ndarray | None = None
-    answered: Answered | None = None
+    results: Results | None = None
+    confidence: np.ndarray | None = None
     resumed: bool = False
     error: AgfmcError | None = None
 
-    def to_bytes(self):
+    def value(self, column: str) -> float | None:
+        """The number, or None, in one of `COLUMNS`."""
+        return self.scores[column] if column in SCORES else getattr(self, column)
+
+    def to_bytes(self) -> bytes:
         """Times, scores and classes, as `from_bytes` reads them."""
         head = [self.classifiers, self.train_s, self.classify_s, self.scores]
         return json.dumps(head).encode() + b"\n" + zlib.compress(self.classes.astype("<i4"))
 
     @classmethod
-    def from_bytes(cls, candidate, decoder, data, n):
+    def from_bytes(cls, candidate: int, decoder: str, data: bytes, n: int) -> Outcome | None:
         """The outcome in `data` on n test points, or None where it cannot be one."""
         try:
             head, _, packed = data.partition(b"\n")
             classifiers, train, classify, scores = json.loads(head)
             unpacker = zlib.decompressobj()
             plain = unpacker.decompress(packed, 4 * n + 1)
-            if not unpacker.eof or len(plain) != 4 * n or set(scores) != set(SCORES) or \
-                    not are_numbers(classifiers, train, classify) or not are_numbers(
-                        *(score for score in scores.values() if score is not None), finite=False):
+            if not unpacker.eof or len(plain) != 4 * n or not are_scores(scores) or \
+                    not are_numbers(classifiers, train, classify):
                 return None
             return cls(candidate, decoder, classifiers, train, classify, scores,
                        np.frombuffer(plain, "<i4"), resumed=True)
@@ -181,127 +91,134 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class _Laid:
-    """A candidate laid out for one training part: its tree, jobs, keys and decoders."""
+class LaidOutCandidate:
+    """A candidate laid out for one training part: its tree, binary jobs and decoders.
+
+    keys: of the binary problems in a result cache;  directs: {node: job} of multi-class nodes.
+    """
 
     number: int
-    tree: object
+    tree: Tree
     jobs: list
     keys: list
     directs: dict
     decoders: tuple
 
-    def outcome_key(self, decoder, test):
-        """Of the outcome with one decoder; test: digest of the test part."""
-        return key_of("outcome", __version__, decoder, self.keys, format_tree(self.tree), test)
+    @cached_property
+    def text(self):
+        """The control text."""
+        return format_tree(self.tree)
+
+    def outcome_key(self, decoder, split):
+        """The key of the `Outcome` with one decoder."""
+        return key_of("outcome", __version__, decoder, self.keys, self.text, split.test_digest)
 
 
-def _laid(number, candidate, stage, settings):
-    tree = candidate.tree_for(stage.x, stage.y, stage.names)
-    check_classes(tree, stage.counts, "the training part")
+def _lay_out(number, candidate, split, settings):
+    tree = candidate.tree_for(split.x, split.y, split.names)
+    check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
-    keys = [problem_key(stage.digest, job, settings.loo) for job in jobs]
-    return _Laid(number, tree, jobs, keys, plan_directs(tree, "m"),
-                 decoders_of(tree, candidate.wanted))
+    keys = [problem_key(split.digest, job, settings.loo) for job in jobs]
+    return LaidOutCandidate(number, tree, jobs, keys, plan_directs(tree, "m"),
+                            decoders_of(tree, candidate.wanted))
 
 
-def evaluated(stage, candidates, settings, ledger, *, progress=None, keep=False,
-              first=False):
-    """The `Outcome`s of `candidates` with their decoders on one `Stage`, in their order.
+def run_trial(split: PreparedSplit, candidates: list, settings: Settings, cache, *,
+              progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
+    """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
-    What `ledger` has is not done again.  progress(done, total): in units of work;
-    keep: the outcomes hold what was answered;  first: of each candidate's decoders the
-    first alone.  A binary problem that fails ends its
-    configurations alone; their outcomes hold the error.  Raises the errors of the layout.
+    What `cache` has is not done again.  progress(done, total): in units of work;
+    keep: the outcomes hold results and confidence;  first: of each candidate's decoders the
+    first alone.  A binary problem that fails ends its configurations alone; their outcomes
+    hold the error.  Raises the errors of the layout.
     """
-    laid = [_laid(number, candidate, stage, settings)
-            for number, candidate in enumerate(candidates)]
+    laid_out = [_lay_out(number, candidate, split, settings)
+                for number, candidate in enumerate(candidates)]
     if first:
-        laid = [replace(plan, decoders=plan.decoders[:1]) for plan in laid]
-    test = key_of("test", stage.digest, stage.test_x, stage.test_y)
+        laid_out = [replace(candidate, decoders=candidate.decoders[:1]) for candidate in laid_out]
     outcomes = {}
-    for plan in [] if keep else laid:
-        for decoder in plan.decoders:
-            data = ledger.get(plan.outcome_key(decoder, test))
+    for candidate in [] if keep else laid_out:
+        for decoder in candidate.decoders:
+            data = cache.get(candidate.outcome_key(decoder, split))
             if data is not None:
-                outcomes[plan.number, decoder.name] = Outcome.from_bytes(
-                    plan.number, decoder.name, data, len(stage.test_y))
-    open_plans = [plan for plan in laid if any(
-        outcomes.get((plan.number, decoder.name)) is None for decoder in plan.decoders)]
-    problems = {key: job for plan in open_plans for key, job in zip(plan.keys, plan.jobs)}
-    trained = train_missing(problems, stage.x, stage.y, workers=settings.workers, ledger=ledger,
-                            loo=settings.loo, kernel_memory=settings.kernel_memory,
-                            progress=progress)
-    for plan in open_plans:
-        for outcome in _tried(plan, stage, trained, settings, keep):
-            outcomes[plan.number, outcome.decoder] = outcome
+                outcomes[candidate.number, decoder] = Outcome.from_bytes(
+                    candidate.number, decoder.name, data, len(split.test_y))
+    missing = [candidate for candidate in laid_out if any(
+        outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders)]
+    problems = {key: job for candidate in missing for key, job in
+                zip(candidate.keys, candidate.jobs)}
+    trained = train_missing(problems, split.x, split.y, settings, cache, progress)
+    for candidate in missing:
+        for decoder, outcome in _outcomes(candidate, split, trained, settings.workers):
             if outcome.error is None and not keep:
-                decoder = next(d for d in plan.decoders if d.name == outcome.decoder)
-                ledger.put(plan.outcome_key(decoder, test), outcome.to_bytes())
-    ledger.flush()
-    return [outcomes[plan.number, decoder.name] for plan in laid for decoder in plan.decoders]
+                outcome = replace(outcome, results=None, confidence=None)
+                cache.put(candidate.outcome_key(decoder, split), outcome.to_bytes())
+            outcomes[candidate.number, decoder] = outcome
+    cache.flush()
+    return [outcomes[candidate.number, decoder] for candidate in laid_out
+            for decoder in candidate.decoders]
 
 
-def _tried(plan, stage, trained, settings, keep):
-    """The outcomes of one configuration whose binary problems are trained."""
-    parts = [trained[key] for key in plan.keys]
+def _outcomes(candidate, split, trained, workers):
+    """Yield (decoder, `Outcome`) of a candidate whose binary problems are trained."""
+    parts = [trained[key] for key in candidate.keys]
     failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:
-            configuration, seconds = _configuration(plan, stage, parts)
+            configuration, train_s = _configuration(candidate, split, parts)
         except AgfmcError as error:
             failure = error
-    if failure is not None:
-        yield from (Outcome(plan.number, decoder.name, error=failure) for decoder in plan.decoders)
-        return
-    for decoder in plan.decoders:
+    for decoder in candidate.decoders:
         try:
-            answered = _answers(configuration, decoder, stage.test_x, settings.workers)
+            if failure is not None:
+                raise failure
+            results, confidence, classify_s = _classify(configuration, decoder, split, workers)
         except AgfmcError as error:
-            yield Outcome(plan.number, decoder.name, error=error)
+            yield decoder, Outcome(candidate.number, decoder.name, error=error)
             continue
-        scores = answered.scores(stage.test_y)
-        yield Outcome(plan.number, decoder.name, len(plan.jobs), seconds, answered.seconds,
-                      {name: scores[name] for name in SCORES}, answered.classes,
-                      answered if keep else None)
+        scores = evaluate(results)
+        yield decoder, Outcome(candidate.number, decoder.name, len(candidate.jobs), train_s,
+                               classify_s, {name: scores[name] for name in SCORES},
+                               results.result, results, confidence)
 
 
-def _configuration(plan, stage, parts):
+def _configuration(candidate, split, parts):
     """The trained `Configuration`, and the seconds of a core that it took."""
     seconds = sum(part.seconds for part in parts)
-    models = [binary_model(job, part, stage.x) for job, part in zip(plan.jobs, parts)]
+    models = [binary_model(job, part, split.x) for job, part in zip(candidate.jobs, parts)]
     start = time.thread_time()
-    directs = {number: direct_model(job, stage.x, stage.y)
-               for number, job in plan.directs.items()}
+    directs = {number: direct_model(job, split.x, split.y)
+               for number, job in candidate.directs.items()}
     seconds += time.thread_time() - start
-    tree = rename_directs(rename(plan.tree, [job.name for job in plan.jobs]),
-                          {number: job.name for number, job in plan.directs.items()})
+    tree = rename_directs(rename(candidate.tree, [job.name for job in candidate.jobs]),
+                          {number: job.name for number, job in candidate.directs.items()})
     model = collate(models, tree.sides(), tree.classes, control=format_tree(tree),
                     names=tree.names, direct=tuple(directs.values()))
     return Configuration(model, tree, None, {number: classifier_of(direct)
                                              for number, direct in directs.items()}), seconds
 
 
-def _answers(configuration, decoder, x, workers):
-    if decoder.mode == "flat" and configuration.tree.hierarchical:
-        configuration = Configuration(configuration.model, to_code(configuration.tree), None, {})
-    classifier = Classifier(configuration, decoder.method,
-                            "path" if decoder.mode == "recursive" else decoder.mode)
+def _classify(configuration, decoder, split, workers):
+    """(`Results` on the test part, confidence (n,), seconds of a core)."""
+    classifier = classifier_with(configuration, decoder)
 
-    def ask(chunk):
+    def classify(chunk):
         start = time.thread_time()
         answers = classifier(chunk)
         return answers, time.thread_time() - start
 
-    step = classifier.rows
+    x, step = split.test_x, classifier.rows
     answers, seconds = zip(*(result for _, result in run_tasks(
-        ask, (x[at:at + step] for at in range(0, len(x), step)), workers)))
+        classify, (x[at:at + step] for at in range(0, len(x), step)), workers)))
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
-    labels = configuration.tree.classes
+    labels = np.array(configuration.tree.classes)
     votes = classifier.method.gives == "votes"
-    p = None
+    p = winner = None
     if classifier.mode in ("flat", "full") and not votes:
         p = np.concatenate([part.columns for part in answers])
-    winner = None if votes else probability(confidence, len(labels)) if p is None else p.max(axis=1)
-    return Answered(classes, confidence, p, winner, labels, float(sum(seconds)))
+        winner = p.max(axis=1)
+    elif not votes:
+        winner = probability(confidence, len(labels))
+    return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \
+        float(sum(seconds))

@@ -1,10 +1,12 @@
-"""The search for training options: rounds of points, tried on the same splits.
+"""Tuning: training options searched by cross-validation, and put into the control tree.
 
-Tuning from data to a control file: what is searched, and what is written.
+A search proposes points; a task scores them on the same splits, for the whole configuration or
+for each of its binary problems.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 import warnings
@@ -14,71 +16,163 @@ from itertools import groupby
 
 import numpy as np
 
-from ..control.build import check_classes
+from ..control.build import check_classes, rename, resolve_options
+from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from ..learners.jobs import check_loo, plan_jobs
+from ..executors.threads import run_tasks
+from ..kernel.machine import decision_values
+from ..learners.jobs import check_loo, plan_jobs, rows_by_class, TrainingJob
+from ..learners.protocol import parse_options
+from ..prediction.decoders import decoders_of
+from ..prediction.evaluation import evaluate, Results
 from ..score.scores import SCORES
+from ..training.run import TimeUp
+from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import Candidate
 from .comparison import summary
-from .search_points import Axis, fixed_words, given_text, Grid, Search
-from .splits import splits
-from .trial import prepared
-from .tuning_table import partition_text, plain_search
-from .tuning_trial import open_rows, Problems, Whole, with_options
+from .experiment import Experiment
+from .result_cache import key_of
+from .search import fixed_words, given_text, scale_exponent, Search, SearchSpace
+from .tables import partition_text, search_result
+from .trial import are_scores, run_trial
 
-__all__ = ["Found", "Noted", "Start", "Tuner", "grids_for", "hushed", "prepare_tuning",
-           "scale_exponent", "tune", "tuned"]
+__all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfiguration",
+           "open_rows", "prepare_tuning", "search_options", "tune", "with_options"]
 
 _LEAST = 24  # binary problems that are trained side by side, so that all cores are busy to the end
-_GAMMA = Axis(-4.0, 4.0, 2.0)  # about the exponent of `scale_exponent`
-_GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)
-_COST = Axis(-1.0, 9.0, 2.0)
-# said of each of thousands of fits, or of each split once more
-_HUSHED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-           "features? .* constant")
+# warnings about each of thousands of fits, or about each split once more
+_REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
+             "features? .* constant")
+_SIDES = {"low": "smallest", "high": "largest"}
+_OPTIONS = {"C": "--log2c", "gamma": "--log2g"}
 
 
-def scale_exponent(x):
-    """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
+# -- from data to a control tree -------------------------------------------------------------------
 
-    2 to it is a gamma for which points at their typical distance have a kernel
-    value of exp(-2); for normalised features it is near 1/d.
+@dataclass(frozen=True, eq=False)
+class TuningTask:
+    """A candidate that is to be tuned in an `Experiment`.
+
+    tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
+    features: their number after the normalisation.
     """
-    total = float(np.var(x, axis=0).sum())
-    return float(round(-math.log2(total))) if 0.0 < total < math.inf else 0.0
+
+    experiment: Experiment
+    candidate: Candidate
+    tree: Tree
+    scale: float
+    features: int
 
 
-def grids_for(kernels, degrees, coefficients, scale, log2c=None, log2g=None):
-    """The `Grid`s of kernels, of degrees and of coefficients -r of polynomials.
+def prepare_tuning(experiment: Experiment, candidate: Candidate,
+                   must_loo: bool = False) -> TuningTask:
+    """The `TuningTask` of a candidate; everything is checked that needs no training.
 
-    scale: as `scale_exponent` gives it;  log2c, log2g: `Axis`, or None for what suits the
-    data.  Where coef0 is 0, gamma is only another factor of C, and is not searched; all
-    polynomials of degree 1 are one, and that is the linear kernel if it is there.
+    must_loo: it is an error where `settings.loo` is not possible, as rows with options of
+    their own are nu-SVC; else such controls are trained with folds.
     """
-    grids = []
-    for kernel in kernels:
-        if kernel == "linear":
-            # kernel values are larger by as much as C is smaller
-            grids.append(Grid("linear", 0, 0.0, log2c or _COST.moved(scale), None))
-        elif kernel == "rbf":
-            grids.append(Grid("rbf", 0, 0.0, log2c or _COST, log2g or _GAMMA.moved(scale)))
-        else:
-            for degree in degrees:
-                if degree == 1 and "linear" in kernels:
-                    continue
-                for coef0 in coefficients[:1] if degree == 1 else coefficients:
-                    gamma = scale if coef0 == 0 or degree == 1 else \
-                        log2g or _GAMMA_POLYNOMIAL.moved(scale)
-                    grids.append(Grid("polynomial", degree, coef0, log2c or _COST, gamma))
-    return grids
+    settings = experiment.settings
+    fixed_words(settings.options)
+    tree, x = experiment.tree_of(candidate)
+    check_classes(tree, experiment.data.counts, "the data")
+    if not any(open_rows(tree)):
+        raise UsageError('there is nothing to tune: no row of the control has "" for its options')
+    jobs = plan_jobs(tree, "m", settings.options, settings.seed)
+    if must_loo:
+        check_loo(jobs)
+    loo = settings.loo and not any(job.options.no_loo for job in jobs)
+    return TuningTask(replace(experiment, settings=replace(settings, loo=loo)), candidate, tree,
+                      scale_exponent(x), x.shape[1])
 
+
+def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,
+         deadline: float | None = None, progress=None) -> tuple:
+    """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
+
+    by: name of a score;  deadline: on the clock of `time.monotonic`.  result: by, plan, decoder,
+    complete, tried (number of points) and either the keys of `search_result`, or partitions, a
+    list of such with left, right and rows, and whole, {"given", "tuned": {score: summary}} or
+    None.  tree: None where the time limit came before anything was scored.  Raises the first
+    error where nothing could be trained.
+    """
+    tuner = Tuner(task.experiment, by, deadline, progress)
+    whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
+    scoring = BinaryProblems(task.tree, task.experiment) if per_partition else whole
+    states = search_options(tuner, scoring, space.grids(task.scale), space.refine)
+    scored = any(state.search.best is not None for state in states)
+    if not scored and tuner.complete:
+        for state in states:
+            if state.error is not None:
+                raise state.error
+    searches = [search_result(state, task.features) for state in states]
+    if not scored:  # the options given are not the result of a search
+        searches = [{**search, "best": None} for search in searches]
+    result = {"by": by, "plan": task.experiment.plan.description, "decoder": whole.decoder,
+              "complete": tuner.complete, "tried": sum(len(state.tried) for state in states)}
+    if per_partition:
+        searches = [{"left": list(left), "right": list(right), "rows": rows, **search}
+                    for (left, right), rows, search in zip(scoring.sides, scoring.rows, searches)]
+    if tuner.complete:
+        _warn_of_borders(searches)
+    texts = [""] * len(task.tree.rows)
+    for state, rows in zip(states, scoring.rows):
+        for row in rows:
+            texts[row] = state.best or state.given
+    tree = with_options(task.tree, texts) if scored else None
+    if not per_partition:
+        return {**result, **searches[0]}, tree
+    compared = _compared(task, tuner, states[0].given, tuple(texts)) \
+        if scored and tuner.complete else None
+    return {**result, "partitions": searches, "whole": compared}, tree
+
+
+def open_rows(tree: Tree) -> list[bool]:
+    """For each row of `tree`, True where the options of the command line would be its own."""
+    default = object()
+    return [text is default for text in resolve_options(tree, default)]
+
+
+def with_options(tree: Tree, texts) -> Tree:
+    """`tree` with options for its open rows: one text for all, or one for each row of `tree`."""
+    texts = [texts] * len(tree.rows) if isinstance(texts, str) else texts
+    return rename(tree, [text if is_open else row.text for row, text, is_open in
+                         zip(tree.rows, texts, open_rows(tree))], quoted=True)
+
+
+def _compared(task, tuner, given, texts):
+    """Scores of the whole configuration, with options for each row and with those given."""
+    whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
+                               task.experiment)
+    tuner.total = tuner.done + 2 * task.experiment.plan.count
+    with _without_repeated_warnings():
+        columns = {"given": tuner.summaries(whole, given), "tuned": tuner.summaries(whole, texts)}
+    return None if None in columns.values() else columns
+
+
+def _warn_of_borders(searches):
+    """One warning for each limit of the search that a best point lies on."""
+    limits = {}
+    for search in searches:
+        for limit in search["border"]:
+            limits.setdefault(limit, []).append(search)
+    for limit, there in limits.items():
+        name, side = limit.split()
+        where = "" if "left" not in there[0] else " for " + ", ".join(
+            partition_text(search, 28) for search in there[:4]) + (
+            f" and {len(there) - 4} more" if len(there) > 4 else "")
+        warnings.warn(f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
+                      f"{_OPTIONS[name]} may find a better one", AgfmcWarning, stacklevel=3)
+
+
+# -- rounds of points ------------------------------------------------------------------------------
 
 @dataclass(eq=False)
-class Found:
-    """What a search has found so far.
+class SearchState:
+    """A search, and all options that were tried in it.
 
-    search: `Search`;  tried: {options: {"mean", "sd", "values"}, or the error};  given: the
-    options that there were before;  texts: {`Point`: options}.
+    search: `Search`;  given: the options that there were before;  sign: 1 where larger scores
+    are better, else -1;  tried: {options: {"mean", "sd", "values"}, or the error};
+    texts: {`Point`: options}.
     """
 
     search: Search
@@ -109,86 +203,54 @@ class Found:
                      if isinstance(result, AgfmcError)), None)
 
 
-class Noted:
-    """A `Ledger` that tells what it had before: `found` counts no results of this run."""
-
-    def __init__(self, ledger):
-        self._ledger, self._own = ledger, set()
-        self.found = 0
-
-    def get(self, key):
-        """As the ledger does."""
-        value = self._ledger.get(key)
-        self.found += value is not None and key not in self._own
-        return value
-
-    def put(self, key, value):
-        """As the ledger does."""
-        self._own.add(key)
-        self._ledger.put(key, value)
-
-    def flush(self):
-        """As the ledger does."""
-        self._ledger.flush()
-
-
-class _TimeUp(Exception):
-    """The time limit has come."""
-
-
 @dataclass(eq=False)
 class Tuner:
-    """Everything that scoring options takes.
+    """Scores of options on all splits of an `Experiment`, until the time limit.
 
-    data: raw `Dataset`;  plan, settings, ledger;  by: name of the score;  deadline: on the
-    clock of `time.monotonic`, or None;  progress: as for `compare`;  complete: False
-    after the time was over.
+    by: name of the score;  deadline: on the clock of `time.monotonic`, or None;  progress: as
+    for `compare`;  complete: False after the time limit was reached;  done, total: trials on a
+    split, of which `reused` were of an earlier run.
     """
 
-    data: object
-    plan: object
-    settings: object
+    experiment: Experiment
     by: str
     deadline: float | None = None
     progress: object = None
     complete: bool = True
     done: int = 0
-    taken: int = 0
+    reused: int = 0
     total: int = 1
 
-    @property
-    def sign(self):
-        """1 where larger scores are better, else -1."""
-        return SCORES[self.by].sign
-
     def trials(self, task, items):
-        """For each of `items` (number, options), the scores or errors on all splits."""
-        results = [[] for _ in items]
-        for split in splits(self.data.y, self.plan):
-            self._check_time()
-            trained = []
+        """For each of `items` (number of the search, options), the scores or errors on all splits.
 
-            def note(part, whole):
-                trained.append(part)
+        Raises `TimeUp` at the time limit.
+        """
+        results = [[] for _ in items]
+        for split in self.experiment.splits():
+            self._check_time()
+            parts = []
+
+            def follow(part, whole):
+                parts.append(part)
                 if self.progress is not None:
                     here = 1000 * len(items) * part // max(whole, 1)
-                    self.progress(1000 * (self.done - self.taken) + here,
-                                  1000 * max(self.total - self.taken, 1))
+                    self.progress(1000 * (self.done - self.reused) + here,
+                                  1000 * max(self.total - self.reused, 1))
                 self._check_time()
 
-            stage = prepared(split, self.data, self.settings)
-            for scores, result in zip(results, task.score(stage, items, note)):
+            for scores, result in zip(results, task.score(split, items, follow)):
                 scores.append(result)
             self.done += len(items)
-            if not trained:
-                self.taken += len(items)  # of an earlier run: they tell nothing of the time
+            if not parts:
+                self.reused += len(items)  # of an earlier run: no measure of the time needed
         return results
 
     def _check_time(self):
         if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise _TimeUp
+            raise TimeUp
 
-    def noted(self, results):
+    def summary(self, results):
         """{"mean", "sd", "values"} of the scores of all splits, or an error."""
         error = next((part for part in results if isinstance(part, AgfmcError)), None)
         if error is not None:
@@ -202,14 +264,14 @@ class Tuner:
                              "another score with --by, or another decoder with -Q")
         return {**summary(sound), "values": values}
 
-    def whole(self, task, texts):
+    def summaries(self, task, texts):
         """{name of `SCORES`: summary or None} of options for a whole configuration.
 
-        None where it cannot be trained, and where the time is over before.
+        None where it cannot be trained, and at the time limit.
         """
         try:
-            parts = self.trials(task, [(0, texts)])[0]
-        except _TimeUp:
+            [parts] = self.trials(task, [(0, texts)])
+        except TimeUp:
             return None
         if any(isinstance(part, AgfmcError) for part in parts):
             return None
@@ -217,47 +279,47 @@ class Tuner:
                 summary([part[name] for part in parts]) for name in SCORES}
 
 
-def tune(tuner, task, grids, base, refine):
-    """Search `grids` for each of the searches of `task`; -> a list of `Found`.
+def search_options(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
+    """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
-    task: a `Whole`, or `Problems`;  base: the options as they are, whose other words than
-    kernel and C go into every trial.  Ends early when the time is over, which
-    `tuner.complete` tells.
+    task: a `WholeConfiguration`, or `BinaryProblems`.  Words of the options as they are, other
+    than kernel and C, go into every trial.  Ends early at the time limit, and `tuner.complete`
+    is False then.
     """
-    count = len(getattr(task, "sides", "1"))
+    base, sign = tuner.experiment.settings.options, SCORES[tuner.by].sign
     fixed, given = fixed_words(base), given_text(base)
-    found = [Found(Search(grids, refine, tuner.sign), given, tuner.sign) for _ in range(count)]
-    with hushed():
+    states = [SearchState(Search(grids, refine, sign), given, sign) for _ in task.rows]
+    with _without_repeated_warnings():
         try:
-            _try(tuner, task, found, [(number, None) for number in range(count)], fixed)
-            while wanted := [(number, point) for number, one in enumerate(found)
-                             for point in one.search.wanted()]:
-                for batch in _batches(wanted, task.jobs):
-                    _try(tuner, task, found, batch, fixed)
-        except _TimeUp:
+            _score(tuner, task, states, [(number, None) for number in range(len(states))], fixed)
+            while items := [(number, point) for number, state in enumerate(states)
+                            for point in state.search.next_points()]:
+                for batch in _batches(items, task.jobs):
+                    _score(tuner, task, states, batch, fixed)
+        except TimeUp:
             tuner.complete = False
-    return found
+    return states
 
 
 @contextmanager
-def hushed():
+def _without_repeated_warnings():
     """Without warnings that would come for each of thousands of fits, or for each split."""
     with warnings.catch_warnings():
-        for words in _HUSHED:
-            warnings.filterwarnings("ignore", words, AgfmcWarning)
+        for pattern in _REPEATED:
+            warnings.filterwarnings("ignore", pattern, AgfmcWarning)
         yield
 
 
-def _batches(wanted, jobs):
+def _batches(items, jobs):
     """Points with the same kernel and gamma together: they share kernel values."""
     def kernel(item):
         return item[1][:4]
 
     order = {}
-    for item in wanted:
+    for item in items:
         order.setdefault(kernel(item), len(order))
     batch = []
-    for _, group in groupby(sorted(wanted, key=lambda item: order[kernel(item)]), kernel):
+    for _, group in groupby(sorted(items, key=lambda item: order[kernel(item)]), kernel):
         batch += group
         if len(batch) * jobs >= _LEAST:
             yield batch
@@ -266,142 +328,130 @@ def _batches(wanted, jobs):
         yield batch
 
 
-def _try(tuner, task, found, batch, fixed):
+def _score(tuner, task, states, batch, fixed):
     """Score (number, `Point`, or None for the options that are given)."""
-    texts = [found[number].given if point is None else point.text(fixed)
+    texts = [states[number].given if point is None else point.text(fixed)
              for number, point in batch]
     fresh = [(number, text) for (number, _), text in zip(batch, texts)
-             if text not in found[number].tried]
-    tuner.total = max(tuner.done + len(fresh) * tuner.plan.count,
-                      sum(one.search.expected for one in found) * tuner.plan.count)
+             if text not in states[number].tried]
+    count = tuner.experiment.plan.count
+    tuner.total = max(tuner.done + len(fresh) * count,
+                      sum(state.search.expected for state in states) * count)
     if fresh:
         for (number, text), results in zip(fresh, tuner.trials(task, fresh)):
-            found[number].tried[text] = tuner.noted(results)
+            states[number].tried[text] = tuner.summary(results)
     for (number, point), text in zip(batch, texts):
         if point is not None:
-            one = found[number]
-            one.texts[point] = text
-            scored = one.summary(text)
-            one.search.tell(point, None if scored is None else scored["mean"])
+            state = states[number]
+            state.texts[point] = text
+            scored = state.summary(text)
+            state.search.record(point, None if scored is None else scored["mean"])
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """What is known before the search.
+# -- trials of options on one split ----------------------------------------------------------------
 
-    data: raw `Dataset`;  candidate, settings;  base: the options that are given;  tree: the
-    control tree for all of the data;  scale: as `scale_exponent` gives it;  features: after
-    the normalisation.
+class WholeConfiguration:
+    """One search, in which all open rows of a configuration have the same options.
+
+    candidate: lays out the trees of the training parts;  tree: for all of the data;
+    rows: of the tree, for the one search;  jobs: binary problems of a trial.
     """
 
-    data: object
-    candidate: object
-    settings: object
-    base: str
-    tree: object
-    scale: float
-    features: int
+    def __init__(self, candidate, tree, experiment):
+        self._candidate, self._experiment = candidate, experiment
+        self._trees = {}
+        self.decoder = decoders_of(tree, candidate.wanted)[0].name
+        self.rows = [[number for number, is_open in enumerate(open_rows(tree)) if is_open]]
+        self.jobs = len(self.rows[0])
+
+    def score(self, split, items, progress):
+        """The scores {name: number or None}, or the error, of each of `items` (0, options).
+
+        The options may be a text, or a tuple of texts for the rows.
+        """
+        if split.name not in self._trees:
+            self._trees[split.name] = self._candidate.tree_for(split.x, split.y, split.names)
+        tree = self._trees[split.name]
+        trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
+        outcomes = run_trial(split, trials, self._experiment.settings, self._experiment.cache,
+                             first=True, progress=progress)
+        return [outcome.scores if outcome.error is None else outcome.error
+                for outcome in outcomes]
 
 
-def prepare_tuning(data, candidate, settings, base, must_loo=False):
-    """The `Start` of a search; everything is checked that needs no training.
+class BinaryProblems:
+    """A search for each different binary problem among the open rows of a tree.
 
-    must_loo: it is an error where `settings.loo` is not possible, as rows with options of
-    their own are nu-SVC; else such controls are trained with folds.
+    sides: (left, right) labels of each problem;  rows: the rows of `tree` that it stands in.
     """
-    fixed_words(base)
-    (x,) = settings.normalised(data.x)
-    names = dict(enumerate(data.names or ()))
-    tree = candidate.tree_for(x, data.y, names)
-    counts = {int(label): int((data.y == label).sum()) for label in set(data.y.tolist())}
-    check_classes(tree, counts, "the data")
-    if not any(open_rows(tree)):
-        raise UsageError('there is nothing to tune: no row of the control has "" for its options')
-    jobs = plan_jobs(tree, "m", base, settings.seed)
-    no_loo = any(job.options.no_loo for job in jobs)
-    if must_loo:
-        check_loo(jobs)
-    return Start(data, candidate, replace(settings, loo=settings.loo and not no_loo), base, tree,
-                 scale_exponent(x), x.shape[1])
+
+    jobs = 1
+
+    def __init__(self, tree, experiment):
+        self._tree, self._experiment = tree, experiment
+        rows = {}
+        for number, (sides, is_open) in enumerate(zip(tree.sides(), open_rows(tree))):
+            if is_open:
+                key = tuple(tuple(sorted(side)) for side in sides)
+                rows.setdefault(key, []).append(number)
+        self.sides, self.rows = list(rows), list(rows.values())
+
+    def job(self, number, text):
+        """The `TrainingJob` of a problem with these options."""
+        row = self.rows[number][0]
+        return TrainingJob(f"m-{row:02d}", *self.sides[number], parse_options(text), text,
+                           self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
+
+    def score(self, split, items, progress):
+        """The scores, or the error, of each of `items` (problem, options)."""
+        check_classes(self._tree, split.counts, "the data")
+        settings, cache = self._experiment.settings, self._experiment.cache
+        jobs = [self.job(*item) for item in items]
+        keys = [problem_key(split.digest, job, settings.loo) for job in jobs]
+        score_keys = [key_of("sides", key, split.test_digest) for key in keys]
+        scores = [read_scores(cache.get(key)) for key in score_keys]
+        missing = [i for i, known in enumerate(scores) if known is None]
+        trained = train_missing({keys[i]: jobs[i] for i in missing}, split.x, split.y, settings,
+                                cache, progress)
+        rows_of = rows_by_class(split.test_y)
+
+        def score(i):
+            result = trained[keys[i]]
+            return result if isinstance(result, AgfmcError) else \
+                _binary_scores(jobs[i], result, split, rows_of)
+
+        for i, result in run_tasks(score, missing, settings.workers):
+            scores[i] = result
+            if not isinstance(result, AgfmcError):
+                cache.put(score_keys[i], json.dumps(result).encode())
+        cache.flush()
+        return scores
 
 
-def tuned(start, plan, ledger, *, by, per_partition=False, kernels=("rbf",), degrees=range(1, 7),
-          coefficients=(0.0, 1.0), log2c=None, log2g=None, refine=2, deadline=None,
-          progress=None):
-    """Search, and put what is found into the control tree; -> (result, tree).
-
-    by: name of a score;  log2c, log2g: (low, high, step) of exponents or None;
-    deadline: on the clock of `time.monotonic`.  result: by, plan, decoder, complete, tried
-    (number of points) and either the keys of `plain_search`, or partitions, a list of
-    such with left, right and rows, and whole, {"given", "tuned": {score: summary}} or None.
-    tree: None where the time was over before anything was scored.  Raises the first error
-    where nothing could be trained.
-    """
-    grids = grids_for(kernels, degrees, coefficients, start.scale,
-                      None if log2c is None else Axis(*log2c),
-                      None if log2g is None else Axis(*log2g))
-    tuner = Tuner(start.data, plan, start.settings, by, deadline, progress)
-    whole = Whole(start.candidate, start.tree, start.settings, ledger)
-    task = Problems(start.tree, start.settings, ledger) if per_partition else whole
-    found = tune(tuner, task, grids, start.base, refine)
-    if all(one.search.best is None for one in found):
-        error = next((one.error for one in found if one.error is not None), None)
-        if error is not None and tuner.complete:
-            raise error
-        found_texts = None  # the options given are no find
-    else:
-        found_texts = [one.best or one.given for one in found]
-    searches = [plain_search(one, start.features) for one in found]
-    if found_texts is None:
-        searches = [{**search, "best": None} for search in searches]
-    result = {"by": by, "plan": plan.words, "decoder": whole.decoder,
-              "complete": tuner.complete, "tried": sum(len(one.tried) for one in found)}
-    if per_partition:
-        searches = [{"left": list(left), "right": list(right), "rows": rows, **search}
-                    for (left, right), rows, search in zip(task.sides, task.rows, searches)]
-    if tuner.complete:
-        _warn_of_borders(searches)
-    tree = None
-    if not per_partition:
-        if found_texts is not None:
-            tree = with_options(start.tree, found_texts[0])
-        return {**result, **searches[0]}, tree
-    compared = None
-    if found_texts is not None:
-        texts = [""] * len(start.tree.rows)
-        for text, rows in zip(found_texts, task.rows):
-            for row in rows:
-                texts[row] = text
-        tree = with_options(start.tree, texts)
-        if tuner.complete:
-            compared = _compared(start, tuner, ledger, found[0].given, tuple(texts))
-    return {**result, "partitions": searches, "whole": compared}, tree
+def read_scores(data: bytes | None) -> dict | None:
+    """The scores in the bytes `data` of a result cache, or None where they cannot be such."""
+    try:
+        scores = None if data is None else json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return scores if are_scores(scores) else None
 
 
-def _compared(start, tuner, ledger, given, texts):
-    """Scores of the whole configuration, with options for each row and with those given."""
-    fixed = Candidate(start.candidate.name, start.tree, None, start.candidate.wanted)
-    task = Whole(fixed, start.tree, start.settings, ledger)
-    tuner.total = tuner.done + 2 * tuner.plan.count
-    with hushed():
-        columns = {"given": tuner.whole(task, given), "tuned": tuner.whole(task, texts)}
-    return None if None in columns.values() else columns
-
-
-def _warn_of_borders(searches):
-    """One warning for each limit of the search that a best point lies on."""
-    limits = {}
-    for search in searches:
-        for limit in search["border"]:
-            limits.setdefault(limit, []).append(search)
-    for limit, there in limits.items():
-        name, side = limit.split()
-        where = "" if "left" not in there[0] else " for " + ", ".join(
-            partition_text(search, 28) for search in there[:4]) + (
-            f" and {len(there) - 4} more" if len(there) > 4 else "")
-        warnings.warn(f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
-                      f"{_OPTIONS[name]} may find a better one", AgfmcWarning, stacklevel=3)
-
-
-_SIDES = {"low": "smallest", "high": "largest"}
-_OPTIONS = {"C": "--log2c", "gamma": "--log2g"}
+def _binary_scores(job, trained, split, rows_of):
+    """The scores of one binary classifier on the test points of its classes; None without any."""
+    empty = np.empty(0, dtype=np.int64)
+    left, right = (np.concatenate([rows_of.get(label, empty) for label in labels])
+                   for labels in (job.left, job.right))
+    if not len(left) + len(right):
+        return dict.fromkeys(SCORES)
+    model = binary_model(job, trained, split.x)
+    a, b = model.scale
+    f = decision_values(model.kernel, model.sv, model.coef, model.rho,
+                        split.test_x[np.concatenate([left, right])])
+    p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
+    p = np.column_stack([1.0 - p, p])
+    truth = np.repeat([0, 1], [len(left), len(right)])
+    scores = evaluate(Results(truth, (a * f + b >= 0).astype(np.int64), np.array([0, 1]), 2,
+                              p.max(axis=1), p))
+    return {name: None if scores[name] is None or scores[name] != scores[name]
+            else float(scores[name]) for name in SCORES}

@@ -1,18 +1,15 @@
-"""Points with labels, or points alone, whatever the format they are in.
-
-Kinds: "binary" (`base.vec`, `base.cls` and, if it is there, `base.names`), "svm"
-(LIBSVM text) and "lvq" (LVQ text).
-"""
+"""Points with labels, or points alone, in any `InputFormat`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from ..errors import DataError, UsageError
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from .atomic import open_input
 from .foreign import foreign_line
 from .lvq import iter_lvq, read_lvq
@@ -20,22 +17,20 @@ from .class_names import named_by_value, read_names
 from .libsvm_data import iter_svm, read_svm, read_svm_labels
 from .vectors import read_cls, read_dat, read_vec, refuse_negative, VecReader
 
-__all__ = ["KINDS", "iter_points", "read_labels", "read_training"]
+__all__ = ["iter_points", "read_labels", "read_training"]
 
-KINDS = ("binary", "svm", "lvq")
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 
 
-def read_training(base, kind="binary", missing=0.0, header=True, labels=True, names=None,
-                  negative=False, ordinates=False, stdin=None, sparse=False, mapped=False):
+def read_training(base, form: InputFormat = InputFormat(), *, names=None,
+                  negative: bool = False, stdin=None, sparse: bool = False,
+                  mapped: bool = False) -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
-    `base` is a base name for "binary", else the file itself or `-`.  `missing`
-    stands for features absent from LIBSVM text; `header` says that LVQ text begins
-    with its number of features.  Without `labels` there are none to be read (binary,
-    LVQ) and y is None.  `names` (entry i names label i) numbers words and replaces
+    `base` is a base name for binary data, else the file itself or `-`.  Without
+    `form.labels` y is None.  `names` (entry i names label i) numbers words and replaces
     `base.names`.  Labels that are numbers below 0, unless `negative`, or with a fraction
-    are names in the order of their values, told in a warning.  With `ordinates`
+    are names in the order of their values, which a warning says.  With `form.ordinates`
     y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
     text, and there are no names.  Binary points without labels may come from `-`.
     `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
@@ -44,46 +39,46 @@ def read_training(base, kind="binary", missing=0.0, header=True, labels=True, na
     Raises DataError, with the file and where it can the line, for bad data.
     """
     base = os.fsdecode(base)
-    if kind == "binary":
-        data = _read_binary(base, labels, names, negative, ordinates, stdin, mapped)
-    elif kind == "svm":
-        data = read_svm(base, missing, names, stdin=stdin, ordinates=ordinates, sparse=sparse)
-    elif kind == "lvq":
-        data = read_lvq(base, header, labels, names, stdin=stdin, ordinates=ordinates)
+    if form.kind == "binary":
+        data = _read_binary(base, form, names, stdin, mapped)
+    elif form.kind == "svm":
+        data = read_svm(base, form.fill, names, stdin=stdin, ordinates=form.ordinates,
+                        sparse=sparse)
     else:
-        raise UsageError(f"there is no kind of data {kind!r}")
-    if data.y is None or ordinates:
+        data = read_lvq(base, form.header, form.labels, names, stdin=stdin,
+                        ordinates=form.ordinates)
+    if data.y is None or form.ordinates:
         return data
     y, names = _numbered(data.y, data.names, base, negative)
     return replace(data, y=y, names=names)
 
 
-def _read_binary(base, labels, names, negative, ordinates, stdin, mapped):
-    if not labels:
+def _read_binary(base, form, names, stdin, mapped):
+    if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
     vec = base + ".vec"
     x = read_vec(vec, mapped and os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED)
-    if ordinates:
+    if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
     return Dataset(x, y, _names_beside(base, names))
 
 
-def read_labels(base, kind="binary", header=True, names=None, stdin=None):
+def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:
     """({label: samples}, {label: name}) of training data, the labels ascending.
 
     Of binary data only the `.cls` file is read, and `base.names` if it is there.
     Arguments and errors are those of `read_training`.
     """
     base = os.fsdecode(base)
-    if kind == "binary":
+    if form.kind == "binary":
         _check_base(base, ".cls")
         y, names = read_cls(base + ".cls", negative=True), _names_beside(base, names)
-    elif kind == "svm":
+    elif form.kind == "svm":
         y, names = read_svm_labels(base, names, stdin)
     else:
-        data = read_training(base, kind, header=header, names=names, stdin=stdin)
+        data = read_training(base, form, names=names, stdin=stdin)
         y, names = data.y, data.names
     y, names = _numbered(y, names, base)
     labels, counts = np.unique(y, return_counts=True)
@@ -132,26 +127,23 @@ def _numbered(y, names, base, negative=False):
     return y, names
 
 
-def iter_points(path, kind="binary", rows=4096, d=None, missing=0.0, header=True, labels=True,
-                stdin=None, sparse=False):
+def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
+                d: int | None = None, stdin=None, sparse: bool = False) -> Iterator:
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
     `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
-    width is an error; LIBSVM text may leave the last features out.  `header` and
-    `labels` (there is a class column) are for LVQ text.  With `sparse`, points of LIBSVM
-    text whose `missing` is 0 come as `SparsePoints`.  Raises DataError.
+    width is an error; LIBSVM text may leave the last features out.  With `sparse`, points of
+    LIBSVM text whose missing features are 0 come as `SparsePoints`.  Raises DataError.
     """
-    if kind == "binary":
+    if form.kind == "binary":
         with VecReader(path, rows, stdin) as reader:
             if d is not None and reader.d != d:
                 raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
             yield from reader
-    elif kind == "svm":
-        for x, _ in iter_svm(path, rows, d, missing, truth=False, stdin=stdin,
-                             sparse=sparse and missing == 0):
-            yield x
-    elif kind == "lvq":
-        for x, _ in iter_lvq(path, rows, d, header, labels, truth=False, stdin=stdin):
+    elif form.kind == "svm":
+        for x, _ in iter_svm(path, rows, d, form.fill, truth=False, stdin=stdin,
+                             sparse=sparse and form.fill == 0):
             yield x
     else:
-        raise UsageError(f"there is no kind of data {kind!r}")
+        for x, _ in iter_lvq(path, rows, d, form.header, form.labels, truth=False, stdin=stdin):
+            yield x

@@ -65,12 +65,12 @@ class Work:
             [(self.place(file), "a model") for job in self.directs for file in job.files]
 
 
-def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file=None,
+def plan(tree, train, form, model, *, default=None, seed=1, only=None, norm_file=None,
          path=None, parse=parse_options, unnormalised=False, loo=False, dense=False, min_class=None,
          **reading):
     """Read the data and check all jobs of `tree`, a training control tree.
 
-    train, kind: as for `read_training`; model: base name of the model files;
+    train, form: as for `read_training`; model: base name of the model files;
     only: name of the one job wanted, and `tree` may then be a classification
     tree with its names, for which default must be given; path: folder of the
     model files, which the control file does not name; parse: what understands
@@ -98,7 +98,7 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
     dense = dense or bool(directs) or not all(_is_linear(job.options) for job in jobs)
     if min_class is None:  # before the data, which may be long
         jobs, directs = _chosen(jobs, directs, only)
-    data, normalisation, raw = load_training(train, kind, norm_file=norm_file, sparse=not dense,
+    data, normalisation, raw = load_training(train, form, norm_file=norm_file, sparse=not dense,
                                              min_class=min_class, **reading)
     if unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
@@ -109,7 +109,7 @@ def plan(tree, train, kind, model, *, default=None, seed=1, only=None, norm_file
         jobs, directs = _chosen(_jobs(tree, model, default, seed, parse, only is not None),
                                 plan_directs(tree, model), only)
     check_classes(tree, counts, _source(train),
-                  _remedy(train, kind, reading.get("header", True)))
+                  _remedy(train, form))
     trained = named_as(tree, dict(enumerate(data.names or ())))
     if only is None:
         trained = rename_directs(rename(trained, [job.name for job in jobs]),
@@ -172,9 +172,9 @@ def _named_jobs(tree, default, seed, parse):
     return [replace(job, name=row.text) for job, row in zip(jobs, tree.rows)]
 
 
-def _remedy(train, kind, header):
+def _remedy(train, form):
     """The command that writes a control file for the labels of the data."""
-    how = {"svm": "-M ", "lvq": "-A " if header else "-A -H "}.get(kind, "")
+    how = {"svm": "-M ", "lvq": "-A " if form.header else "-A -H "}.get(form.kind, "")
     return f"print_control {how}{'-- ' * train.startswith('-')}{shlex.quote(train)}" \
         if train != "-" else f"print_control {how}DATA"
 

@@ -101,9 +101,9 @@ def test_a_kept_state_serves_other_runs(run):
     assert os.path.exists("work") and first[2] == ""
     again = run("compare_control", *words, "one-vs-one")
     assert again[1] == first[1]
-    assert "1 results of an earlier run were taken over" in again[2]
+    assert "reused 1 result of an earlier run" in again[2]
     other = run("compare_control", *words, "one-vs-one:vote")
-    assert "3 results of an earlier run were taken over" in other[2]  # the binary classifiers
+    assert "reused 3 results of an earlier run" in other[2]  # the binary classifiers
 
 
 @pytest.mark.parametrize("words, status, message", [
@@ -140,7 +140,7 @@ def test_one_bad_configuration_does_not_spoil_the_rest(run):
     assert status == 3
     assert "bad            inverse  " in text and "failed" in text
     assert "compare_control: bad:inverse: bad:1:1: " in messages
-    assert "1 of 2 rows could not be made" in messages
+    assert "1 of 2 rows could not be computed" in messages
 
 
 def test_held_out_points_are_written(run):

@@ -111,8 +111,8 @@ def test_families_of_similarity(run):
 
 @pytest.mark.parametrize("words, told", [
     (["--classes", "1"], "2 to 4096"), (["--classes", "8,8"], "each value once"),
-    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a probability"),
-    (["--error", "nan"], "expected a probability"), (["--opponents", "0"], "such as 3log"),
+    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a number from 0 to 1"),
+    (["--error", "nan"], "expected a number"), (["--opponents", "0"], "such as 3log"),
     (["--opponents", "log"], "such as 3log"), (["--opponents", "0log"], "such as 3log"),
     (["--top", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
     (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),
@@ -170,11 +170,11 @@ def test_picture_that_cannot_be_written(run, tmp_path):
 
 def test_panels_and_axes_of_the_figure():
     pytest.importorskip("matplotlib")
-    from agfmc.experiments.simulation_tables import simulations
+    from agfmc.experiments.simulation_tables import SimulationPlan, simulations
     from agfmc.picture.simulation import _figure
 
     def panels(classes, errors):
-        rows = simulations(classes, errors, ["2", "1log"], 3, 50, 1)
+        rows = simulations(SimulationPlan(classes, errors, ["2", "1log"], 3, 50, 1))
         return rows, _figure(rows, 3, None).axes
 
     rows, (left, right) = panels([16, 4, 8], [0.1, 0.4])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import compare_control, nfold, print_control, run as wrapper, tune_m
-from agfmc.experiments import comparison as comparing, cross_validation as validating
+from agfmc.experiments import comparison
 from agfmc.formats.vectors import write_cls, write_vec
 
 WORDS = {
@@ -21,7 +21,7 @@ WORDS = {
              "train"),
     print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train"),
 }
-GOES_ON = "the same command goes on from there"
+GOES_ON = "the same command continues from there"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_results_that_could_not_be_printed(place, monkeypatch, capsys, command):
     assert "No space left" in capsys.readouterr().err and kept() == [".sqlite"]
     assert command.main(WORDS[command]) == 0
     out, err = capsys.readouterr()
-    assert out and "results of an earlier run were taken over" in err and kept() == []
+    assert out and "of an earlier run" in err and "reused" in err and kept() == []
 
 
 @pytest.mark.parametrize("command", [nfold, compare_control], ids=lambda c: c.PROG)
@@ -85,7 +85,7 @@ def test_the_best_control_though_its_table_is_lost(place, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("command, room, work", [
-    (nfold, validating, "cross_validate"), (compare_control, comparing, "compare")],
+    (nfold, comparison, "cross_validate"), (compare_control, comparison, "compare")],
     ids=["nfold", "compare_control"])
 @pytest.mark.parametrize("where", ["kept", "refused", "no", "nothing"])
 def test_messages_of_an_interrupted_run(place, monkeypatch, capsys, command, room, work, where):
@@ -118,4 +118,4 @@ def test_what_is_said_when_the_time_is_over(place, monkeypatch, capsys, where):
     monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
     assert tune_m.main([*WORDS[tune_m], "--time-limit", "3"]) == 3
     err = capsys.readouterr().err
-    assert "the time was over" in err and (GOES_ON in err) == (where == "kept")
+    assert "time limit reached" in err and (GOES_ON in err) == (where == "kept")

@@ -23,7 +23,7 @@ from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf
                            libsvm_model, logistic_model, lvq, pair_errors, probability_text, seal,
                            svm_predict_output, vectors)
 from agfmc.formats.consistency import check_model
-from agfmc.models import BinaryModel, Kernel
+from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
 
 FOUND = Path(__file__).parent / "found"
@@ -429,22 +429,23 @@ def readers():
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
         ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, 2, block=8)), [SVM], True,
          chunks, [f + "libsvm_data.iter_svm"]),
-        ("svm text to classify", lambda path: all_of(dataset.iter_points(path, "svm", 3, 3)),
+        ("svm text to classify", lambda path: all_of(dataset.iter_points(path, InputFormat("svm"), 3, 3)),
          [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
         ("svm text to classify, sparse", lambda path: all_of(
-            dataset.iter_points(path, "svm", 3, 3, sparse=True)), [SVM, WORDS], True, chunks, []),
-        ("svm training", functools.partial(dataset.read_training, kind="svm", sparse=True),
+            dataset.iter_points(path, InputFormat("svm"), 3, 3, sparse=True)), [SVM, WORDS], True, chunks, []),
+        ("svm training", functools.partial(dataset.read_training, form=InputFormat("svm"), sparse=True),
          [SVM, SIGNED], True, points, [f + "dataset.read_training"]),
-        ("svm labels", functools.partial(dataset.read_labels, kind="svm"), [SVM, WORDS, SIGNED],
+        ("svm labels", functools.partial(dataset.read_labels, form=InputFormat("svm")), [SVM, WORDS, SIGNED],
          True, labels_told, [f + "dataset.read_labels"]),
         ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
          []),
         ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,
          []),
         ("dat of a base", beside(".dat", ".vec", VEC,
-                                 functools.partial(dataset.read_training, ordinates=True)), [CON],
+                                 functools.partial(dataset.read_training,
+                                                   form=InputFormat(ordinates=True))), [CON],
          False, points, []),
-        ("vec to classify", lambda path: all_of(dataset.iter_points(path, "binary", 2, 3)), [VEC],
+        ("vec to classify", lambda path: all_of(dataset.iter_points(path, InputFormat(), 2, 3)), [VEC],
          False, chunks, []),
         ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
         ("lvq alone", functools.partial(lvq.read_lvq, header=False, labels=False), [PLAIN], True,

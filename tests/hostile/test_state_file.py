@@ -21,7 +21,7 @@ from agfmc.experiments import result_cache as room
 from agfmc.experiments.result_cache import are_numbers, Ledger
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.tuning_trial import _read
+from agfmc.experiments.tuning import read_scores
 from agfmc.score.scores import SCORES
 
 VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}
@@ -269,10 +269,10 @@ def test_classifiers_of_wrong_types(at, value):
 
 
 def test_scores_of_wrong_types():
-    assert _read(json.dumps(GOOD).encode()) == GOOD
+    assert read_scores(json.dumps(GOOD).encode()) == GOOD
     for bad in ({**GOOD, "accuracy": "1"}, [], None, {**GOOD, "accuracy": {}}):
-        assert _read(json.dumps(bad).encode()) is None
-    assert _read(b"[" * 10**6) is None and _read(b"\xff") is None
+        assert read_scores(json.dumps(bad).encode()) is None
+    assert read_scores(b"[" * 10**6) is None and read_scores(b"\xff") is None
     assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
 
 

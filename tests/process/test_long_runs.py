@@ -143,8 +143,8 @@ def test_commands_of_a_job_array_started_again(place):
 def test_a_time_limit(here, data):
     done = here.run(*WORDS, "--time-limit", "0", "m", "ctl")
     assert done.returncode == 3 and models(here) == {} and not (here / "ctl").exists()
-    assert done.stderr.decode() == (f"multi_borders: the time is over: 0 of {COUNT} classifiers "
-                                    "are trained; the same command goes on from there\n")
+    assert done.stderr.decode() == (f"multi_borders: time limit reached: 0 of {COUNT} classifiers "
+                                    "are trained; the same command continues from there\n")
     finished = 0
     for _ in range(60):
         before = models(here)
@@ -153,7 +153,7 @@ def test_a_time_limit(here, data):
         if done.returncode == 0:
             break
         assert done.returncode == 3 and not (here / "ctl").exists()
-        told = re.search(rb"the time is over: (\d+) of 28 classifiers", done.stderr)
+        told = re.search(rb"time limit reached: (\d+) of 28 classifiers", done.stderr)
         assert int(told[1]) == len(models(here)) >= finished
         finished = int(told[1])
     else:
@@ -170,7 +170,7 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
     done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "1", "slow", "hard",
                     "m", "ctl")
     assert done.returncode == 3 and time.monotonic() - begin < PATIENCE / 2
-    assert b"the time is over: 1 of 3 classifiers" in done.stderr
+    assert b"time limit reached: 1 of 3 classifiers" in done.stderr
     assert set(models(here)) == {"m-00"} and not list(here.folder.glob(".agfmc-*"))
 
 
@@ -185,4 +185,4 @@ def test_what_begins_anew_has_no_time_limit(here, words, told):
 def test_training_all_is_not_how_to_go_on(here):
     done = here.run(*WORDS, "--retrain", "--time-limit", "0", "m", "ctl")
     assert done.returncode == 3
-    assert b"the same command without --retrain goes on from there" in done.stderr
+    assert b"the same command without --retrain continues from there" in done.stderr

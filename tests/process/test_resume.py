@@ -48,12 +48,12 @@ def test_comparison_goes_on(big, number, wait):
         wait(lambda: finished(big), process)
         process.send_signal(number)
         _, messages = process.communicate(timeout=PATIENCE)
-    told = b"interrupted: the same command goes on from there" in messages
+    told = b"interrupted: the same command continues from there" in messages
     assert told == (number != signal.SIGKILL)
     assert process.returncode == (-9 if number == signal.SIGKILL else 143)
     done = big.run(*WORDS)
     assert done.returncode == 0
-    found = re.search(rb"(\d+) results of an earlier run were taken over", done.stderr)
+    found = re.search(rb"reused (\d+) results? of an earlier run", done.stderr)
     assert found and int(found[1]) > 0
     assert scores(done.stdout) == whole
     assert not list(big.folder.glob("cache/agfmc/*"))

@@ -135,8 +135,6 @@ def test_files_are_small_and_say_what_they_are(path):
     assert not wide, f"{name_of(path)}: lines {wide} are longer than 100"
     tree = ast.parse(text)
     assert ast.get_docstring(tree)
-    if len(lines) > 5:
-        assert "from __future__ import annotations" in lines
     assert "type: ignore" not in text and "noqa" not in text
 
 

@@ -25,6 +25,7 @@ from agfmc.estimators import MultiClassFromBinary
 from agfmc.training.design import design
 from agfmc.prediction.classifier import Answers
 from agfmc.formats.dataset import read_training
+from agfmc.models import InputFormat
 from agfmc.formats.vectors import read_std, write_std
 
 TEXT = '"-c 2" 0 / 1 2; "" 1 / 2; {4 1 7}'
@@ -264,7 +265,8 @@ def test_a_search_in_two_processes():
 @pytest.mark.parametrize("data, n, options, best", [
     ("ordered", 400, "", "adjacent"), ("digits.svm", 450, "-t 0 -c 0.003", "one-vs-one")])
 def test_a_search_finds_the_scheme_of_the_sample_data(root, data, n, options, best):
-    whole = read_training(root / "sample_data" / data, "svm" if "." in data else "binary")
+    whole = read_training(root / "sample_data" / data,
+                          InputFormat("svm" if "." in data else "binary"))
     rows = np.random.default_rng(0).permutation(len(whole.y))[:n]
     search = GridSearchCV(MultiClassFromBinary(options=options), {
         "control": ["one-vs-one", "one-vs-rest", "adjacent"]}, cv=3, error_score="raise")

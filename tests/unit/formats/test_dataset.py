@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
-from agfmc.formats.dataset import iter_points, KINDS, read_labels, read_training
+from agfmc.formats.dataset import iter_points, read_labels, read_training
 from agfmc.formats.lvq import write_lvq
 from agfmc.formats.class_names import write_names
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.models import InputFormat
 
 X = np.array([[1, 2, 0], [0.5, 0, 3], [4, 4, -4], [0, 0, 1]], np.float32)
 Y = np.array([4, 0, 2, 4], np.int32)
@@ -28,22 +29,22 @@ def file_of(base, kind, points=False):
     return base + {"binary": ".vec" if points else "", "svm": ".svm", "lvq": ".lvq"}[kind]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["binary", "svm", "lvq"])
 def test_all_kinds_hold_the_same(base, kind):
-    data = read_training(file_of(base, kind), kind)
+    data = read_training(file_of(base, kind), InputFormat(kind))
     assert np.array_equal(data.x, X) and np.array_equal(data.y, Y) and data.names is None
     assert data.x.dtype == (np.float32 if kind == "binary" else np.float64)
     assert data.y.dtype == np.int32
-    assert read_labels(file_of(base, kind), kind) == ({0: 1, 2: 1, 4: 2}, {})
+    assert read_labels(file_of(base, kind), InputFormat(kind)) == ({0: 1, 2: 1, 4: 2}, {})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["binary", "svm", "lvq"])
 def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
     path = file_of(base, kind, points=True)
     with open(path, "rb") as file:
         stdin = pipe_of(file.read())
     for source in ({"path": path}, {"path": "-", "stdin": stdin}):
-        parts = list(iter_points(kind=kind, rows=3, d=3, **source))
+        parts = list(iter_points(form=InputFormat(kind), rows=3, d=3, **source))
         assert [part.shape for part in parts] == [(3, 3), (1, 3)]
         assert np.array_equal(np.concatenate(parts), X)
 
@@ -55,11 +56,11 @@ def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
 ])
 def test_points_wider_than_the_model(base, kind, message):
     with pytest.raises(DataError, match=message):
-        list(iter_points(file_of(base, kind, points=True), kind, d=2))
+        list(iter_points(file_of(base, kind, points=True), InputFormat(kind), d=2))
 
 
 def test_svm_points_may_be_narrower_than_the_model(base):
-    [x] = iter_points(base + ".svm", "svm", d=5, missing=-1)
+    [x] = iter_points(base + ".svm", InputFormat("svm", -1), d=5)
     assert x.shape == (4, 5) and x[0].tolist() == [1, 2, -1, -1, -1]
 
 
@@ -78,25 +79,25 @@ def test_words_become_names(tmp_path, kind):
     path = tmp_path / "w"
     write = write_svm if kind == "svm" else write_lvq
     write(path, X, Y, names=tuple("edcba"))
-    data = read_training(path, kind)
+    data = read_training(path, InputFormat(kind))
     assert data.names == ("a", "c", "e") and data.y.tolist() == [0, 2, 1, 0]
-    assert read_labels(path, kind) == ({0: 2, 1: 1, 2: 1}, {0: "a", 1: "c", 2: "e"})
+    assert read_labels(path, InputFormat(kind)) == ({0: 2, 1: 1, 2: 1}, {0: "a", 1: "c", 2: "e"})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["binary", "svm", "lvq"])
 def test_labels_below_zero(base, kind):
     write_cls(base + ".cls", Y - 1)
     write_svm(base + ".svm", X, Y - 1)
     write_lvq(base + ".lvq", X, Y - 1)
     with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
-        data = read_training(file_of(base, kind), kind)
+        data = read_training(file_of(base, kind), InputFormat(kind))
     assert data.y.tolist() == [2, 0, 1, 2] and data.names == ("-1", "1", "3")
     with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
-        assert read_labels(file_of(base, kind), kind) == (
+        assert read_labels(file_of(base, kind), InputFormat(kind)) == (
             {0: 1, 1: 1, 2: 2}, {0: "-1", 1: "1", 2: "3"})
     with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1|'-1' is not among"):
-        read_training(file_of(base, kind), kind, names=("a", "b", "c", "d"))
-    data = read_training(file_of(base, kind), kind, negative=True)
+        read_training(file_of(base, kind), InputFormat(kind), names=("a", "b", "c", "d"))
+    data = read_training(file_of(base, kind), InputFormat(kind), negative=True)
     assert data.y.tolist() == [3, -1, 1, 3]
 
 
@@ -108,11 +109,12 @@ def test_labels_of_another_number_than_points(base):
 
 def test_points_without_labels(base, tmp_path):
     (tmp_path / "a.cls").unlink()
-    assert read_training(base, labels=False).y is None
+    assert read_training(base, InputFormat(labels=False)).y is None
     write_lvq(base + ".lvq", X, header=False)
-    data = read_training(base + ".lvq", "lvq", header=False, labels=False)
+    bare = InputFormat("lvq", header=False, labels=False)
+    data = read_training(base + ".lvq", bare)
     assert data.y is None and np.array_equal(data.x, X)
-    [x] = iter_points(base + ".lvq", "lvq", d=3, header=False, labels=False)
+    [x] = iter_points(base + ".lvq", bare, d=3)
     assert np.array_equal(x, X)
 
 
@@ -120,9 +122,7 @@ def test_what_makes_no_sense(base):
     for read in (read_training, read_labels):
         with pytest.raises(UsageError, match="pipe"):
             read("-")
-        with pytest.raises(UsageError, match="no kind"):
-            read(base, "csv")
     with pytest.raises(UsageError, match="no kind"):
-        list(iter_points(base, "csv"))
+        InputFormat("csv")
     with pytest.raises(DataError, match="cannot read: No such file"):
         read_training(base + "x")

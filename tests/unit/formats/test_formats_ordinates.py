@@ -6,24 +6,26 @@ import numpy as np
 import pytest
 
 from agfmc.errors import DataError, UsageError
-from agfmc.formats.dataset import KINDS, read_training
+from agfmc.formats.dataset import read_training
 from agfmc.formats.lvq import read_lvq, write_lvq
 from agfmc.formats.libsvm_data import read_svm
 from agfmc.formats.libsvm_data import svm_lines, write_svm
 from agfmc.formats.vectors import write_dat, write_vec
+from agfmc.models import InputFormat
 
 X = np.array([[1, 0], [0.5, 3], [0, 0.25]])
 Y = np.array([-1.5, 3, 1 / 3])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["binary", "svm", "lvq"])
 def test_ordinates_of_any_kind(tmp_path, kind):
     base = str(tmp_path / "a")
     write_vec(base + ".vec", X)
     write_dat(base + ".dat", Y)
     write_svm(base + ".svm", X, Y)
     write_lvq(base + ".lvq", X, Y)
-    data = read_training(base + {"binary": ""}.get(kind, f".{kind}"), kind, ordinates=True)
+    data = read_training(base + {"binary": ""}.get(kind, f".{kind}"),
+                         InputFormat(kind, ordinates=True))
     want = Y.astype(np.float32) if kind == "binary" else Y
     assert data.y.tobytes() == want.tobytes() and data.y.dtype == want.dtype
     assert np.array_equal(data.x, X) and data.names is None
@@ -47,10 +49,10 @@ def test_ordinates_that_cannot_be(text, line, message, block):
 def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
     write_vec(tmp_path / "a.vec", X)
     content = (tmp_path / "a.vec").read_bytes()
-    data = read_training("-", labels=False, stdin=pipe_of(content))
+    data = read_training("-", InputFormat(labels=False), stdin=pipe_of(content))
     assert np.array_equal(data.x, X) and data.y is None
     with pytest.raises(UsageError, match="pipe"):
-        read_training("-", ordinates=True)
+        read_training("-", InputFormat(ordinates=True))
 
 
 def test_zeros_are_written_on_demand():

@@ -19,6 +19,7 @@ from agfmc.training.run import train, train_directs
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 from agfmc.provenance import Provenance
 from agfmc.learners.jobs import plan_jobs
+from agfmc.models import InputFormat
 
 made = Provenance.from_line
 
@@ -71,7 +72,7 @@ def test_models_of_another_run_with_the_same_names(folder):
     """The same base name, the same numbers of samples, and another order of the classes."""
     pairs = "{} 0 / 1; {} 0 / 2; {} 1 / 2; {{{}}}"
     for name, order in (("one", "0 1 2"), ("two", "2 1 0")):
-        train(plan(parse(pairs.format('""', '""', '""', order)), "trn", "binary", "m"), 1)
+        train(plan(parse(pairs.format('""', '""', '""', order)), "trn", InputFormat(), "m"), 1)
         with open(name, "w") as file:
             file.write(pairs.format("m-00", "m-01", "m-02", order))
         with warnings.catch_warnings():
@@ -119,7 +120,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def work(folder):
     """What a run plans."""
-    return plan(PLAN, "trn", "binary", "m", default="-c 5")
+    return plan(PLAN, "trn", InputFormat(), "m", default="-c 5")
 
 
 def test_a_model_that_another_run_replaced(work):
@@ -133,7 +134,7 @@ def test_a_model_that_another_run_replaced(work):
 
 
 def test_a_normalisation_that_another_run_replaced():
-    work = plan(PLAN, "trn", "binary", "m", default="-c 5", scale=True)
+    work = plan(PLAN, "trn", InputFormat(), "m", default="-c 5", scale=True)
     train(work, 1)
     assert replaced(work) is None
     table = read_vec("m.std")
@@ -144,7 +145,7 @@ def test_a_normalisation_that_another_run_replaced():
     os.symlink("/dev/null", "m.std")  # where the user wants none: it cannot be looked at
     assert replaced(work) is None
     write_vec("a.std", table)
-    given = plan(PLAN, "trn", "binary", "m", default="-c 5", norm_file="a.std")
+    given = plan(PLAN, "trn", InputFormat(), "m", default="-c 5", norm_file="a.std")
     train(given, 1)
     os.unlink("a.std")  # it was read, and not written
     assert replaced(given) is None
@@ -159,7 +160,7 @@ def test_a_normalisation_that_another_run_replaced():
     lambda: os.unlink("m.01.vec"), lambda: os.unlink("m.01.cls"),
     lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec"))])
 def test_points_that_another_run_replaced(spoil):
-    work = plan(parse('"" {0 "-k 3" K {1 2}}'), "trn", "binary", "m", path="models", scale=True)
+    work = plan(parse('"" {0 "-k 3" K {1 2}}'), "trn", InputFormat(), "m", path="models", scale=True)
     os.mkdir("models")
     train(work, 1)
     train_directs(work)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.models import InputFormat
 from agfmc.learners.multinomial_logistic import fit_logistic, logistic_probabilities
 from agfmc.learners.neighbours import Neighbours
 from agfmc.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
@@ -45,7 +46,7 @@ def data(tmp_path, monkeypatch):
 
 def trained(text, **more):
     """The whole way of multi_borders: control text `text` to the control file `ctl`."""
-    work = plan(parse(text, "plan"), "trn", "binary", "m", **more)
+    work = plan(parse(text, "plan"), "trn", InputFormat(), "m", **more)
     assert train(work, 1).errors == ()
     train_directs(work)
     if not work.jobs and not work.directs:
@@ -177,14 +178,14 @@ def test_logistic_file_tells_what_made_it(data):
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
-        plan(parse(text, "plan"), "trn", "binary", "m")
+        plan(parse(text, "plan"), "trn", InputFormat(), "m")
     assert words in str(caught.value) and caught.value.status == 1
     assert (caught.value.file, caught.value.line, caught.value.column) == ("plan", *place)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_more_neighbours_than_points(data, tmp_path):
-    work = plan(parse('"-k 151" K {3 1 8 5 40 11}', "plan"), "trn", "binary", "m")
+    work = plan(parse('"-k 151" K {3 1 8 5 40 11}', "plan"), "trn", InputFormat(), "m")
     with pytest.raises(JobsFailed, match=r"^plan:1:1: 'm': 151 nearest neighbours need as many "
                                          "samples, there are 150"):
         train_directs(work)

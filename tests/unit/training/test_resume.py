@@ -10,7 +10,7 @@ from agfmc.training.plan import plan
 from agfmc.training.resume import finished
 from agfmc.training.run import train, train_directs
 from agfmc.formats.vectors import write_cls, write_std, write_vec
-from agfmc.models import Normalisation
+from agfmc.models import InputFormat, Normalisation
 
 PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
 ALL = {"m-00", "m-01", "m-02"}
@@ -29,7 +29,7 @@ def write(x, y):
 
 def planned(text=PAIRS, **more):
     more = {"scale": True, "norm_file": "n.std", "default": "-c 5", **more}
-    return plan(parse(text), "trn", "binary", more.pop("model", "m"), **more)
+    return plan(parse(text), "trn", InputFormat(), more.pop("model", "m"), **more)
 
 
 @pytest.fixture

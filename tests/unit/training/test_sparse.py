@@ -16,6 +16,7 @@ from agfmc.formats.dataset import iter_points, read_training
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.formats.vectors import write_cls, write_vec
 from agfmc.learners.jobs import plan_jobs
+from agfmc.models import InputFormat
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
 LINEAR = ["learner=linear", "learner=linear -s 1", "learner=linear -s 2", "learner=linear -w1 2",
@@ -94,11 +95,11 @@ def test_reading(tmp_path, block, monkeypatch):
     sparse = libsvm_data.read_svm(str(tmp_path / "t"), block=block, sparse=True)
     np.testing.assert_array_equal(np.asarray(sparse.x), whole.x)
     np.testing.assert_array_equal(sparse.y, whole.y)
-    chunks = list(iter_points(str(tmp_path / "t"), "svm", 7, d=50, sparse=True))
+    chunks = list(iter_points(str(tmp_path / "t"), InputFormat("svm"), 7, d=50, sparse=True))
     assert all(is_sparse(chunk) and 0 < len(chunk) <= 7 for chunk in chunks)
     np.testing.assert_array_equal(np.concatenate([np.asarray(c) for c in chunks]), x)
-    assert not any(map(is_sparse, iter_points(str(tmp_path / "t"), "svm", 7, 50, missing=1.0,
-                                              sparse=True)))
+    assert not any(map(is_sparse, iter_points(
+        str(tmp_path / "t"), InputFormat("svm", 1.0), 7, 50, sparse=True)))
 
 
 def test_what_is_too_large_or_wrong(tmp_path):
@@ -111,10 +112,10 @@ def test_what_is_too_large_or_wrong(tmp_path):
         read_svm(str(tmp_path / "t"), limit_bytes=40, sparse=True)
     (tmp_path / "t").write_text("0 1:1\n1 2:1 1:3\n", encoding="ascii")
     with pytest.raises(DataError, match="indices must ascend"):
-        read_training(str(tmp_path / "t"), "svm", sparse=True)
+        read_training(str(tmp_path / "t"), InputFormat("svm"), sparse=True)
     (tmp_path / "t").write_text("0\n1\n", encoding="ascii")
     with pytest.raises(DataError, match="has no features"):
-        read_training(str(tmp_path / "t"), "svm", sparse=True)
+        read_training(str(tmp_path / "t"), InputFormat("svm"), sparse=True)
 
 
 @pytest.mark.filterwarnings("ignore:features? [0-9, ]*\\(from 0\\)")
@@ -125,12 +126,13 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
     write_vec(tmp_path / "t.vec", x)
     write_cls(tmp_path / "t.cls", y)
 
-    def stays(kind="svm", **words):
-        return is_sparse(training_data.load_training(path, kind, sparse=True, **words)[0].x)
+    def stays(kind="svm", missing=None, **words):
+        form = InputFormat(kind, missing)
+        return is_sparse(training_data.load_training(path, form, sparse=True, **words)[0].x)
 
     assert not stays()  # a small table
     monkeypatch.setattr(training_data, "_TABLE", 1000)
-    assert stays() and not is_sparse(training_data.load_training(path, "svm")[0].x)
+    assert stays() and not is_sparse(training_data.load_training(path, InputFormat("svm"))[0].x)
     write_text(tmp_path / "t", 1e-42 * x, y)
     with pytest.warns(AgfmcWarning, match="t: no value is larger than 1.2e-38"):
         assert stays()
@@ -194,10 +196,10 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
     x, y = points(100, 20)
     write_vec(tmp_path / "t.vec", x)
     write_cls(tmp_path / "t.cls", y)
-    assert not isinstance(training_data.load_training(tmp_path / "t", "binary")[0].x, np.memmap)
+    assert not isinstance(training_data.load_training(tmp_path / "t", InputFormat())[0].x, np.memmap)
     expected = trained(x.astype(np.float32).astype(float), y, "-g 0.2")
     monkeypatch.setattr(dataset, "_MAPPED", 100)
-    data, _, _ = training_data.load_training(tmp_path / "t", "binary")
+    data, _, _ = training_data.load_training(tmp_path / "t", InputFormat())
     assert isinstance(data.x, np.memmap)
     for kernel_memory in (0, 512):
         found = trained(data.x, data.y, "-g 0.2", kernel_memory=kernel_memory)

@@ -1,31 +1,33 @@
-"""Points of a search: a kernel, its parameters and C, and the training options they are.
+"""The search for a kernel, its parameters and C: a coarse grid, then smaller and smaller steps.
 
-Where to look for the best point: a coarse grid, then smaller and smaller steps.
-
-First all points of the grids.  From then on, for each kernel, the neighbours of its best
-point at the current step, as long as one of them is better; then half the step.  A
-best point on the border of its grid has neighbours beyond it, so the grid grows
-where that is of use, and not elsewhere.
+A `Point` stands for training options.  First come all points of the grids.  From then on, for
+each kernel, the neighbours of its best point at the current step, as long as one of them is
+better; then half the step.  A best point on the border of its grid has neighbours beyond it,
+so the grid grows where that is of use, and not elsewhere.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
+
+import numpy as np
 
 from ..errors import UsageError
 from ..learners.protocol import parse_options
 from ..models import KERNELS
 
-__all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "fixed_words", "given_text", "number_text",
-           "power"]
+__all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "fixed_words", "given_text",
+           "number_text", "power", "scale_exponent"]
 
+BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
 _SEARCHED = ("-t", "-d", "-g", "-r", "-c")
 _IDLE = ("-b", "-q")  # accepted, and without effect
 
 
 class Point(NamedTuple):
-    """What is tried: log2g is None for a linear kernel, and degree and coef0 are 0 for all but
-    polynomials."""
+    """A kernel, its parameters and C: log2g is None for a linear kernel, and degree and coef0
+    are 0 for all but polynomials."""
 
     kernel: str
     degree: int
@@ -33,31 +35,38 @@ class Point(NamedTuple):
     log2g: float | None
     log2c: float
 
-    def text(self, fixed=""):
+    def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`."""
-        words = [] if self.kernel == "rbf" else [f"-t {KERNELS[self.kernel].number}"]
-        if self.kernel == "polynomial":
-            words.append(f"-d {self.degree}")
-        if self.log2g is not None:
-            words.append(f"-g {number_text(power(self.log2g))}")
-        if self.coef0:
-            words.append(f"-r {number_text(self.coef0)}")
-        words.append(f"-c {number_text(power(self.log2c))}")
-        return " ".join([*words, fixed] if fixed else words)
+        return _options_text(self, None if self.log2g is None else power(self.log2g),
+                             power(self.log2c), fixed)
 
 
-def power(exponent):
+def _options_text(options, gamma, cost, fixed):
+    """Training options; options: has kernel, degree, coef0;  gamma: None to leave it out."""
+    used = KERNELS[options.kernel].parameters
+    words = [] if options.kernel == "rbf" else [f"-t {KERNELS[options.kernel].number}"]
+    if "degree" in used:
+        words.append(f"-d {options.degree}")
+    if "gamma" in used and gamma is not None:
+        words.append(f"-g {number_text(gamma)}")
+    if "coef0" in used and options.coef0:
+        words.append(f"-r {number_text(options.coef0)}")
+    words.append(f"-c {number_text(cost)}")
+    return " ".join([*words, fixed] if fixed else words)
+
+
+def power(exponent: float) -> float:
     """2^exponent; to three digits where the exponent is no whole number, for people to read."""
     value = 2.0 ** exponent
     return value if float(exponent).is_integer() else float(f"{value:.3g}")
 
 
-def number_text(value):
+def number_text(value: float) -> str:
     """The shortest text that is exactly this number."""
     return repr(float(value)).removesuffix(".0")
 
 
-def fixed_words(base):
+def fixed_words(base: str) -> str:
     """The words of the options `base` that no search touches and that change anything.
 
     Raises `UsageError` for options that LIBSVM does not know, for another learner and for a
@@ -79,23 +88,10 @@ def fixed_words(base):
     return " ".join(fixed)
 
 
-def given_text(base):
+def given_text(base: str) -> str:
     """The options `base` written as those of a `Point` are, with C always among them."""
     options = parse_options(base)
-    words = [] if options.kernel == "rbf" else [f"-t {KERNELS[options.kernel].number}"]
-    used = KERNELS[options.kernel].parameters
-    if "degree" in used:
-        words.append(f"-d {options.degree}")
-    if "gamma" in used and options.gamma is not None:
-        words.append(f"-g {number_text(options.gamma)}")
-    if "coef0" in used and options.coef0:
-        words.append(f"-r {number_text(options.coef0)}")
-    words.append(f"-c {number_text(options.cost)}")
-    fixed = fixed_words(base)
-    return " ".join([*words, fixed] if fixed else words)
-
-
-BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
+    return _options_text(options, options.gamma, options.cost, fixed_words(base))
 
 
 class Axis(NamedTuple):
@@ -107,7 +103,7 @@ class Axis(NamedTuple):
 
     @property
     def values(self):
-        """All of them, ascending."""
+        """All exponents, ascending."""
         count = int((self.high - self.low) / self.step + 1e-9) + 1
         return [round(self.low + self.step * i, 9) for i in range(count)]
 
@@ -163,8 +159,65 @@ class Grid(NamedTuple):
                 for c in self.c.around(point.log2c, share)]
 
 
+_GAMMA = Axis(-4.0, 4.0, 2.0)  # about the exponent of `scale_exponent`
+_GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)
+_COST = Axis(-1.0, 9.0, 2.0)
+
+
+def scale_exponent(x: np.ndarray) -> float:
+    """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
+
+    2 to it is a gamma for which points at their typical distance have a kernel
+    value of exp(-2); for normalised features it is near 1/d.
+    """
+    total = float(np.var(x, axis=0).sum())
+    return float(round(-math.log2(total))) if 0.0 < total < math.inf else 0.0
+
+
+class SearchSpace(NamedTuple):
+    """The kernels that are tried, the degrees and the coefficients -r of polynomials.
+
+    log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
+    grids is halved.
+    """
+
+    kernels: tuple = ("rbf",)
+    degrees: range = range(1, 7)
+    coefficients: tuple = (0.0, 1.0)
+    log2c: Axis | None = None
+    log2g: Axis | None = None
+    refine: int = 2
+
+    def grids(self, scale: float) -> list[Grid]:
+        """The `Grid`s; scale: as `scale_exponent` gives it.
+
+        Where coef0 is 0, gamma is only another factor of C, and is not searched; all
+        polynomials of degree 1 are one, and that is the linear kernel if it is there.
+        """
+        grids = []
+        for kernel in self.kernels:
+            if kernel == "linear":
+                # kernel values are larger by as much as C is smaller
+                grids.append(Grid("linear", 0, 0.0, self.log2c or _COST.moved(scale), None))
+            elif kernel == "rbf":
+                grids.append(Grid("rbf", 0, 0.0, self.log2c or _COST,
+                                  self.log2g or _GAMMA.moved(scale)))
+            else:
+                grids += self._polynomials(scale)
+        return grids
+
+    def _polynomials(self, scale):
+        for degree in self.degrees:
+            if degree == 1 and "linear" in self.kernels:
+                continue
+            for coef0 in self.coefficients[:1] if degree == 1 else self.coefficients:
+                gamma = scale if coef0 == 0 or degree == 1 else \
+                    self.log2g or _GAMMA_POLYNOMIAL.moved(scale)
+                yield Grid("polynomial", degree, coef0, self.log2c or _COST, gamma)
+
+
 class Search:
-    """A search over `Grid`s that asks for points and is told their scores.
+    """A search over `Grid`s: it says which points are next, and takes their scores.
 
     grids: on equal scores the point of an earlier grid is preferred, then smaller C, then
     smaller gamma;  refine: how often the step is halved;  sign: 1 where larger
@@ -177,8 +230,8 @@ class Search:
         self._share, self._halvings = 1.0, refine
         self.scores = {}  # {point: score, or None where it could not be trained}
 
-    def wanted(self):
-        """The points to be scored and told before it is asked again; [] at the end."""
+    def next_points(self) -> list[Point]:
+        """The points whose scores are to be recorded next; [] at the end."""
         coarse = [point for _, grid in self._grids.values() for point in grid.points
                   if point not in self.scores]
         if coarse:
@@ -195,8 +248,8 @@ class Search:
             self._share /= 2
             self._halvings -= 1
 
-    def tell(self, point, score):
-        """Note the score of a point."""
+    def record(self, point: Point, score: float | None) -> None:
+        """Keep the score of a point, None where it could not be trained."""
         self.scores[point] = score
 
     @property
@@ -207,7 +260,7 @@ class Search:
         return max(len(self.scores), coarse) + (8 * self._halvings + 4) * kernels
 
     def order(self, point):
-        """What the best point has least of."""
+        """A key that is least for the best point."""
         number = self._grids[point[:3]][0]
         gamma = 0.0 if point.log2g is None else point.log2g
         return -self._sign * self.scores[point], number, point.log2c, gamma
@@ -215,14 +268,16 @@ class Search:
     @property
     def ranked(self):
         """All points that have a score, the best first."""
-        return sorted((point for point, score in self.scores.items() if score is not None),
-                      key=self.order)
+        return sorted(self._scored, key=self.order)
 
     @property
     def best(self):
         """The best point so far, or None."""
-        return min((point for point, score in self.scores.items() if score is not None),
-                   key=self.order, default=None)
+        return min(self._scored, key=self.order, default=None)
+
+    @property
+    def _scored(self):
+        return (point for point, score in self.scores.items() if score is not None)
 
     @property
     def border(self):
@@ -234,7 +289,7 @@ class Search:
         if best is None:
             return []
         grid = self._grids[best[:3]][1]
-        found = []
+        borders = []
         for name, field, axis in (("C", "log2c", grid.c), ("gamma", "log2g", grid.g)):
             if not isinstance(axis, Axis) or axis.low == axis.high:
                 continue
@@ -242,5 +297,5 @@ class Search:
                 if getattr(best, field) == limit and not any(
                         score == self.scores[best] and getattr(point, field) != limit
                         for point, score in self.scores.items() if point[:3] == best[:3]):
-                    found.append((name, side))
-        return found
+                    borders.append((name, side))
+        return borders

@@ -5,22 +5,21 @@ import math
 import pytest
 
 from agfmc.errors import UsageError
-from agfmc.experiments.tuning import grids_for, scale_exponent
-from agfmc.experiments.search_points import fixed_words, given_text, number_text, Point, power
-from agfmc.experiments.search_points import Axis, BEYOND, Grid, Search
+from agfmc.experiments.search import (Axis, BEYOND, fixed_words, given_text, Grid, number_text,
+                                      Point, power, scale_exponent, Search, SearchSpace)
 from agfmc.learners.protocol import parse_options
 
 RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))
 
 
 def run(grids, score, refine=2, sign=1):
-    """(search, rounds of points) after all that a search wants was told."""
+    """(search, rounds of points) after the scores of all its points were recorded."""
     search, rounds = Search(grids, refine, sign), []
-    while wanted := search.wanted():
-        assert not set(wanted) & set(search.scores) and len(set(wanted)) == len(wanted)
-        rounds.append(wanted)
-        for point in wanted:
-            search.tell(point, score(point))
+    while points := search.next_points():
+        assert not set(points) & set(search.scores) and len(set(points)) == len(points)
+        rounds.append(points)
+        for point in points:
+            search.record(point, score(point))
     return search, rounds
 
 
@@ -40,7 +39,7 @@ def test_axis_values_and_limits():
 
 
 def test_first_round_is_the_grid_middle_gamma_first():
-    first = Search([RBF]).wanted()
+    first = Search([RBF]).next_points()
     assert sorted((p.log2g, p.log2c) for p in first) == \
         [(g, c) for g in (-8, -6, -4, -2, 0) for c in (-1, 1, 3, 5, 7, 9)]
     assert [p.log2g for p in first][::6] == [-4, -6, -2, -8, 0]
@@ -88,21 +87,17 @@ def test_single_values_are_kept():
     assert {point.log2c for point in search.scores} == {3} and search.border == []
 
 
-def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma():
-    linear = Grid("linear", 0, 0.0, Axis(-1, 9, 2), None)
-    search = Search([linear, RBF], 0)
+@pytest.mark.parametrize("grids, score, best", [
+    ("linear rbf", lambda point: point.log2c >= 3, Point("linear", 0, 0.0, None, 3)),
+    ("rbf linear", lambda point: point.log2c + (point.log2g or 0) > 0, Point("rbf", 0, 0.0, 0, 1)),
+    ("rbf", lambda point: point.log2c == 5, Point("rbf", 0, 0.0, -8, 5))])
+def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma(grids, score, best):
+    known = {"linear": Grid("linear", 0, 0.0, Axis(-1, 9, 2), None), "rbf": RBF}
+    search = Search([known[name] for name in grids.split()], 0)
     assert search.best is None
-    for point in search.wanted():
-        search.tell(point, 1.0 if point.log2c >= 3 else 0.5)
-    assert search.best == Point("linear", 0, 0.0, None, 3)
-    search = Search([RBF, linear], 0)
-    for point in search.wanted():
-        search.tell(point, 1.0 if point.log2c + (point.log2g or 0) > 0 else 0.5)
-    assert search.best == Point("rbf", 0, 0.0, 0, 1)
-    search = Search([RBF], 0)
-    for point in search.wanted():
-        search.tell(point, 1.0 if point.log2c == 5 else 0.5)
-    assert search.best == Point("rbf", 0, 0.0, -8, 5)
+    for point in search.next_points():
+        search.record(point, float(score(point)))
+    assert search.best == best
 
 
 def test_smaller_is_better_for_other_scores():
@@ -119,7 +114,7 @@ def test_points_that_failed_are_never_the_best():
 
 def test_each_kernel_is_refined_around_its_best_point():
     """What is best on the coarse grid need not be the best of all."""
-    grids = grids_for(("rbf", "polynomial"), (2, 3), (0.0,), -4.0)
+    grids = SearchSpace(("rbf", "polynomial"), (2, 3), (0.0,)).grids(-4.0)
 
     def score(point):
         if point.kernel == "rbf":
@@ -135,7 +130,7 @@ def test_each_kernel_is_refined_around_its_best_point():
 
 
 def test_grids_of_kernels():
-    grids = grids_for(("rbf", "linear", "polynomial"), range(1, 4), (0.0, 1.0), -5.0)
+    grids = SearchSpace(("rbf", "linear", "polynomial"), range(1, 4)).grids(-5.0)
     assert [(g.kernel, g.degree, g.coef0) for g in grids] == [
         ("rbf", 0, 0.0), ("linear", 0, 0.0), ("polynomial", 2, 0.0), ("polynomial", 2, 1.0),
         ("polynomial", 3, 0.0), ("polynomial", 3, 1.0)]
@@ -143,10 +138,10 @@ def test_grids_of_kernels():
     assert grids[1].g is None and grids[1].c == Axis(-6, 4, 2)
     # homogeneous: gamma is a factor of C
     assert grids[2].g == -5.0 and grids[3].g == Axis(-7, -3, 2)
-    alone = grids_for(("polynomial",), range(1, 3), (1.0, 0.0), -5.0)
+    alone = SearchSpace(("polynomial",), range(1, 3), (1.0, 0.0)).grids(-5.0)
     assert [(g.degree, g.coef0, g.g == -5.0) for g in alone] == \
         [(1, 1.0, True), (2, 1.0, False), (2, 0.0, True)]
-    own = grids_for(("linear", "rbf"), (), (), -5.0, Axis(0, 4, 1), Axis(-3, 0, 1))
+    own = SearchSpace(("linear", "rbf"), (), (), Axis(0, 4, 1), Axis(-3, 0, 1)).grids(-5.0)
     assert own[0].c == own[1].c == Axis(0, 4, 1) and own[1].g == Axis(-3, 0, 1)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.experiments.splits import Plan, splits
+from agfmc.experiments.experiment import SplitPlan as Plan, splits
 from agfmc.prepare.split import split_stratified, stratified_parts
 
 Y = np.repeat([4, 1, 9], [30, 17, 5])
@@ -51,15 +51,12 @@ def test_parts_differ_by_one(y, parts, seed):
     np.testing.assert_array_equal(part, stratified_parts(y, parts, seed))
 
 
-def test_refusals():
+@pytest.mark.parametrize("plan", [Plan(None, 1), Plan(0.3, None, 0), Plan(1.5)])
+def test_plans_that_cannot_be(plan):
     with pytest.raises(UsageError):
-        stratified_parts(Y, 1, 1)
-    with pytest.raises(UsageError):
-        list(splits(Y, Plan(0.3, None, 0, 1)))
-    with pytest.raises(UsageError):
-        list(splits(Y, Plan(1.5, None, 1, 1)))
+        list(splits(Y, plan))
 
 
 def test_ratio():
-    assert Plan(0.25, None, 1, 1).ratio == pytest.approx(1 / 3)
-    assert Plan(None, 5, 1, 1).ratio == pytest.approx(1 / 4)
+    assert Plan(0.25).ratio == pytest.approx(1 / 3)
+    assert Plan(None, 5).ratio == pytest.approx(1 / 4)

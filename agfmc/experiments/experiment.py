@@ -1,0 +1,220 @@
+"""Experiments: data, how they are split, and the results of an earlier run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import AgfmcWarning, and_more, DataError, UsageError
+from ..models import Dataset, Normalisation
+from ..prepare.normalise import fit_normalisation
+from ..prepare.split import split_stratified, stratified_parts
+from .result_cache import key_of
+
+__all__ = ["CountingCache", "Experiment", "PreparedSplit", "Settings", "Split", "SplitPlan",
+           "part_of", "prepare_split", "splits"]
+
+
+class SplitPlan(NamedTuple):
+    """The splits of the data: `trials` times, at random with `fraction` of each class held
+    out, or, where `parts` is given, into so many parts of which each is held out once."""
+
+    fraction: float | None = 0.3
+    parts: int | None = None
+    trials: int = 10
+    seed: int = 1
+
+    @property
+    def count(self) -> int:
+        """Number of splits."""
+        return self.trials * (self.parts or 1)
+
+    @property
+    def ratio(self) -> float:
+        """Points for testing by points for training, as `score.significance` takes it."""
+        return 1 / (self.parts - 1) if self.parts else self.fraction / (1 - self.fraction)
+
+    @property
+    def description(self) -> str:
+        """The plan as a table begins with it."""
+        if self.parts:
+            times = "" if self.trials == 1 else f", {self.trials} times"
+            return f"each of {self.parts} parts held out{times}"
+        return f"{self.trials} trial{'s' if self.trials > 1 else ''}, " \
+               f"{100 * self.fraction:g} % of each class held out"
+
+
+class Split(NamedTuple):
+    """One split: its name, and the rows (ascending) of either part."""
+
+    name: str
+    train: np.ndarray
+    test: np.ndarray
+
+
+def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
+    """Yield the `plan.count` `Split`s of labels y (n,).
+
+    Trial t, from 1, is drawn with the seed `plan.seed + t - 1`.  Raises `UsageError`
+    and `DataError` as `split_stratified` and `stratified_parts` do.
+    """
+    if plan.trials < 1:
+        raise UsageError(f"the number of trials must be 1 or more, not {plan.trials}")
+    for trial in range(plan.trials):
+        name = f"trial {trial + 1}"
+        if plan.parts is None:
+            yield Split(name, *split_stratified(y, plan.fraction, plan.seed + trial))
+            continue
+        part = stratified_parts(y, plan.parts, plan.seed + trial)
+        for number in range(plan.parts):
+            yield Split(f"{name}, part {number + 1}", np.flatnonzero(part != number),
+                        np.flatnonzero(part == number))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings common to all configurations of an experiment.
+
+    options: training options where a control file has `""`;  seed;  scale, nsv: normalise
+    with statistics of each training part;  normalisation: a given one, in their place;
+    loo: probabilities from leaving out single samples;  workers;  kernel_memory: megabytes.
+    """
+
+    options: str = ""
+    seed: int = 1
+    scale: bool = False
+    nsv: int | None = None
+    normalisation: Normalisation | None = None
+    loo: bool = False
+    workers: int = 1
+    kernel_memory: int = 512
+
+    def normalised(self, train: np.ndarray, *others: np.ndarray) -> tuple:
+        """The points of a training part, and other points, normalised alike; float64."""
+        normalisation = self.normalisation
+        if self.scale or self.nsv is not None:
+            with warnings.catch_warnings():
+                # not one for each split
+                warnings.simplefilter("ignore", AgfmcWarning)
+                normalisation = fit_normalisation(train, scale=self.scale, nsv=self.nsv)
+            if normalisation.dropped:
+                warnings.warn("features that are constant in a training part are left out there",
+                              AgfmcWarning, stacklevel=3)
+        if normalisation is None:
+            return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
+        return tuple(normalisation.apply(part) for part in (train, *others))
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSplit:
+    """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
+
+    names: {label: name};  rows: of the test part in the data;  digest: of the training part.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+    rows: np.ndarray
+    names: dict
+    digest: str
+
+    @cached_property
+    def test_digest(self) -> str:
+        """The digest of both parts."""
+        return key_of("test", self.digest, self.test_x, self.test_y)
+
+    @property
+    def counts(self) -> dict:
+        """{label: samples} of the training part."""
+        return Dataset(self.x, self.y).counts
+
+
+def prepare_split(split: Split, data: Dataset, settings: Settings) -> PreparedSplit:
+    """The `PreparedSplit` of a `Split` of a `Dataset`.
+
+    Raises `DataError` where a class has fewer than two samples in the training part.
+    """
+    _check_training_part(split, data.y)
+    x, test_x = settings.normalised(data.x[split.train], data.x[split.test])
+    y = data.y[split.train]
+    return PreparedSplit(split.name, x, y, test_x, data.y[split.test], split.test,
+                         data.name_of, key_of("points", x, y))
+
+
+def _check_training_part(split, y):
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    there = np.bincount(codes[split.train], minlength=len(labels))
+    few = np.flatnonzero(there < 2)
+    if len(few):
+        least = 1 + int(counts[few].max())
+        raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
+                        f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
+                        f"{there[few[0]]} in the training part of {split.name}: expected at least "
+                        f"2; --min-class {least} leaves out the classes with fewer than {least} "
+                        "samples")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Raw data, the plan of their splits, the settings, and the cache of results.
+
+    cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
+    trials begin.
+    """
+
+    data: Dataset
+    plan: SplitPlan
+    settings: Settings = Settings()
+    cache: object = None
+
+    def splits(self) -> Iterator[PreparedSplit]:
+        """Yield the `PreparedSplit`s, one after the other."""
+        for split in splits(self.data.y, self.plan):
+            yield prepare_split(split, self.data, self.settings)
+
+    def tree_of(self, candidate) -> tuple:
+        """(control tree of a `Candidate` for all of the data, its points normalised)."""
+        (x,) = self.settings.normalised(self.data.x)
+        return candidate.tree_for(x, self.data.y, self.data.name_of), x
+
+
+class CountingCache:
+    """A result cache that counts in `found` what it had from earlier runs."""
+
+    def __init__(self, cache):
+        self._cache, self._own = cache, set()
+        self.found = 0
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes that were put under `key`, or None."""
+        value = self._cache.get(key)
+        self.found += value is not None and key not in self._own
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep the bytes `value`."""
+        self._own.add(key)
+        self._cache.put(key, value)
+
+    def flush(self) -> None:
+        """Bring everything to the disk."""
+        self._cache.flush()
+
+    def keeps_anything(self) -> bool:
+        """Whether a later run would find finished work here."""
+        return self._cache.keeps_anything()
+
+
+def part_of(progress, done: int, total: int):
+    """Progress within one of `total` equal parts, of which `done` are behind."""
+    if progress is None:
+        return None
+    return lambda part, whole: progress(1000 * done + 1000 * part // max(whole, 1), 1000 * total)

@@ -1,0 +1,239 @@
+"""Tables of results: comparisons and searches as text for people, programs and papers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+from ..errors import one_line
+from ..learners.protocol import parse_options
+from ..score.scores import SCORES
+from .trial import COLUMNS
+
+__all__ = ["comparison_csv", "markdown_table", "partition_table", "partition_text", "plain_table",
+           "score_lines", "search_csv", "search_result", "search_table", "spread", "whole_lines"]
+
+_HEADS = {name: head for name, (head, _) in COLUMNS.items()}
+_BEST, _ROWS = 8, 40  # lines of a table
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+def spread(summary: dict | None, column: str) -> str:
+    """Mean, and deviation if there is one, of a summary; `-` where there is none."""
+    if summary is None or math.isnan(summary["mean"]):
+        return "-"
+    places = 4 if column in SCORES else max(0, min(4, 2 - math.floor(
+        math.log10(max(summary["mean"], 1e-9)))))
+    parts = [summary["mean"]] if summary["sd"] is None else [summary["mean"], summary["sd"]]
+    return "±".join(f"{part:.{places}f}".removeprefix("0" if places else "") for part in parts)
+
+
+def _difference(row, by):
+    """(difference to the reference in the score `by`, its p value) as text."""
+    if row["difference"] is None:
+        return "", ""
+    test = row["difference"].get(by)
+    if test is None:
+        return "-", "-"
+    p_value = test["p_value"]
+    return f"{test['mean']:+.4f}", "-" if p_value is None or math.isnan(p_value) else \
+        "<.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def _grid(result):
+    """Heads, and for each row (cells, numbers of the cells that are best)."""
+    by = result["by"]
+    heads = ["configuration", "decoder", "classifiers", *_HEADS.values(), f"diff. {_HEADS[by]}",
+             "p"]
+    lines = []
+    for row in result["rows"]:
+        cells, best = [one_line(row["configuration"]), row["decoder"]], set()
+        if "error" in row:
+            cells += ["failed", *[""] * (len(heads) - 3)]
+        else:
+            cells += [str(row["classifiers"]), *(spread(row[name], name) for name in COLUMNS),
+                      *_difference(row, by)]
+            best = {3 + i for i, column in enumerate(COLUMNS) if column in row["best"]}
+        lines.append((cells, best))
+    return heads, lines
+
+
+def plain_table(result: dict, bold: bool = False) -> str:
+    """The table for a terminal, where the best of each column is bold, or has a `*`."""
+    heads, lines = _grid(result)
+    starred = set() if bold else set().union(*(best for _, best in lines))
+    table = [(heads, set()), *lines]
+    if not bold:  # a column with a star has room for it in all rows
+        table = [([cell + (" *"[i in best] if i in starred else "") for i, cell in
+                   enumerate(cells)], set()) for cells, best in table]
+    widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in table))]
+    out = []
+    for cells, best in table:
+        padded = [cell.ljust(width) if i < 2 else cell.rjust(width)
+                  for i, (cell, width) in enumerate(zip(cells, widths))]
+        out.append("  ".join(f"\033[1m{cell}\033[0m" if i in best else cell
+                             for i, cell in enumerate(padded)).rstrip() + "\n")
+    return "".join(out)
+
+
+def markdown_table(result: dict) -> str:
+    """The table in Markdown, the best of each column in bold."""
+    heads, lines = _grid(result)
+    out = [heads, ["---", "---"] + ["---:"] * (len(heads) - 2)]
+    out += [[f"**{cell}**" if i in best else cell for i, cell in enumerate(cells)]
+            for cells, best in lines]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+                   for cells in out)
+
+
+def comparison_csv(result: dict) -> str:
+    """One line for each row, means and deviations in columns of their own."""
+    lines = [["configuration", "decoder", "classifiers",
+              *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
+              *(f"{score}_{part}" for score in SCORES for part in ("difference", "p"))]]
+    for row in result["rows"]:
+        cells = [row["configuration"], row["decoder"]]
+        if "error" not in row:
+            cells.append(row["classifiers"])
+            for column in COLUMNS:
+                cells += [(row[column] or {}).get(key) for key in ("mean", "sd")]
+            for score in SCORES:
+                test = (row["difference"] or {}).get(score, {})
+                cells += [test.get(key) for key in ("mean", "p_value")]
+        lines.append(cells)
+    return _csv(lines)
+
+
+def _csv(lines):
+    """Comma-separated values, numbers in nine digits, nothing for None and NaN."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        ["" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
+         for cell in cells] for cells in lines)
+    return out.getvalue()
+
+
+def score_lines(columns: dict) -> str:
+    """Mean and deviation over the splits, a line for each of `COLUMNS`, times at the end."""
+    lines = [f"{'':26s}{'mean':>10s}{'deviation':>12s}"]
+    for column in [*SCORES, *(column for column in COLUMNS if column not in SCORES)]:
+        name, numbers = COLUMNS[column][1], columns[column]
+        if numbers is None:
+            lines.append(f"{name:26s}{'-':>10s}")
+            continue
+        deviation = "" if numbers["sd"] is None else f"{numbers['sd']:12.6f}"
+        lines.append(f"{name:26s}{numbers['mean']:10.6f}{deviation}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+def search_result(state, features: int) -> dict:
+    """A `SearchState` as a dictionary: points (in the order they were tried), best, given, border.
+
+    A point: options, kernel, degree, coef0, log2g, log2c, score, sd, values, and error where it
+    could not be trained.  best, given: indices of points, or None;  border: limits of the
+    search, such as "C high", that the best lies on.
+    """
+    points_of = {text: point for point, text in reversed(state.texts.items())}
+    points = []
+    for text, tried in state.tried.items():
+        point = {"options": text, **_parameters(text, points_of.get(text), features)}
+        if state.summary(text) is None:
+            point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
+        else:
+            point |= {"score": tried["mean"], "sd": tried["sd"], "values": tried["values"]}
+        points.append(point)
+    index = {text: number for number, text in enumerate(state.tried)}
+    return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
+            "border": [] if state.best == state.given else
+            [" ".join(limit) for limit in state.search.border]}
+
+
+def _parameters(text, point, features):
+    """Kernel and parameters of a point, or of options that are none."""
+    options = parse_options(text)
+    gamma = options.gamma or 1.0 / features
+    polynomial = options.kernel == "polynomial"
+    return {"kernel": options.kernel, "degree": options.degree if polynomial else None,
+            "coef0": options.coef0 if polynomial else None,
+            "log2g": point.log2g if point is not None else
+            None if options.kernel == "linear" else math.log2(gamma),
+            "log2c": point.log2c if point is not None else math.log2(options.cost)}
+
+
+def search_csv(searches: list) -> str:
+    """One line for each point of each search; searches: dictionaries of `search_result`.
+
+    Where they have left and right, the labels of a partition, these come first.
+    """
+    columns = ("options", "kernel", "degree", "coef0", "log2g", "log2c", "score", "sd")
+    parted = any("left" in search for search in searches)
+    lines = [[*["partition"] * parted, *columns, "chosen"]]
+    for search in searches:
+        before = [partition_text(search)] if parted else []
+        lines += [[*before, *(point[column] for column in columns), number == search["best"]]
+                  for number, point in enumerate(search["points"])]
+    return _csv(lines)
+
+
+def partition_text(search: dict, width: int | None = None) -> str:
+    """The partition of a search, as a control file with labels for positions would have it."""
+    text = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
+    return text if width is None or len(text) <= width else text[:width - 3] + "..."
+
+
+def search_table(search: dict, by: str, sign: int) -> str:
+    """The best points with mean and deviation, and what was given, for a terminal."""
+    points = search["points"]
+    order = sorted((i for i, point in enumerate(points) if point["score"] is not None),
+                   key=lambda i: (i != search["best"], -sign * points[i]["score"]))
+    shown = order[:_BEST]
+    if search["given"] in order and search["given"] not in shown:
+        shown.append(search["given"])
+    rows = [["options", _HEADS[by], ""]]
+    for i in shown:
+        words = [word for word, key in (("chosen", "best"), ("given", "given"))
+                 if i == search[key]]
+        rows.append([points[i]["options"], _score(points[i], by), ", ".join(words)])
+    failed = sum(point["score"] is None for point in points)
+    error = next((point["error"] for point in points if "error" in point), "")
+    note = f"{failed} could not be trained: {one_line(error)}\n" if failed else ""
+    return _lines(rows) + note
+
+
+def partition_table(searches: list, by: str) -> str:
+    """The options of each partition with their score, and that of what was given."""
+    rows = [["partition", "options", _HEADS[by], "given"]]
+    for search in searches[:_ROWS]:
+        best, given = ("-" if search[name] is None else _score(search["points"][search[name]], by)
+                       for name in ("best", "given"))
+        options = "-" if search["best"] is None else search["points"][search["best"]]["options"]
+        rows.append([partition_text(search, 28), options, best, given])
+    more = len(searches) - _ROWS
+    return _lines(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
+
+
+def whole_lines(columns: dict) -> str:
+    """Scores of the whole configuration with the options given and with those of the search.
+
+    columns: {"given": {score: summary or None}, "tuned": the same}.
+    """
+    rows = [["whole configuration", *(_HEADS[name] for name in columns["given"])]]
+    for title, scores in columns.items():
+        rows.append([title, *(spread(scores[name], name) for name in scores)])
+    return _lines(rows)
+
+
+def _score(point, by):
+    return "failed" if point["score"] is None else \
+        spread({"mean": point["score"], "sd": point["sd"]}, by)
+
+
+def _lines(rows):
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
+                   for row in rows)

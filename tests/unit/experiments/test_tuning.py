@@ -1,0 +1,289 @@
+"""Tuning on data: what is trained and how often, what is put into the control tree."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.control.write import format_tree
+from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
+from agfmc.experiments import binary_problems
+from agfmc.experiments.candidates import Candidate, read_candidate
+from agfmc.experiments.comparison import compare
+from agfmc.experiments.experiment import CountingCache, Experiment, Settings, SplitPlan
+from agfmc.experiments.result_cache import Ledger
+from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
+from agfmc.experiments.tables import partition_table, search_csv, search_table
+from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning, search_options,
+                                      SearchState, tune, Tuner, WholeConfiguration, with_options)
+from agfmc.learners.protocol import parse_options
+from agfmc.models import Dataset
+from agfmc.score.scores import SCORES
+
+PLAN = SplitPlan(None, 3, 1, 1)
+SMALL = SearchSpace(log2c=Axis(-1.0, 1.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=1)
+pytestmark = pytest.mark.filterwarnings("ignore:the best")
+
+
+def of_text(text):
+    tree = parse(text)
+    return Candidate("plan", tree, None)
+
+
+def begin(data, candidate, base="", plan=PLAN, cache=Ledger(None), **more):
+    if isinstance(candidate, str):
+        candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
+    return prepare_tuning(Experiment(data, plan, Settings(base, loo=True, **more), cache),
+                          candidate)
+
+
+def test_open_rows_are_those_of_the_base_options():
+    tree = parse('"" 0 / 1; "." 0 / 2; "-c 3" 1 / 2; "." 0 1 / 2; " " 0 2 / 1; { 0 1 2 }')
+    assert open_rows(tree) == [True, True, False, False, False]
+    assert format_tree(with_options(tree, "-c 7")).split("{")[0].split(";")[:-1] == [
+        '"-c 7" 0 / 1', '\n"-c 7" 0 / 2', '\n"-c 3" 1 / 2', '\n"." 0 1 / 2', '\n" " 0 2 / 1']
+    nested = parse('"" {"." {0 1} "-c 2" {"." {2 3} 4}}')
+    assert open_rows(nested) == [True, True, False, False]
+    texts = with_options(nested, ("-c 5", "-c 6", "x", "y"))
+    assert [row.text for row in texts.rows] == ["-c 5", "-c 6", "-c 2", "."]
+
+
+def test_score_is_that_of_compare(data):
+    start = begin(data, "one-vs-one", "-h 0")
+    result, tree = tune(start, SMALL, by="accuracy")
+    [row] = compare(start.experiment, [Candidate("tuned", tree, None)])["rows"]
+    best = result["points"][result["best"]]
+    assert best["values"] == row["accuracy"]["values"]
+    assert best["score"] == max(point["score"] for point in result["points"])
+    assert all(r.text == best["options"] and r.text.endswith("-h 0") for r in tree.rows)
+    given = result["points"][result["given"]]
+    assert given["options"] == "-c 1 -h 0" and given["log2c"] == 0
+    assert given["log2g"] == pytest.approx(-np.log2(3))
+
+
+def test_points_with_one_gamma_are_one_call(data, fits):
+    start = begin(data, "one-vs-one")
+    task = WholeConfiguration(start.candidate, start.tree, start.experiment)
+    grids = [Grid("rbf", 0, 0.0, Axis(-4, 3, 1), Axis(-4, 0, 2))]
+    search_options(Tuner(start.experiment, "accuracy"), task, grids, 0)
+    first = fits[3:3 + 9]  # after the options given: three gammas, three splits
+    assert [len(call) for call in first] == [8 * 3] * 9
+    assert [{job.options.gamma for job in call} for call in first] == \
+        [{g} for g in (0.25, 0.0625, 1.0) for _ in range(3)]
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
+    def run(space):
+        with Ledger(str(tmp_path / "state"), keep=True) as ledger:
+            cache = CountingCache(ledger)
+            return tune(begin(data, "one-vs-one", cache=cache), space, by="brier_all",
+                        per_partition=parted), cache.found
+
+    first, found = run(SMALL)
+    assert found == 0
+    trained = sum(map(len, fits))
+    calls = [tuple(sorted((job.left, job.right, job.options.canonical()) for job in call))
+             for call in fits]
+    assert all(len(call) == len(set(call)) for call in calls)
+    assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
+    fits.clear()
+    again, found = run(SMALL)
+    assert fits == [] and found > 0 and again == first
+    run(SMALL._replace(refine=2))  # a finer search takes over the coarse one
+    assert 0 < sum(map(len, fits)) < trained / 2
+
+
+def test_equal_problems_are_tuned_once_and_rows_of_their_own_are_kept(data, fits):
+    candidate = of_text('"" 0 / 1; "-c 3 -g 0.5" 0 / 2; "" 1 / 0; "" 2 / 1; { 2 5 9 }')
+    result, tree = tune(begin(data, candidate), SMALL, by="log_loss", per_partition=True)
+    # mirrored sides give mirrored models, and are problems of their own
+    assert [part["rows"] for part in result["partitions"]] == [[0], [2], [3]]
+    assert tree.rows[1].text == "-c 3 -g 0.5"
+    twice = of_text('"" {"" 0 / 1; {2 5} 9}')
+    flat = of_text('"" 0 / 1; "" 0 / 1; "" 0 1 / 2; {2 5 9}')
+    for candidate, rows in ((flat, [[0, 1], [2]]), (twice, [[0], [1]])):
+        result, tree = tune(begin(data, candidate), SMALL, by="log_loss", per_partition=True)
+        assert [part["rows"] for part in result["partitions"]] == rows
+    for part in result["partitions"]:
+        best = part["points"][part["best"]]
+        assert best["score"] == min(point["score"] for point in part["points"])
+        assert [tree.rows[row].text for row in part["rows"]] == [best["options"]]
+    assert result["whole"]["tuned"]["accuracy"]["mean"] > 0.5
+
+
+def test_score_of_a_problem_by_hand(data):
+    start = begin(data, '"" 0 / 1 2; "" 2 / 0 1; {2 5 9}')
+    split = next(start.experiment.splits())
+    task = BinaryProblems(start.tree, start.experiment)
+    [scores] = task.score(split, [(1, "-g 0.25 -c 2")], None)
+    job = task.job(1, "-g 0.25 -c 2")
+    assert (job.left, job.right) == ((9,), (2, 5))
+    trained = binary_problems.train_missing({"key": job}, split.x, split.y, Settings(loo=True),
+                                            Ledger(None))
+    model = binary_problems.binary_model(job, trained["key"], split.x)
+    a, b = model.scale
+    distance = ((split.test_x[:, None] - model.sv) ** 2).sum(axis=2)
+    r = np.tanh(a * (np.exp(-0.25 * distance) @ model.coef - model.rho) + b)
+    right = split.test_y != 9
+    assert scores["accuracy"] == pytest.approx(np.mean((r >= 0) == right))
+    p = np.where(right, 1 + r, 1 - r) / 2
+    assert scores["log_loss"] == pytest.approx(-np.log(p).mean())
+
+
+def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
+    with Ledger(str(tmp_path / "state"), keep=True) as cache:
+        start = begin(data, "one-vs-one", cache=cache)
+        split = next(start.experiment.splits())
+        task = BinaryProblems(start.tree, start.experiment)
+        one = task.score(split, [(0, "-c 2")], None)
+        other = task.score(replace(split, test_x=split.test_x[::-1] + 1), [(0, "-c 2")], None)
+        assert len(fits) == 1 and other != one == task.score(split, [(0, "-c 2")], None)
+        assert one != task.score(split, [(0, "-c 4")], None) and len(fits) == 2
+
+
+def test_progress_comes_to_its_end(data):
+    calls = []
+    tune(begin(data, "one-vs-one"), SMALL, by="accuracy",
+         progress=lambda done, total: calls.append((done, total)))
+    assert all(0 <= done <= total for done, total in calls)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert calls[-1][0] > 0.6 * calls[-1][1]
+
+
+def test_given_options_stay_unless_others_are_better():
+    def best(*scores):
+        state = SearchState(Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)], 0, 1), "-c 50", 1)
+        state.tried["-c 50"] = {"mean": 0.5, "sd": None, "values": []}
+        for point, score in zip(state.search.next_points(), scores):
+            state.texts[point] = point.text()
+            state.tried[point.text()] = {"mean": score, "sd": None, "values": []}
+            state.search.record(point, score)
+        return state.best
+
+    assert best(0.4, 0.5) == "-c 50"
+    assert best(0.6, 0.6) == "-g 0.5 -c 1"
+    assert best(0.6, 0.7) == "-g 0.5 -c 2"
+
+
+def test_workers_change_nothing(data):
+    start = begin(data, "one-vs-rest")
+    two = begin(data, "one-vs-rest", workers=2)
+    for parted in (False, True):
+        assert tune(start, SMALL, by="brier_all", per_partition=parted) == \
+            tune(two, SMALL, by="brier_all", per_partition=parted)
+
+
+def test_time_limit(data):
+    start = begin(data, "one-vs-one")
+    result, tree = tune(start, SMALL, by="accuracy", deadline=time.monotonic())
+    assert tree is None and not result["complete"] and result["tried"] == 0
+    assert result["best"] is None
+
+    class Clock:
+        """Time is over after so many looks at it."""
+
+        left = 60
+
+        def __le__(self, now):
+            Clock.left -= 1
+            return Clock.left < 0
+
+    result, tree = tune(start, SMALL, by="accuracy", deadline=Clock())
+    assert not result["complete"] and 1 < result["tried"] < 8
+    assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
+    Clock.left = 60
+    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(),
+                         per_partition=True)
+    assert not result["complete"] and result["whole"] is None and tree is not None
+
+
+def test_failures(data, monkeypatch):
+    """Points that cannot be trained are left out; an error only where there is nothing else."""
+    start = begin(data, "one-vs-one")
+
+    def broken(worst):
+        def score(self, stage, items, progress):
+            return [ModelError("it breaks") if isinstance(text, tuple) or
+                    parse_options(text).cost >= worst else
+                    dict.fromkeys(SCORES, parse_options(text).cost) for _, text in items]
+        monkeypatch.setattr(WholeConfiguration, "score", score)
+
+    broken(1.5)
+    result, tree = tune(start, SMALL, by="accuracy")
+    failed = [point for point in result["points"] if point["score"] is None]
+    assert failed and {point["error"] for point in failed} == {"it breaks"}
+    best = result["points"][result["best"]]
+    assert best["log2c"] == 0.0 and "could not be trained" in search_table(result, "accuracy", 1)
+    broken(0.0)
+    with pytest.raises(ModelError, match="it breaks"):
+        tune(start, SMALL, by="accuracy")
+    # the problems can be trained, and the whole cannot
+    result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+    assert result["whole"] is None and tree is not None
+
+
+def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
+    seen = []
+    whole = Candidate.tree_for
+    monkeypatch.setattr(Candidate, "tree_for",
+                        lambda self, x, y, names: seen.append((self.tree is None, len(y)))
+                        or whole(self, x, y, names))
+    tune(begin(data, "empirical"), SMALL, by="accuracy")
+    assert [points for scheme, points in seen if scheme] == [120, 80, 80, 80]
+
+
+def test_what_cannot_be_tuned(data):
+    with pytest.raises(UsageError, match="nothing to tune"):
+        begin(data, '"-c 1" 0 / 1; "." 1 / 2; {2 5 9}')
+    with pytest.raises(UsageError, match="nu-SVC"):
+        begin(data, "one-vs-one", "-s 1")
+    own = of_text('"-s 1 -n 0.2" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
+    assert begin(data, own).experiment.settings.loo is False
+    with pytest.raises(UsageError, match="--platt loo"):
+        prepare_tuning(Experiment(data, PLAN, Settings(loo=True)), own, must_loo=True)
+    assert tune(begin(data, own), SMALL, by="accuracy")[1] is not None
+    # greedy descent gives no probabilities of all classes
+    with pytest.raises(UsageError, match="no brier all: choose another score with --by"):
+        tune(begin(data, "tree"), SMALL, by="brier_all")
+    with pytest.raises(DataError, match="class 2, of 2 samples, has 1 in the training part"):
+        tune(begin(Dataset(data.x[38:], data.y[38:]), '"" 0 / 1; "" 1 / 2; {2 5 9}',
+                   plan=SplitPlan(None, 2, 1, 1)), SMALL, by="accuracy")
+
+
+def test_one_warning_for_each_border(data):
+    """A score that grows with C alone, all the way."""
+    def score(self, stage, items, progress):
+        return [dict.fromkeys(SCORES, 0.0 if isinstance(text, tuple) else
+                              parse_options(text).cost) for _, text in items]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WholeConfiguration, "score", score)
+        patch.setattr(BinaryProblems, "score", score)
+        with pytest.warns(AgfmcWarning) as caught:
+            result, tree = tune(begin(data, "one-vs-one"), SMALL, by="accuracy")
+            tune(begin(data, "one-vs-one"), SMALL, by="accuracy", per_partition=True)
+    assert [str(warning.message) for warning in caught] == [
+        "the best C is the largest that was tried: a wider --log2c may find a better one",
+        "the best C for 2 / 5, 2 / 9, 5 / 9 is the largest that was tried: a wider --log2c may "
+        "find a better one"]
+    assert result["border"] == ["C high"]
+    assert {row.text for row in tree.rows} == {"-g 0.001953125 -c 128"}
+
+
+def test_tables(data):
+    start = begin(data, "one-vs-one")
+    result, _ = tune(start, SMALL, by="accuracy")
+    lines = search_table(result, "accuracy", 1).splitlines()
+    assert lines[0].split() == ["options", "accuracy"] and "chosen" in lines[1]
+    assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
+    text = search_csv([result]).splitlines()
+    assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,chosen"
+    assert len(text) == 1 + result["tried"] and sum(line.endswith(",1") for line in text) == 1
+    parted, _ = tune(start, SMALL, by="brier_all", per_partition=True)
+    assert partition_table(parted["partitions"], "brier_all").splitlines()[1].startswith("2 / 5 ")
+    text = search_csv(parted["partitions"]).splitlines()
+    assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")
+    assert sum(line.endswith(",1") for line in text) == 3
