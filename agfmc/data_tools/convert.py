@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
-from ..formats.atomic import open_input, replacing_all
+from ..formats.atomic import replacing_all
+from ..formats.inputs import open_input
 from ..formats.class_names import names_bytes
 from ..formats.dataset import read_training
 from ..formats.libsvm_data import check_words, svm_lines

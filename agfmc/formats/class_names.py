@@ -14,7 +14,8 @@ import numpy as np
 
 from ..control.names import clash
 from ..errors import AgfmcWarning, DataError
-from .atomic import read_bytes, replacing
+from .atomic import replacing
+from .inputs import read_bytes
 from .numbers import NUMBER
 
 __all__ = ["ByValue", "check_names", "named_by_value", "names_bytes", "number_classes",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
-from .atomic import open_input
+from .inputs import open_input
 from .pair_errors import read_pair_errors
 
 __all__ = ["Confusions", "holds_confusions", "read_confusions"]

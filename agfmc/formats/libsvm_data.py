@@ -18,10 +18,10 @@ import numpy as np
 from ..arrays import SparsePoints
 from ..errors import DataError
 from ..models import Dataset
-from .atomic import open_input, replacing
+from .atomic import replacing
+from .inputs import memory_limit, open_input
 from .class_names import ByValue
 from .foreign import foreign_line
-from .inputs import memory_limit
 from .numbers import blank_out, BLOCK, blocks, CONTROL, NUMBER, tokenise, values
 from .textlabels import numeric, show, TextLabels
 

@@ -33,9 +33,8 @@ from ..control.build import from_rows, rename
 from ..errors import ModelError
 from ..models import BinaryModel, Kernel, KERNELS
 from ..provenance import Provenance, shared
-from .atomic import read_bytes
+from .inputs import memory_limit, read_bytes
 from .class_names import ByValue, named_by_value, number_classes
-from .inputs import memory_limit
 from .numbers import NUMBER, numbers
 from .seal import check_seal, unsealed
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..provenance import Provenance
-from .atomic import read_bytes
+from .inputs import read_bytes
 from .seal import check_seal, unsealed
 from .numbers import NUMBER, numbers
 

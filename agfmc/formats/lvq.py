@@ -6,9 +6,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Dataset
-from .atomic import open_input, replacing
+from .atomic import replacing
+from .inputs import open_input, within_memory
 from .foreign import foreign_line
-from .inputs import within_memory
 from .libsvm_data import check_words
 from .numbers import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
 from .textlabels import show, TextLabels

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
-from .atomic import open_input
+from .inputs import open_input
 from .numbers import BLOCK, blocks, NUMBER, numbers, tokenise
 from .textlabels import show
 

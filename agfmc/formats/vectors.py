@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Normalisation
-from .atomic import open_input, read_bytes, replacing
+from .atomic import replacing
+from .inputs import memory_limit, open_input, read_bytes, within_memory
 from .foreign import is_text, LABELS, POINTS, SCALE, VALUES
-from .inputs import memory_limit, within_memory
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "iter_vec", "read_cls", "read_con",
            "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_con", "write_dat",
