@@ -126,17 +126,17 @@ def settings_of(args, normalisation):
 
 
 def ledger_of(args, prog, *parts):
-    """The `Ledger` of the options, for `with`; parts: whatever tells this run from another one."""
-    from ..experiments.result_cache import automatic_path, key_of, Ledger
+    """The `ResultCache` of the options, for `with`; parts: whatever tells this run from another one."""
+    from ..experiments.result_cache import automatic_path, key_of, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
     if args.no_state:
-        ledger = Ledger(None)
+        ledger = ResultCache(None)
     elif args.state is not None:
-        ledger = Ledger(args.state, keep=True)
+        ledger = ResultCache(args.state, keep=True)
     else:
-        ledger = Ledger(automatic_path(key_of(prog, *parts)))
+        ledger = ResultCache(automatic_path(key_of(prog, *parts)))
     return _Resumable(ledger, args, prog)
 
 

@@ -25,7 +25,6 @@ def execute(args):
     """Read, search, write."""
     from ..experiments.candidates import read_candidate
     from ..experiments.result_cache import key_of
-    from ..experiments.tuning import Noted
     from ..experiments.tuning import prepare_tuning, tuned
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -52,15 +51,14 @@ def execute(args):
             args, PROG, key_of("data", data.x, data.y), plan, repr(candidate), args.options,
             args.normalise, args.svd, asked, args.per_partition,
             "" if normalisation is None else normalisation.digest()) as ledger:
-        noted = Noted(ledger)
         with Progress(args, "tuning") as progress:
             result, tree = tuned(
-                start, plan, noted, by=by, per_partition=args.per_partition,
+                start, plan, ledger, by=by, per_partition=args.per_partition,
                 kernels=args.kernels, degrees=range(args.degrees[0], args.degrees[1] + 1),
                 coefficients=args.coef0, log2c=args.log2c, log2g=args.log2g, refine=args.refine,
                 deadline=deadline, progress=progress)
-        if noted.found:
-            report(args, PROG, f"{noted.found} results of an earlier run were taken over")
+        if ledger.found:
+            report(args, PROG, f"{ledger.found} results of an earlier run were taken over")
         result = {"control": candidate.name, "data": args.train, **result}
         _write(args, result, tree)
         if not result["complete"]:

@@ -26,7 +26,7 @@ from .trial import prepared
 from .tuning_table import partition_text, plain_search
 from .tuning_trial import open_rows, Problems, Whole, with_options
 
-__all__ = ["Found", "Noted", "Start", "Tuner", "grids_for", "hushed", "prepare_tuning",
+__all__ = ["Found", "Start", "Tuner", "grids_for", "hushed", "prepare_tuning",
            "scale_exponent", "tune", "tuned"]
 
 _LEAST = 24  # binary problems that are trained side by side, so that all cores are busy to the end
@@ -107,29 +107,6 @@ class Found:
         """The first error there was, or None."""
         return next((result for result in self.tried.values()
                      if isinstance(result, AgfmcError)), None)
-
-
-class Noted:
-    """A `Ledger` that tells what it had before: `found` counts no results of this run."""
-
-    def __init__(self, ledger):
-        self._ledger, self._own = ledger, set()
-        self.found = 0
-
-    def get(self, key):
-        """As the ledger does."""
-        value = self._ledger.get(key)
-        self.found += value is not None and key not in self._own
-        return value
-
-    def put(self, key, value):
-        """As the ledger does."""
-        self._own.add(key)
-        self._ledger.put(key, value)
-
-    def flush(self):
-        """As the ledger does."""
-        self._ledger.flush()
 
 
 class _TimeUp(Exception):

@@ -24,7 +24,7 @@ MODULES = {
                   "agfmc/executors/wire_format.py", "agfmc/executors/processes.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),
-    "sqlite3": ("agfmc/experiments/result_cache.py",),
+    "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py", "agfmc/executors/dask_cluster.py"),
     "asyncio": ("agfmc/executors/dask_cluster.py",),
 }

@@ -11,7 +11,7 @@ from agfmc.errors import ControlError, UsageError
 from agfmc.experiments import binary_problems
 from agfmc.experiments.candidates import decoders_of, read_candidate
 from agfmc.experiments.comparison import best_row, compare
-from agfmc.experiments.result_cache import Ledger
+from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.splits import Plan
 from agfmc.experiments.comparison_table import csv_table, markdown_table, plain_table, spread
@@ -50,7 +50,7 @@ def test_equal_problems_are_trained_once(data, counted, tmp_path):
     control = tmp_path / "same.mbt"
     control.write_text('"" 0 / 1; "" 0 1 / 2; { 2 5 9 }')
     words = [*SCHEMES, str(control)]
-    result = compare(data, candidates(*words), Plan(trials=1), Settings(), Ledger(None))
+    result = compare(data, candidates(*words), Plan(trials=1), Settings(), ResultCache(None))
     assert len(counted) == len(set(counted))
     assert len(counted) == 3 + 3 + 1  # the root of the tree mirrors one of one-vs-rest
     assert [row["decoder"] for row in result["rows"]] == \
@@ -59,7 +59,7 @@ def test_equal_problems_are_trained_once(data, counted, tmp_path):
 
 def test_finished_work_is_not_done_again(data, counted, tmp_path):
     def run(state):
-        with Ledger(str(state), keep=True) as ledger:
+        with ResultCache(str(state), keep=True) as ledger:
             return compare(data, candidates(*SCHEMES), Plan(trials=2), Settings(), ledger)
 
     whole = run(tmp_path / "a")
@@ -69,7 +69,7 @@ def test_finished_work_is_not_done_again(data, counted, tmp_path):
     assert not counted
     assert json.dumps(again) == json.dumps(whole)  # the times too: they were measured once
     # the binary problems alone are enough to go on from
-    with Ledger(str(tmp_path / "b"), keep=True) as ledger:
+    with ResultCache(str(tmp_path / "b"), keep=True) as ledger:
         compare(data, candidates("one-vs-one"), Plan(trials=2), Settings(), ledger)
     assert 0 < len(counted) < trained
     counted.clear()
@@ -81,9 +81,9 @@ def test_finished_work_is_not_done_again(data, counted, tmp_path):
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_nothing(data, workers):
-    one = compare(data, candidates(*SCHEMES), Plan(trials=1), Settings(), Ledger(None))
+    one = compare(data, candidates(*SCHEMES), Plan(trials=1), Settings(), ResultCache(None))
     more = compare(data, candidates(*SCHEMES), Plan(trials=1), Settings(workers=workers),
-                   Ledger(None))
+                   ResultCache(None))
     for a, b in zip(one["rows"], more["rows"]):
         assert {k: v for k, v in a.items() if not k.endswith("_s") and k != "best"} == \
             {k: v for k, v in b.items() if not k.endswith("_s") and k != "best"}
@@ -91,7 +91,7 @@ def test_threads_change_nothing(data, workers):
 
 def test_rows_are_summed_up_rightly(data):
     result = compare(data, candidates("one-vs-one:inverse,vote", "one-vs-rest"),
-                     Plan(None, 3, 2, 4), Settings(scale=True), Ledger(None))
+                     Plan(None, 3, 2, 4), Settings(scale=True), ResultCache(None))
     assert result["splits"] == 6 and not result["mcnemar"]
     assert result["against"] == {"configuration": "one-vs-one", "decoder": "inverse"}
     inverse, vote, rest = result["rows"]
@@ -115,7 +115,7 @@ def test_rows_are_summed_up_rightly(data):
 
 def test_one_split_is_mcnemar(data):
     result = compare(data, candidates("one-vs-one", "one-vs-rest"), Plan(trials=1), Settings(),
-                     Ledger(None), against="one-vs-rest")
+                     ResultCache(None), against="one-vs-rest")
     assert result["mcnemar"]
     one, rest = result["rows"]
     assert rest["difference"] is None
@@ -123,7 +123,7 @@ def test_one_split_is_mcnemar(data):
     assert one["difference"]["brier_all"]["p_value"] is None
     for against in ("nobody", "one-vs-one:vote"):
         with pytest.raises(UsageError, match="expected one of one-vs-one"):
-            compare(data, candidates("one-vs-one"), Plan(trials=1), Settings(), Ledger(None),
+            compare(data, candidates("one-vs-one"), Plan(trials=1), Settings(), ResultCache(None),
                     against=against)
 
 
@@ -131,7 +131,7 @@ def test_direct_classifiers_take_part(data, tmp_path):
     (tmp_path / "k").write_text('"-k 5" K { 2 5 9 }')
     (tmp_path / "mixed").write_text('"" { 2 " " L { 5 9 } }')
     result = compare(data, candidates(str(tmp_path / "k"), str(tmp_path / "mixed")),
-                     Plan(trials=1), Settings(), Ledger(None))
+                     Plan(trials=1), Settings(), ResultCache(None))
     assert [row["classifiers"] for row in result["rows"]] == [0, 1]
     assert all(row["accuracy"]["mean"] > 0.5 for row in result["rows"])
     (tmp_path / "g").write_text('"rm -rf" G { 2 5 9 }')
@@ -142,7 +142,7 @@ def test_direct_classifiers_take_part(data, tmp_path):
 def test_a_failure_is_told_in_its_row(data):
     few = Dataset(data.x, np.where(np.arange(120) < 40, 2, 5).astype(np.int32))
     result = compare(few, candidates("one-vs-one"), Plan(trials=1),
-                     Settings(options="-s 1 -n 0.999"), Ledger(None))
+                     Settings(options="-s 1 -n 0.999"), ResultCache(None))
     assert "nu" in result["rows"][0]["error"]
     for table in (plain_table, markdown_table, csv_table):
         assert "one-vs-one" in table(result)

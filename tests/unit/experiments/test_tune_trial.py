@@ -12,11 +12,11 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems as problems
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
-from agfmc.experiments.result_cache import Ledger
+from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.splits import Plan, splits
 from agfmc.experiments.trial import prepared, Settings
 from agfmc.score.scores import SCORES
-from agfmc.experiments.tuning import Found, Noted, tune, Tuner
+from agfmc.experiments.tuning import Found, tune, Tuner
 from agfmc.experiments.tuning_table import csv_points, partition_table, search_table
 from agfmc.experiments.search_points import Axis, Grid, Search
 from agfmc.experiments.tuning_trial import open_rows, Problems, Whole, with_options
@@ -72,9 +72,9 @@ def test_open_rows_are_those_of_the_base_options():
 
 def test_score_is_that_of_compare(data):
     start = begin(data, read_candidate("one-vs-one"), "-h 0")
-    result, tree = tuned(start, PLAN, Ledger(None), by="accuracy", **SMALL)
+    result, tree = tuned(start, PLAN, ResultCache(None), by="accuracy", **SMALL)
     [row] = compare(data, [Candidate("found", tree, None)], PLAN,
-                    Settings(loo=True), Ledger(None))["rows"]
+                    Settings(loo=True), ResultCache(None))["rows"]
     best = result["points"][result["best"]]
     assert best["values"] == row["accuracy"]["values"]
     assert best["score"] == max(point["score"] for point in result["points"])
@@ -86,7 +86,7 @@ def test_score_is_that_of_compare(data):
 
 def test_points_with_one_gamma_are_one_call(data, fits):
     task = Whole(read_candidate("one-vs-one"), begin(data, read_candidate("one-vs-one")).tree,
-                 Settings(loo=True), Ledger(None))
+                 Settings(loo=True), ResultCache(None))
     grids = [Grid("rbf", 0, 0.0, Axis(-4, 3, 1), Axis(-4, 0, 2))]
     tune(Tuner(data, PLAN, Settings(), "accuracy"), task, grids, "", 0)
     first = fits[3:3 + 9]  # after the options given: three gammas, three splits
@@ -99,10 +99,9 @@ def test_points_with_one_gamma_are_one_call(data, fits):
 def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     path = str(tmp_path / "state")
     start = begin(data, read_candidate("one-vs-one"))
-    with Ledger(path, keep=True) as ledger:
-        noted = Noted(ledger)
-        first = tuned(start, PLAN, noted, by="brier_all", per_partition=parted, **SMALL)
-        assert noted.found == 0
+    with ResultCache(path, keep=True) as ledger:
+        first = tuned(start, PLAN, ledger, by="brier_all", per_partition=parted, **SMALL)
+        assert ledger.found == 0
     trained = sum(map(len, fits))
     for call in fits:
         problems = [(job.left, job.right, job.options.canonical()) for job in call]
@@ -111,12 +110,11 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
              for call in fits]
     assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
     fits.clear()
-    with Ledger(path, keep=True) as ledger:
-        again = Noted(ledger)
-        second = tuned(start, PLAN, again, by="brier_all", per_partition=parted, **SMALL)
-    assert fits == [] and again.found > 0 and first == second
+    with ResultCache(path, keep=True) as ledger:
+        second = tuned(start, PLAN, ledger, by="brier_all", per_partition=parted, **SMALL)
+    assert fits == [] and ledger.found > 0 and first == second
     # a finer search takes over the coarse one
-    with Ledger(path, keep=True) as ledger:
+    with ResultCache(path, keep=True) as ledger:
         tuned(start, PLAN, ledger, by="brier_all", per_partition=parted,
               **{**SMALL, "refine": 2})
     assert 0 < sum(map(len, fits)) < trained / 2
@@ -124,7 +122,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
 
 def test_equal_problems_are_tuned_once_and_rows_of_their_own_are_kept(data, fits):
     candidate = of_text('"" 0 / 1; "-c 3 -g 0.5" 0 / 2; "" 1 / 0; "" 2 / 1; { 2 5 9 }')
-    result, tree = tuned(begin(data, candidate), PLAN, Ledger(None), by="log_loss",
+    result, tree = tuned(begin(data, candidate), PLAN, ResultCache(None), by="log_loss",
                          per_partition=True, **SMALL)
     # mirrored sides give mirrored models, and are problems of their own
     assert [part["rows"] for part in result["partitions"]] == [[0], [2], [3]]
@@ -132,7 +130,7 @@ def test_equal_problems_are_tuned_once_and_rows_of_their_own_are_kept(data, fits
     twice = of_text('"" {"" 0 / 1; {2 5} 9}')
     flat = of_text('"" 0 / 1; "" 0 / 1; "" 0 1 / 2; {2 5 9}')
     for candidate, rows in ((flat, [[0, 1], [2]]), (twice, [[0], [1]])):
-        result, tree = tuned(begin(data, candidate), PLAN, Ledger(None), by="log_loss",
+        result, tree = tuned(begin(data, candidate), PLAN, ResultCache(None), by="log_loss",
                              per_partition=True, **SMALL)
         assert [part["rows"] for part in result["partitions"]] == rows
     for part in result["partitions"]:
@@ -148,7 +146,7 @@ def test_score_of_a_problem_by_hand(data):
     settings = Settings(loo=True)
     split = next(splits(data.y, PLAN))
     stage = prepared(split, data, settings)
-    task = Problems(start.tree, settings, Ledger(None))
+    task = Problems(start.tree, settings, ResultCache(None))
     [scores] = task.score(stage, [(1, "-g 0.25 -c 2")], None)
     job = task._job(1, "-g 0.25 -c 2")
     assert (job.left, job.right) == ((9,), (2, 5))
@@ -166,7 +164,7 @@ def test_score_of_a_problem_by_hand(data):
 def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
     start = begin(data, read_candidate("one-vs-one"))
     stage = prepared(next(splits(data.y, PLAN)), data, start.settings)
-    with Ledger(str(tmp_path / "state"), keep=True) as ledger:
+    with ResultCache(str(tmp_path / "state"), keep=True) as ledger:
         task = Problems(start.tree, start.settings, ledger)
         one = task.score(stage, [(0, "-c 2")], None)
         other = task.score(replace(stage, test_x=stage.test_x[::-1] + 1), [(0, "-c 2")], None)
@@ -176,7 +174,7 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
 
 def test_progress_comes_to_its_end(data):
     told = []
-    tuned(begin(data, read_candidate("one-vs-one")), PLAN, Ledger(None), by="accuracy",
+    tuned(begin(data, read_candidate("one-vs-one")), PLAN, ResultCache(None), by="accuracy",
           progress=lambda done, total: told.append((done, total)), **SMALL)
     assert all(0 <= done <= total for done, total in told)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -202,13 +200,13 @@ def test_workers_change_nothing(data):
     start = begin(data, read_candidate("one-vs-rest"))
     two = begin(data, read_candidate("one-vs-rest"), workers=2)
     for parted in (False, True):
-        assert tuned(start, PLAN, Ledger(None), by="brier_all", per_partition=parted, **SMALL) == \
-            tuned(two, PLAN, Ledger(None), by="brier_all", per_partition=parted, **SMALL)
+        assert tuned(start, PLAN, ResultCache(None), by="brier_all", per_partition=parted, **SMALL) == \
+            tuned(two, PLAN, ResultCache(None), by="brier_all", per_partition=parted, **SMALL)
 
 
 def test_time_limit(data):
     start = begin(data, read_candidate("one-vs-one"))
-    result, tree = tuned(start, PLAN, Ledger(None), by="accuracy", deadline=time.monotonic(),
+    result, tree = tuned(start, PLAN, ResultCache(None), by="accuracy", deadline=time.monotonic(),
                          **SMALL)
     assert tree is None and not result["complete"] and result["tried"] == 0
     assert result["best"] is None
@@ -222,11 +220,11 @@ def test_time_limit(data):
             Clock.left -= 1
             return Clock.left < 0
 
-    result, tree = tuned(start, PLAN, Ledger(None), by="accuracy", deadline=Clock(), **SMALL)
+    result, tree = tuned(start, PLAN, ResultCache(None), by="accuracy", deadline=Clock(), **SMALL)
     assert not result["complete"] and 1 < result["tried"] < 8
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
     Clock.left = 60
-    result, tree = tuned(start, PLAN, Ledger(None), by="brier_all", deadline=Clock(),
+    result, tree = tuned(start, PLAN, ResultCache(None), by="brier_all", deadline=Clock(),
                          per_partition=True, **SMALL)
     assert not result["complete"] and result["whole"] is None and tree is not None
 
@@ -243,16 +241,16 @@ def test_failures(data, monkeypatch):
         monkeypatch.setattr(Whole, "score", score)
 
     broken(1.5)
-    result, tree = tuned(start, PLAN, Ledger(None), by="accuracy", **SMALL)
+    result, tree = tuned(start, PLAN, ResultCache(None), by="accuracy", **SMALL)
     failed = [point for point in result["points"] if point["score"] is None]
     assert failed and {point["error"] for point in failed} == {"it breaks"}
     best = result["points"][result["best"]]
     assert best["log2c"] == 0.0 and "could not be trained" in search_table(result, "accuracy", 1)
     broken(0.0)
     with pytest.raises(ModelError, match="it breaks"):
-        tuned(start, PLAN, Ledger(None), by="accuracy", **SMALL)
+        tuned(start, PLAN, ResultCache(None), by="accuracy", **SMALL)
     # the problems can be trained, and the whole cannot
-    result, tree = tuned(start, PLAN, Ledger(None), by="log_loss", per_partition=True, **SMALL)
+    result, tree = tuned(start, PLAN, ResultCache(None), by="log_loss", per_partition=True, **SMALL)
     assert result["whole"] is None and tree is not None
 
 
@@ -261,7 +259,7 @@ def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     whole = Candidate.tree_for
     monkeypatch.setattr(Candidate, "tree_for",
                         lambda self, x, y, names: seen.append(len(y)) or whole(self, x, y, names))
-    tuned(begin(data, read_candidate("empirical")), PLAN, Ledger(None), by="accuracy", **SMALL)
+    tuned(begin(data, read_candidate("empirical")), PLAN, ResultCache(None), by="accuracy", **SMALL)
     assert seen == [120, 80, 79, 81] or (seen[0] == 120 and len(seen) == 4)
 
 
@@ -274,13 +272,13 @@ def test_what_cannot_be_tuned(data):
     assert begin(data, own).settings.loo is False
     with pytest.raises(UsageError, match="--platt loo"):
         prepare_tuning(data, own, Settings(loo=True), "", must_loo=True)
-    assert tuned(begin(data, own), PLAN, Ledger(None), by="accuracy", **SMALL)[1] is not None
+    assert tuned(begin(data, own), PLAN, ResultCache(None), by="accuracy", **SMALL)[1] is not None
     # greedy descent gives no probabilities of all classes
     with pytest.raises(UsageError, match="no brier all: choose another score with --by"):
-        tuned(begin(data, read_candidate("tree")), PLAN, Ledger(None), by="brier_all", **SMALL)
+        tuned(begin(data, read_candidate("tree")), PLAN, ResultCache(None), by="brier_all", **SMALL)
     with pytest.raises(DataError, match="class 2, of 2 samples, has 1 in the training part"):
         tuned(begin(Dataset(data.x[38:], data.y[38:]), of_text('"" 0 / 1; "" 1 / 2; {2 5 9}')),
-              Plan(None, 2, 1, 1), Ledger(None), by="accuracy", **SMALL)
+              Plan(None, 2, 1, 1), ResultCache(None), by="accuracy", **SMALL)
 
 
 def test_border_is_told_once(data):
@@ -293,9 +291,9 @@ def test_border_is_told_once(data):
         patch.setattr(Whole, "score", score)
         patch.setattr(Problems, "score", score)
         with pytest.warns(AgfmcWarning) as told:
-            result, tree = tuned(begin(data, read_candidate("one-vs-one")), PLAN, Ledger(None),
+            result, tree = tuned(begin(data, read_candidate("one-vs-one")), PLAN, ResultCache(None),
                                  by="accuracy", **SMALL)
-            tuned(begin(data, read_candidate("one-vs-one")), PLAN, Ledger(None), by="accuracy",
+            tuned(begin(data, read_candidate("one-vs-one")), PLAN, ResultCache(None), by="accuracy",
                   per_partition=True, **SMALL)
     assert [str(warning.message) for warning in told] == [
         "the best C is the largest that was tried: a wider --log2c may find a better one",
@@ -307,14 +305,14 @@ def test_border_is_told_once(data):
 
 def test_tables(data):
     start = begin(data, read_candidate("one-vs-one"))
-    result, _ = tuned(start, PLAN, Ledger(None), by="accuracy", **SMALL)
+    result, _ = tuned(start, PLAN, ResultCache(None), by="accuracy", **SMALL)
     lines = search_table(result, "accuracy", 1).splitlines()
     assert lines[0].split() == ["options", "accuracy"] and "chosen" in lines[1]
     assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
     text = csv_points([result]).splitlines()
     assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,chosen"
     assert len(text) == 1 + result["tried"] and sum(line.endswith(",1") for line in text) == 1
-    parted, _ = tuned(start, PLAN, Ledger(None), by="brier_all", per_partition=True, **SMALL)
+    parted, _ = tuned(start, PLAN, ResultCache(None), by="brier_all", per_partition=True, **SMALL)
     assert partition_table(parted["partitions"], "brier_all").splitlines()[1].startswith("2 / 5 ")
     text = csv_points(parted["partitions"]).splitlines()
     assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")

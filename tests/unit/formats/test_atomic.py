@@ -392,7 +392,7 @@ def test_what_must_go_first_stays_where_nothing_can_be_written(tmp_path):
     (tmp_path / "control").write_text("names old models")
     (tmp_path / "model").write_text("old")
     with pytest.raises(DataError):
-        with replacing(tmp_path / "model", before=lambda: remove(tmp_path / "control")) as file:
+        with replacing(tmp_path / "model", before=lambda: remove(tmp_path / "control")):
             raise DataError("the disk is full")
     assert sorted(os.listdir(tmp_path)) == ["control", "model"]
 
