@@ -126,7 +126,7 @@ def settings_of(args, normalisation):
 
 
 def ledger_of(args, prog, *parts):
-    """The `ResultCache` of the options, for `with`; parts: whatever tells this run from another one."""
+    """The `ResultCache` of the options, for `with`; parts: all that tells this run from others."""
     from ..experiments.result_cache import automatic_path, key_of, ResultCache
 
     if args.state is not None and args.no_state:

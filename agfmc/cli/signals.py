@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import _thread  # as `threading` may be in the middle of something when a signal comes
+import _thread  # `threading` may be in the middle of something when a signal comes
 import signal
 import sys
-import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 __all__ = ["Terminated", "raised_signals"]
 
@@ -29,8 +28,9 @@ def raised_signals(leave):
     Does nothing outside the main thread: the command runs inside another program.
     """
     came, undo = [], []
-    raised, over = False, threading.Event()
-    unraisable, main = sys.unraisablehook, threading.get_ident()
+    raised, going_on = False, _thread.allocate_lock()
+    going_on.acquire()
+    unraisable, main = sys.unraisablehook, _thread.get_ident()
 
     def terminate(number, frame):
         nonlocal raised
@@ -43,7 +43,7 @@ def raised_signals(leave):
 
     def insist():
         for _ in range(_TIMES):
-            if over.wait(_AGAIN):
+            if going_on.acquire(timeout=_AGAIN):
                 return
             if not raised:
                 signal.pthread_kill(main, came[0])
@@ -57,19 +57,20 @@ def raised_signals(leave):
             unraisable(what)
 
     try:
-        if threading.current_thread() is threading.main_thread():
-            sys.unraisablehook = dropped
+        with suppress(ValueError):  # not the main thread
             for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
                 handler = signal.getsignal(number)
                 if handler in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores it
                     undo.append((number, handler))
                     signal.signal(number, terminate)
+            sys.unraisablehook = dropped
         yield came
         if came:  # it was caught by somebody else
             raise Terminated(came[0])
     finally:
         raised = True  # a signal from here on changes nothing
-        over.set()
+        going_on.release()
         sys.unraisablehook = unraisable
-        for number, handler in undo:
-            signal.signal(number, handler)
+        with suppress(ValueError):
+            for number, handler in undo:
+                signal.signal(number, handler)

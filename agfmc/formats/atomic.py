@@ -9,9 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from _thread import allocate_lock  # loading `threading` would make each command start later
 from contextlib import contextmanager, ExitStack, suppress
 
 from ..errors import DataError
@@ -23,7 +23,7 @@ _PATIENCE = 2.0  # seconds to wait for the renames of another run
 _ACL = "system.posix_acl_access"
 _known = {}  # temporary name: is it a folder?
 _left = set()  # folders that could not be removed when their time had come
-_umask_lock = threading.Lock()
+_umask_lock = allocate_lock()
 
 
 @contextmanager
