@@ -1,11 +1,13 @@
 """Commands: parsers and glue; the only floor that reads argv or prints."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
 
 
-def launch(path):
+def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # silent until the command is loaded

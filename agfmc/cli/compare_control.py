@@ -11,7 +11,7 @@ from ..coding.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
 from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
-from .library import library_words
+from .messages import library_words
 from .messages import json_text, Progress, report, say
 from .options import Parser, whole_number
 from .run import run_command

@@ -7,7 +7,7 @@ import sys
 from ..errors import one_line, UsageError
 from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
 from .messages import json_text, Progress, report
-from .library import library_words
+from .messages import library_words
 from .options import data_files, Parser, refuse_ending, refuse_inputs, whole_number
 from .run import run_command
 

@@ -19,7 +19,7 @@ from ..score.scores import BY_OPTION
 from .experiments import (add_splits, add_state, add_trying, for_data, ledger_of, load_data,
                           plan_of, settings_of)
 from .hints import refuse_scheme
-from .library import library_words
+from .messages import library_words
 from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       input_kind, Parser, reading, refuse_inputs, whole_number)

@@ -14,7 +14,7 @@ from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
 from .experiments import add_exploration, for_data, ledger_of, load_data, plan_of, settings_of
-from .library import library_words
+from .messages import library_words
 from .messages import json_text, Progress, report, show, tell
 from .options import data_files, finite_number, Parser, refuse_inputs, time_span, whole_number
 from .run import run_command

@@ -8,10 +8,10 @@ from ..errors import DataError
 from ..models import Dataset
 from .atomic import replacing
 from .inputs import open_input, within_memory
-from .foreign import foreign_line
+from .text import foreign_line
 from .libsvm_data import check_words
-from .numbers import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
-from .textlabels import show, TextLabels
+from .text import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
+from .class_names import show, TextLabels
 
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import DataError
 from .inputs import read_bytes
-from .numbers import NUMBER, numbers, tokenise
+from .text import NUMBER, numbers, tokenise
 
 __all__ = ["ProbabilityTable", "format_points", "read_probabilities"]
 

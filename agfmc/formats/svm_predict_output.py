@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import DataError
 from .inputs import open_input
-from .numbers import BLOCK, blocks, NUMBER, numbers, tokenise
-from .textlabels import show
+from .text import BLOCK, blocks, NUMBER, numbers, tokenise
+from .class_names import show
 
 __all__ = ["SvmOutput", "read_svm_output"]
 

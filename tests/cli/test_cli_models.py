@@ -5,11 +5,12 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agfmc.formats.class_names import write_names
+from agfmc.formats.class_names import names_bytes
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
 COMMANDS = ("multi_borders", "mbh2mbm", "classify_m", "mbm_info", "print_control")
@@ -196,7 +197,7 @@ def test_what_cannot_be_done(here, capsys, words, status, text):
 
 
 def test_names_and_normalisation_join_any_model(here, capsys):
-    write_names("names", [f"class{i}" for i in range(10)])
+    Path("names").write_bytes(names_bytes([f"class{i}" for i in range(10)]))
     assert call("mbh2mbm", "--quiet", "-Z", "pairs.mbc", "p.mbaio") == 0
     assert call("mbh2mbm", "--names", "names", "-a", "n.std", "p.mbaio", "named.mbm") == 0
     capsys.readouterr()
@@ -219,7 +220,8 @@ def test_names_number_the_labels_of_a_libsvm_model(here, capsys):
     assert "\nlabel 2 5 9\n" in text
     with open("svm", "w", encoding="ascii") as file:
         file.write(text.replace("\nlabel 2 5 9\n", "\nlabel -3 5 9\n"))
-    write_names("names", ["-3", "-1", "5", "9"])  # as in training data with one class more
+    # as in training data with one class more
+    Path("names").write_bytes(names_bytes(["-3", "-1", "5", "9"]))
     capsys.readouterr()
     assert call("mbh2mbm", "--quiet", "--names", "names", "svm", "named.mbm") == 0
     assert capsys.readouterr().err == ""
@@ -280,7 +282,7 @@ def test_names_for_libagf(here, capsys, tmp_path, base, written, names):
 
 
 def test_control_files_without_class_names(here, capsys):
-    write_names("names", [f"class{i}" for i in range(10)])
+    Path("names").write_bytes(names_bytes([f"class{i}" for i in range(10)]))
     written = {}
     for words in (("print_control", "--names", "names", "-Q", "5", "10"),
                   ("print_control", "-Q", "5", "10"),

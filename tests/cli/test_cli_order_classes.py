@@ -10,7 +10,7 @@ import pytest
 from agfmc.cli import order_classes, print_control
 from agfmc.coding.dagorder import best_order, expected_accuracy
 from agfmc.control.parse import parse
-from agfmc.formats.pair_errors import read_pair_errors
+from agfmc.formats.confusions import read_pair_errors
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_std, write_cls, write_vec
 

@@ -14,7 +14,7 @@ from agfmc.control.build import from_rows
 from agfmc.errors import AgfmcWarning
 from agfmc.training.design import design
 from agfmc.training.ordering import order_for_pairs, order_for_path
-from agfmc.formats.pair_errors import PairErrors
+from agfmc.formats.confusions import PairErrors
 
 SOME = [2, 3, 4, 5, 8, 12, 13, 29, 40]
 EVERY = [k if k < 14 or k in SOME else pytest.param(k, marks=pytest.mark.long)

@@ -1,12 +1,14 @@
 """The same points and labels whatever the format they are in."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.dataset import iter_points, KINDS, read_labels, read_training
 from agfmc.formats.lvq import write_lvq
-from agfmc.formats.class_names import write_names
+from agfmc.formats.class_names import names_bytes
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import write_cls, write_vec
 
@@ -64,10 +66,10 @@ def test_svm_points_may_be_narrower_than_the_model(base):
 
 
 def test_names_beside_binary_data(base):
-    write_names(base + ".names", ["a", "b", "c", "d", "e"])
+    Path(base + ".names").write_bytes(names_bytes(["a", "b", "c", "d", "e"]))
     assert read_training(base).names == ("a", "b", "c", "d", "e")
     assert read_labels(base)[1] == {0: "a", 1: "b", 2: "c", 3: "d", 4: "e"}
-    write_names(base + ".names", ["a", "b", "c", "d"])
+    Path(base + ".names").write_bytes(names_bytes(["a", "b", "c", "d"]))
     for read in (read_training, read_labels):
         with pytest.raises(DataError, match="label 4 has no name: there are 4 names"):
             read(base)

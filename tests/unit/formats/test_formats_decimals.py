@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.formats import numbers
+from agfmc.formats import text as module
 
 
 def read(words, alone=True):
     text = np.frombuffer(bytearray(b"\n" + b" ".join(words) + b"\n"), np.uint8)
     length = np.array([len(word) for word in words])
     end = np.cumsum(length + 1)
-    return numbers.values(text, end - length, end, alone)
+    return module.values(text, end - length, end, alone)
 
 
 DIGITS = st.text("0123456789", min_size=0, max_size=19)

@@ -23,8 +23,8 @@ from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
 from agfmc.formats.confusions import read_confusions
 from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.formats.lvq import lvq_lines, read_lvq, write_lvq
-from agfmc.formats.class_names import read_names, write_names
-from agfmc.formats.pair_errors import format_pair_errors, PairErrors, read_pair_errors
+from agfmc.formats.class_names import names_bytes, read_names
+from agfmc.formats.confusions import format_pair_errors, PairErrors, read_pair_errors
 from agfmc.formats.probability_text import read_probabilities
 from agfmc.formats.probability_text import format_points
 from agfmc.formats.mbm import read_store, write_store
@@ -106,8 +106,9 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
         assert (folder / "b.vec").read_bytes() == path.read_bytes()
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
-    vectors.write_con(folder / "b.con", vectors.read_con(column))
-    vectors.write_dat(folder / "b.dat", vectors.read_dat(column).astype(np.float64))
+    (folder / "b.con").write_bytes(vectors.con_bytes(vectors.read_con(column)))
+    (folder / "b.dat").write_bytes(
+        vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
     assert (folder / "b.con").read_bytes() == (folder / "b.dat").read_bytes() == values.tobytes()
 
 
@@ -196,13 +197,13 @@ def test_sparse_points_as_text(x, block):
 def test_words_as_labels_and_names_come_back_or_are_refused(folder, names):
     y = np.arange(len(names))
     try:
-        write_names(folder / "a.names", names)
+        (folder / "a.names").write_bytes(names_bytes(names))
     except DataError:
         assert any(name != name.strip() for name in names) or names[0].startswith("\ufeff")
     else:
         assert read_names(folder / "a.names") == tuple(names)
         raw = (folder / "a.names").read_bytes()
-        write_names(folder / "b.names", read_names(folder / "a.names"))
+        (folder / "b.names").write_bytes(names_bytes(read_names(folder / "a.names")))
         assert (folder / "b.names").read_bytes() == raw
     for write, read in ((write_svm, read_svm), (write_lvq, read_lvq)):
         try:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError
-from agfmc.formats.class_names import read_names, write_names
+from agfmc.formats.class_names import names_bytes, read_names
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\
 @given(st.lists(NAMES.filter(lambda name: name == name.strip()), min_size=1, unique=True))
 @settings(deadline=None, max_examples=50)
 def test_what_is_written_is_read(folder, names):
-    write_names(folder / "a.names", names)
+    (folder / "a.names").write_bytes(names_bytes(names))
     assert read_names(folder / "a.names") == tuple(names)
 
 
@@ -41,5 +41,5 @@ def test_names_that_cannot_be(folder, data, line, message):
 @pytest.mark.parametrize("names", [["a\nb"], [" a"], [""], ["a", "a"], [], ["a\0"]])
 def test_names_that_cannot_be_written(folder, names):
     with pytest.raises(DataError):
-        write_names(folder / "d.names", names)
+        names_bytes(names, folder / "d.names")
     assert not (folder / "d.names").exists()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError
-from agfmc.formats import pair_errors
-from agfmc.formats.pair_errors import format_pair_errors, PairErrors, read_pair_errors
+from agfmc.formats import confusions
+from agfmc.formats.confusions import format_pair_errors, PairErrors, read_pair_errors
 
 GOOD = b"""# three classes
 7 2  10 1  20 3   # the larger first
@@ -131,8 +131,8 @@ def test_bad_files_are_refused_with_their_line(text, line, message):
 
 
 def test_more_classes_than_memory_should_hold(monkeypatch):
-    monkeypatch.setattr(pair_errors, "_MOST_CLASSES", 3)
-    monkeypatch.setattr(pair_errors, "_MOST_IRRELEVANT", 2)
+    monkeypatch.setattr(confusions, "_MOST_CLASSES", 3)
+    monkeypatch.setattr(confusions, "_MOST_IRRELEVANT", 2)
     assert len(parsed(b"0 1 5 1 6 2\n1 2 5 1 6 2\n").labels) == 3
     with pytest.raises(DataError, match="holds 4 classes, more than the 3"):
         parsed(b"0 1 5 1 6 2\n2 3 5 1 6 2\n")
