@@ -1,4 +1,4 @@
-"""The same points and labels whatever the format they are in."""
+"""The same points, labels and names whatever the format they are in."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
+from agfmc.formats.class_names import names_bytes, read_names
 from agfmc.formats.dataset import iter_points, KINDS, read_labels, read_training
-from agfmc.formats.lvq import write_lvq
-from agfmc.formats.class_names import names_bytes
 from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.lvq import write_lvq
 from agfmc.formats.vectors import write_cls, write_vec
 
 X = np.array([[1, 2, 0], [0.5, 0, 3], [4, 4, -4], [0, 0, 1]], np.float32)
@@ -128,3 +128,30 @@ def test_what_makes_no_sense(base):
         list(iter_points(base, "csv"))
     with pytest.raises(DataError, match="cannot read: No such file"):
         read_training(base + "x")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("names")
+
+
+def test_windows_ends_and_a_last_line_without_end(folder):
+    (folder / "b.names").write_bytes(b"red\r\ndark blue\r\n\xff")
+    assert read_names(folder / "b.names") == ("red", "dark blue", "\udcff")
+
+
+@pytest.mark.parametrize("data, line, message", [
+    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"), (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
+])
+def test_names_that_cannot_be(folder, data, line, message):
+    (folder / "c.names").write_bytes(data)
+    with pytest.raises(DataError, match=message) as caught:
+        read_names(folder / "c.names")
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("names", [["a\nb"], [" a"], [""], ["a", "a"], [], ["a\0"]])
+def test_names_that_cannot_be_written(folder, names):
+    with pytest.raises(DataError):
+        names_bytes(names, folder / "d.names")
+    assert not (folder / "d.names").exists()

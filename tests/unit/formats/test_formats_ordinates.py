@@ -8,9 +8,8 @@ import pytest
 
 from agfmc.errors import DataError, UsageError
 from agfmc.formats.dataset import KINDS, read_training
+from agfmc.formats.libsvm_data import read_svm, svm_lines, write_svm
 from agfmc.formats.lvq import read_lvq, write_lvq
-from agfmc.formats.libsvm_data import read_svm
-from agfmc.formats.libsvm_data import svm_lines, write_svm
 from agfmc.formats.vectors import con_bytes, write_vec
 
 X = np.array([[1, 0], [0.5, 3], [0, 0.25]])

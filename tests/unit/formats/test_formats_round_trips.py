@@ -7,8 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from agfmc.cli.messages import json_text
@@ -16,23 +15,25 @@ from agfmc.control.parse import parse
 from agfmc.control.tree import changed, Leaf, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import DataError, UsageError
-from agfmc.prediction.configuration import load, save
-from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.formats import vectors
+from agfmc.formats.class_names import names_bytes, read_names
+from agfmc.formats.confusions import (
+    format_pair_errors,
+    PairErrors,
+    read_confusions,
+    read_pair_errors,
+)
 from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
-from agfmc.formats.confusions import read_confusions
+from agfmc.formats.libsvm_data import iter_svm, read_svm, svm_lines, write_svm
+from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
 from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.formats.lvq import lvq_lines, read_lvq, write_lvq
-from agfmc.formats.class_names import names_bytes, read_names
-from agfmc.formats.confusions import format_pair_errors, PairErrors, read_pair_errors
-from agfmc.formats.probability_text import read_probabilities
-from agfmc.formats.probability_text import format_points
 from agfmc.formats.mbm import read_store, write_store
-from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
+from agfmc.formats.probability_text import format_points, read_probabilities
 from agfmc.formats.svm_predict_output import read_svm_output
-from agfmc.formats.libsvm_data import iter_svm, read_svm
-from agfmc.formats.libsvm_data import svm_lines, write_svm
 from agfmc.models import BinaryModel, CollatedModel, DirectModel, Kernel, Normalisation
+from agfmc.prediction.configuration import load, save
+from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.provenance import Provenance
 
 TINY = 5e-324
