@@ -102,6 +102,7 @@ class _Output:
         self.name = path
         self.temporary = None
         self.earlier = None  # a second name of the old contents
+        self.permissions = None  # of a file that replaces nothing, but for those of the umask
         self._binary = binary
 
     def begin(self):
@@ -155,7 +156,7 @@ class _Output:
             if not self.direct:
                 handle = self._file.fileno()
                 if self._old is None:
-                    os.fchmod(handle, _new_permissions())
+                    os.fchmod(handle, self.permissions or _new_permissions())
                 else:
                     _copy_permissions(self.target, self._old, handle)
                 os.fsync(handle)
@@ -397,7 +398,8 @@ def install(made: str, path: str, before: Callable | None = None) -> None:
 
     As with `replacing` everything is brought to the disk first, a symbolic link is
     followed, what is replaced hands on its permissions, and on any exception `path` is
-    as it was.  before: as for `replacing`.
+    as it was.  What replaces nothing keeps those that its program gave it.
+    before: as for `replacing`.
 
     Raises DataError where the system refuses, and for a file in the place of a folder or a
     folder in that of a file.
@@ -411,6 +413,7 @@ def install(made: str, path: str, before: Callable | None = None) -> None:
             _install_folder(made, os.path.realpath(path), before)
             return
         with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
+            file.permissions = stat.S_IMODE(os.fstat(source.fileno()).st_mode)
             shutil.copyfileobj(source, file)
         os.unlink(made)
 
