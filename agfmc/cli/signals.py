@@ -11,7 +11,7 @@ __all__ = ["Terminated", "raised_signals"]
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent again
-_TIMES = 30  # so many times _AGAIN the way out may take
+_TIMES = 50  # so many times _AGAIN the way out may take
 
 
 class Terminated(KeyboardInterrupt):
@@ -24,7 +24,7 @@ def raised_signals(leave):
 
     What is raised in the callback of a weak reference or in `__del__` Python drops: the
     signal is sent again.  Whatever else stops the way out, a library that catches all or a
-    lock that was left locked: after three seconds `leave(128 + number)` ends the process.
+    lock that was left locked: after five seconds `leave(128 + number)` ends the process.
     Does nothing outside the main thread: the command runs inside another program.
     """
     came, undo = [], []
