@@ -19,6 +19,7 @@ from agfmc.errors import AgfmcError
 from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
                            libsvm_model, logistic_model, lvq, probability_text, svm_predict_output,
                            vectors)
+from agfmc.models import InputFormat
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
 PATIENCE = 60  # seconds: a guard against hanging, no measurement
@@ -69,8 +70,8 @@ LIES = {
     "dense text, ten digits": (libsvm_data.read_svm, b"1 1:1 2000000000:1\n"),
     "dense text in chunks": (functools.partial(all_of, libsvm_data.iter_svm),
                              b"1 1:1 999999999:1\n" * 50),
-    "sparse text": (training(kind="svm", sparse=True), b"1 1:1 999999999:1\n" * 900),
-    "labels of wide text": (functools.partial(dataset.read_labels, kind="svm"),
+    "sparse text": (training(form=InputFormat("svm"), sparse=True), b"1 1:1 999999999:1\n" * 900),
+    "labels of wide text": (functools.partial(dataset.read_labels, form=InputFormat("svm")),
                             b"1 1:1 999999999:1\n2 1:1\n"),
     "lvq header": (lvq.read_lvq, b"999999999\n1 2 3\n"),
     "lvq header, ten digits": (lvq.read_lvq, b"1000000000\n1 2 3\n"),

@@ -30,6 +30,7 @@ from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, r
 from agfmc.formats.lvq import lvq_lines, read_lvq, write_lvq
 from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.probability_text import format_points, read_probabilities
+from agfmc.formats.text import is_text
 from agfmc.formats.svm_predict_output import read_svm_output
 from agfmc.models import BinaryModel, CollatedModel, DirectModel, Kernel, Normalisation
 from agfmc.prediction.configuration import load, save
@@ -105,6 +106,8 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     for mapped in (False, True):
         vectors.write_vec(folder / "b.vec", vectors.read_vec(path, mapped))
         assert (folder / "b.vec").read_bytes() == path.read_bytes()
+    if is_text(values.tobytes(), floats=True):
+        return  # without a header it would be taken for text
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
     (folder / "b.con").write_bytes(vectors.con_bytes(vectors.read_con(column)))
