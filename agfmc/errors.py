@@ -105,10 +105,6 @@ class DataError(AgfmcError):
     """A data file that cannot be what it should be."""
 
 
-class NotPutBack(DataError):
-    """Files whose old contents have another name now: to be told whatever else happens."""
-
-
 class ControlError(AgfmcError):
     """A control file that breaks the grammar or the rules of the language."""
 

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
-from .library import library_words
-from .messages import report
+from .messages import library_words, report
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
                       finite_number, input_format, whole_number)
 
@@ -144,8 +143,7 @@ def result_cache(args, prog, experiment, *parts):
     """
     from dataclasses import replace
 
-    from ..experiments.experiment import CountingCache
-    from ..experiments.result_cache import automatic_path, key_of, Ledger
+    from ..experiments.result_cache import automatic_path, key_of, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
@@ -156,13 +154,13 @@ def result_cache(args, prog, experiment, *parts):
             prog, key_of("data", experiment.data.x, experiment.data.y), experiment.plan,
             settings.options, settings.scale, settings.nsv, settings.loo,
             "" if given is None else given.digest(), *parts))
-    with library_words(), Ledger(path, keep=args.state is not None) as ledger:
+    with library_words(), ResultCache(path, keep=args.state is not None) as cache:
         try:
-            yield replace(experiment, cache=CountingCache(ledger))
+            yield replace(experiment, cache=cache)
         except Exception:
             raise
         except BaseException:
-            if ledger.keeps_anything():
+            if cache.keeps_anything():
                 report(args, prog, f"interrupted: {CONTINUES}")
             raise
 

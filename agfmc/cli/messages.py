@@ -1,18 +1,19 @@
-"""Words on standard error: reports, and how far the work is.
-
-Scores as JSON, which has no word for what is not a number.
-"""
+"""Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+import warnings
+from contextlib import contextmanager
 from itertools import islice
 
-from ..errors import one_line
+from ..errors import AgfmcWarning, DataError, one_line
+from ..formats.atomic import temporary_file
 
-__all__ = ["Progress", "discard", "json_text", "report", "say", "show", "tell"]
+__all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell"]
+
 
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
@@ -123,3 +124,52 @@ def _finite(value):
     if isinstance(value, (list, tuple)):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and value - value != 0.0 else value
+
+
+@contextmanager
+def library_words():
+    """Within the block, what a C library writes to standard error becomes warnings after it.
+
+    Our own words go on to where they went before.  Does nothing where
+    `sys.stderr` is not the process's standard error.
+    """
+    try:
+        ours = sys.stderr.fileno() == 2
+    except (OSError, ValueError, AttributeError):
+        ours = False
+    if not ours:
+        yield
+        return
+    try:
+        caught = temporary_file()
+    except DataError:  # no place for it: the words go where they go
+        yield
+        return
+    before = sys.stderr
+    before.flush()
+    saved = os.dup(2)
+    with caught, os.fdopen(
+            os.dup(2), "w", encoding=before.encoding, errors=before.errors,
+            buffering=1) as sys.stderr:
+        os.dup2(caught.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            sys.stderr = before
+            caught.seek(0)
+            lines = caught.read().decode(errors="replace").split("\n")
+            _pass_on([line for line in lines if line.strip()])
+
+
+def _pass_on(words):
+    """One warning for all the times that LIBSVM gave up, and each other line as it is."""
+    limit = [word for word in words if "max number of iterations" in word]
+    if limit:
+        warnings.warn(f"LIBSVM gave up at its limit of iterations {len(limit)} "
+                      f"time{'s' if len(limit) > 1 else ''} (folds included): normalise the data, "
+                      "or try a smaller -c or a larger -e", AgfmcWarning, stacklevel=2)
+    for word in words:
+        if word not in limit:
+            warnings.warn(f"LIBSVM says: {word.strip()}", AgfmcWarning, stacklevel=2)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from ..errors import JobsFailed, UsageError
 from .hints import refuse_scheme
-from .library import library_words
+from .messages import library_words
 from .messages import Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, check_executor, executor, fitting, input_format,

@@ -6,8 +6,7 @@ from ..errors import one_line, UsageError
 from .experiments import (add_experiment, for_data, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import (add_train, data_files, Parser, refuse_ending, refuse_inputs,
-                      whole_number)
+from .options import add_train, data_files, Parser, refuse_ending, refuse_inputs, whole_number
 from .run import run_command
 
 __all__ = ["get_parser", "main"]

@@ -111,7 +111,7 @@ def _by_accuracy(args, form):
     from ..data_tools.training_data import for_classes, large_classes
     from ..formats.controlfile import read_control
     from ..formats.dataset import read_labels
-    from ..formats.pair_errors import read_pair_errors
+    from ..formats.confusions import read_pair_errors
 
     tree = read_control(args.control)
     ordering.require_one_vs_one(tree)

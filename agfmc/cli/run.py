@@ -10,41 +10,31 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcError, AgfmcWarning, NotPutBack
+from ..errors import AgfmcError, AgfmcWarning
+from ..formats.atomic import remove_temporaries
 from .messages import discard, say
-from .signals import catch_signals, restore_signals, Terminated
+from .signals import raised_signals, Terminated
 
 __all__ = ["run_command"]
 
 
-def run_command(parser, execute, argv=None):
+def run_command(parser, execute, argv=None) -> int:
     """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status.
 
     Errors become one line on standard error, `program: file:line:column:
     what was expected`; `--debug` shows the traceback instead.
     """
-    undo, seen = [], []
     try:
-        catch_signals(undo, seen)
-        with _one_thread_each(), warnings.catch_warnings():
-            status = _run(parser, execute, argv, seen)
-        temporaries = sys.modules.get("agfmc.formats.atomic")
-        if temporaries is not None:
-            temporaries.remove_left()
-        if seen:  # it was not heard in time
-            raise Terminated(seen[0][0])
-        seen.append(None)  # a signal from here on changes nothing
+        with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings():
+            status = _run(parser, execute, argv, came)
+            remove_temporaries(left=True)
+        return status
     except KeyboardInterrupt as stop:
-        if isinstance(stop.__context__, NotPutBack):  # a signal came at the same time
-            say(parser.prog, str(stop.__context__))
         _leave(128 + (stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT))
         raise  # where the end was prevented, in a test
-    finally:
-        restore_signals(undo)
-    return status
 
 
-def _run(parser, execute, argv, seen):
+def _run(parser, execute, argv, came):
     _open_streams()
     args = None
     try:
@@ -58,27 +48,30 @@ def _run(parser, execute, argv, seen):
     except BrokenPipeError:
         discard(sys.stdout)
         return 141
-    except AgfmcError as error:
-        _trace(args, seen)
-        return _flushed(parser.prog, error.status, str(error))
-    except ImportError as error:
-        _trace(args, seen)
-        if "failed to map segment" not in str(error):
-            return _flushed(parser.prog, 1, f"cannot load what is needed: {error}")
-        return _flushed(parser.prog, 1, "not enough memory: a library cannot be loaded")
-    except MemoryError as error:
-        _trace(args, seen)
-        return _flushed(parser.prog, 1, f"not enough memory: {error}".rstrip(": "))
-    except OSError as error:
-        _trace(args, seen)
+    except Exception as error:
+        if came:  # a library made another error of the signal
+            raise Terminated(came[0]) from error
+        if getattr(args, "debug", False):
+            raise
+        return _flushed(parser.prog, *_status_and_message(error))
+
+
+def _status_and_message(error):
+    if isinstance(error, AgfmcError):
+        return error.status, str(error)
+    if isinstance(error, ImportError):
+        if "failed to map segment" in str(error):
+            return 1, "not enough memory: a library cannot be loaded"
+        return 1, f"cannot load what is needed: {error}"
+    if isinstance(error, MemoryError):
+        return 1, f"not enough memory: {error}".rstrip(": ")
+    if isinstance(error, OSError):
         where = error.filename if error.filename is not None else \
             "the current folder" if isinstance(error, FileNotFoundError) else \
             "this process" if error.errno == errno.EMFILE else "standard output"
-        return _flushed(parser.prog, 1, f"{where}: {error.strerror or error}")
-    except Exception as error:  # a fault of this program, still told in one line
-        _trace(args, seen)
-        return _flushed(parser.prog, 1, f"internal error: {type(error).__name__}: {error} "
-                                        "(--debug shows where; please report it)")
+        return 1, f"{where}: {error.strerror or error}"
+    return 1, (f"internal error: {type(error).__name__}: {error} "
+               "(--debug shows where; please report it)")
 
 
 @contextmanager
@@ -88,16 +81,14 @@ def _one_thread_each():
     A program that calls a command as a function has its environment again afterwards.
     """
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
+    before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _open_streams():
@@ -151,28 +142,17 @@ def _prepare(prog, args):
     warnings.simplefilter("always", AgfmcWarning)
 
 
-def _trace(args, seen):
-    if seen:  # a library made another error of it
-        raise Terminated(seen[0][0])
-    if getattr(args, "debug", False):
-        raise
-
-
 def _flushed(prog, status, message=None):
-    """Report, empty standard output, and pass the status on."""
+    """Empty standard output, report what went wrong; -> exit status."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
-        return 141 if status == 0 else _reported(prog, status, message)
+        status = status or 141
     except OSError as error:
         discard(sys.stdout)
         if message is None:
             status, message = 1, f"standard output: {error.strerror or error}"
-    return _reported(prog, status, message)
-
-
-def _reported(prog, status, message):
     if message is not None:
         say(prog, message)
     return status
@@ -181,8 +161,5 @@ def _reported(prog, status, message):
 def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
     discard(sys.stdout)
-    temporaries = sys.modules.get("agfmc.formats.atomic")
-    if temporaries is None:
-        os._exit(status)
-    with temporaries.cleared():
-        os._exit(status)
+    remove_temporaries()
+    os._exit(status)

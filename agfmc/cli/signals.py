@@ -2,91 +2,75 @@
 
 from __future__ import annotations
 
+import _thread  # `threading` may be in the middle of something when a signal comes
 import signal
 import sys
-import time
+from contextlib import contextmanager, suppress
 
-__all__ = ["Terminated", "catch_signals", "restore_signals"]
+__all__ = ["Terminated", "raised_signals"]
 
-_WAY_OUT = 2.0  # seconds in which a second signal is not heard
-_AGAIN = 0.1  # seconds after which it is seen whether a signal had its effect
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
+_AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent again
+_TIMES = 50  # so many times _AGAIN the way out may take
 
 
 class Terminated(KeyboardInterrupt):
     """A signal's number, raised so that temporary files are removed on the way out."""
 
 
-def catch_signals(undo, seen):
-    """Have a signal raise `Terminated`, and others not disturb the way out.
+@contextmanager
+def raised_signals(leave):
+    """Within the block a signal raises `Terminated` once; -> a list with its number then.
 
-    What Python raises in the callback of a weak reference or in `__del__` it drops, and
-    what is raised in the machinery of imports may leave a lock locked that other threads
-    wait for.  So a signal waits while a module is imported, and a timer raises it again as
-    long as the command is not on its way out.
-
-    undo: gets what `restore_signals` does;  seen: gets (signal, time).
+    What is raised in the callback of a weak reference or in `__del__` Python drops: the
+    signal is sent again.  Whatever else stops the way out, a library that catches all or a
+    lock that was left locked: after five seconds `leave(128 + number)` ends the process.
+    Does nothing outside the main thread: the command runs inside another program.
     """
+    came, undo = [], []
+    raised, going_on = False, _thread.allocate_lock()
+    going_on.acquire()
+    unraisable, main = sys.unraisablehook, _thread.get_ident()
 
     def terminate(number, frame):
-        now = time.monotonic()
-        if not seen:
-            seen.append((number, now))
-            # a caller's own timer goes on last, when its handler is there again
-            undo.insert(0, (signal.setitimer, signal.ITIMER_REAL,
-                            *signal.getitimer(signal.ITIMER_REAL)))
-            undo.append((signal.signal, signal.SIGALRM, signal.getsignal(signal.SIGALRM)))
-            signal.signal(signal.SIGALRM, terminate)
-            undo.append((signal.setitimer, signal.ITIMER_REAL, 0))
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
-        elif seen[-1] is None:
-            return
-        elif number == signal.SIGALRM:
-            if _on_the_way_out():
+        nonlocal raised
+        if not raised:
+            raised = True
+            if not came:
+                came.append(number)
+                _thread.start_new_thread(insist, ())
+            raise Terminated(came[0])
+
+    def insist():
+        for _ in range(_TIMES):
+            if going_on.acquire(timeout=_AGAIN):
                 return
-        elif now - seen[-1][1] > _WAY_OUT:
-            seen.append((number, now))
+            if not raised:
+                signal.pthread_kill(main, came[0])
+        leave(128 + came[0])
+
+    def dropped(what):
+        nonlocal raised
+        if issubclass(what.exc_type, Terminated):
+            raised = False
         else:
-            return
-        if now - seen[0][1] > _WAY_OUT or not waits(frame):
-            raise Terminated(seen[-1][0])
+            unraisable(what)
 
-    def waits(frame):
-        while frame is not None:
-            code = frame.f_code
-            if code is unraisable.__code__ or code.co_filename == "<frozen importlib._bootstrap>":
-                return True
-            frame = frame.f_back
-        return False
-
-    def unraisable(dropped):
-        if not issubclass(dropped.exc_type, Terminated):
-            earlier(dropped)
-
-    earlier = sys.unraisablehook
     try:
-        for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
-            handler = signal.getsignal(number)
-            if handler in (signal.SIG_DFL, signal.default_int_handler):  # nohup: it is ignored
-                undo.append((signal.signal, number, handler))
-                signal.signal(number, terminate)
-    except ValueError:
-        undo.clear()  # not in the main thread: the command runs inside another program
-        return
-    undo.append((setattr, sys, "unraisablehook", earlier))
-    sys.unraisablehook = unraisable
-
-
-def _on_the_way_out():
-    """Is `Terminated` handled here, or what was raised meanwhile, or a generator closed?"""
-    error = sys.exc_info()[1]
-    while error is not None and not isinstance(error, (Terminated, GeneratorExit)):
-        error = error.__context__
-    return error is not None
-
-
-def restore_signals(undo):
-    """Undo what `catch_signals` did."""
-    while undo:
-        function, *args = undo.pop()
-        function(*args)
+        with suppress(ValueError):  # not the main thread
+            for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+                handler = signal.getsignal(number)
+                if handler in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores it
+                    undo.append((number, handler))
+                    signal.signal(number, terminate)
+            sys.unraisablehook = dropped
+        yield came
+        if came:  # it was caught by somebody else
+            raise Terminated(came[0])
+    finally:
+        raised = True  # a signal from here on changes nothing
+        going_on.release()
+        sys.unraisablehook = unraisable
+        with suppress(ValueError):
+            for number, handler in undo:
+                signal.signal(number, handler)

@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
-from ..formats.atomic import open_input, replacing_all
+from ..formats.atomic import replacing_all
+from ..formats.inputs import open_input
 from ..formats.class_names import names_bytes
 from ..formats.dataset import read_training
 from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
-from ..formats.numbers import blocks, tokenise
+from ..formats.text import blocks, tokenise
 from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, VecWriter
 from ..models import Dataset, InputFormat
 from ..prepare import relabel

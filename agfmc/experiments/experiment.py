@@ -16,7 +16,7 @@ from ..prepare.normalise import fit_normalisation
 from ..prepare.split import split_stratified, stratified_parts
 from .result_cache import key_of
 
-__all__ = ["CountingCache", "Experiment", "PreparedSplit", "Settings", "Split", "SplitPlan",
+__all__ = ["Experiment", "PreparedSplit", "Settings", "Split", "SplitPlan",
            "part_of", "prepare_split", "splits"]
 
 
@@ -184,33 +184,6 @@ class Experiment:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""
         (x,) = self.settings.normalised(self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
-
-
-class CountingCache:
-    """A result cache that counts in `found` what it had from earlier runs."""
-
-    def __init__(self, cache):
-        self._cache, self._own = cache, set()
-        self.found = 0
-
-    def get(self, key: str) -> bytes | None:
-        """The bytes that were put under `key`, or None."""
-        value = self._cache.get(key)
-        self.found += value is not None and key not in self._own
-        return value
-
-    def put(self, key: str, value: bytes) -> None:
-        """Keep the bytes `value`."""
-        self._own.add(key)
-        self._cache.put(key, value)
-
-    def flush(self) -> None:
-        """Bring everything to the disk."""
-        self._cache.flush()
-
-    def keeps_anything(self) -> bool:
-        """Whether a later run would find finished work here."""
-        return self._cache.keeps_anything()
 
 
 def part_of(progress, done: int, total: int):

@@ -1,21 +1,18 @@
-"""Finished work that outlives an interruption: results by what they were made from.
+"""Results by what they were made from, in a file that survives kill -9 and that runs can share.
 
-A key is a digest of everything a result depends on, so that a ledger can never
-give an answer to another question, and any number of experiments can share one.
-
-What lies beside a file of finished work: journals of SQLite, and a mark of the runs that use it.
-
-SQLite plays a journal back before it reads the file, whoever has put it there; its last record
-can name a file, which is then removed.  Runs of this suite never write such a record.
+A key is a digest of everything a result depends on, so that a file can never give an answer
+to another question.  The file begins with _HEAD; a result is appended as its checksum, the
+lengths of key and value, the key and the value.  What follows a result that is not complete is
+overwritten.  Values are bytes whose readers check them; nothing in them is ever executed.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
-import sqlite3
-import stat
+import struct
 import time
 import warnings
 import zlib
@@ -23,22 +20,15 @@ from contextlib import suppress
 
 from ..errors import AgfmcWarning, DataError
 
-__all__ = ["Ledger", "are_numbers", "automatic_path", "check_journal", "join_runs", "key_of",
-           "leave_runs"]
+__all__ = ["ResultCache", "are_numbers", "automatic_path", "key_of"]
 
-_APPLICATION = 0x4147464D  # "AGFM" in the header of the file
-_PAUSE = 0.5  # seconds between two times that work is brought to the disk
-_WAIT = 30  # seconds for another program that has the file locked
+_HEAD = b"agfmc results 1\n"
+_LENGTHS = struct.Struct("<III")  # checksum of what follows, bytes of the key and of the value
 _LARGEST = 1 << 28  # bytes of a value
-_STEPS = 10**6  # of SQLite, for a file to be opened; some hundred do
-# As SQLite keeps it: nothing else may be in a file that is believed.
-_TABLE = ("table", "done", "CREATE TABLE done (key TEXT PRIMARY KEY, sum INTEGER, value BLOB) "
-                           "WITHOUT ROWID")
-# (To vacuum a file that is made for it takes the square of its size.)
-_KIND = {"application_id": _APPLICATION, "auto_vacuum": 0}
+_PAUSE = 0.5  # seconds between two times that results are brought to the disk
 
 
-def key_of(*parts):
+def key_of(*parts) -> str:
     """A digest of `parts`: texts, numbers, tuples of them, bytes and arrays."""
     digest = hashlib.sha256()
     for part in parts:
@@ -49,233 +39,168 @@ def key_of(*parts):
     return digest.hexdigest()
 
 
-def are_numbers(*values, finite=True):
+def are_numbers(*values, finite: bool = True) -> bool:
     """True where all `values`, from a file, are numbers, and finite ones unless told otherwise."""
     return all(type(value) is float and (not finite or abs(value) < 1e300)
                or type(value) is int and abs(value) < 2**53 for value in values)
 
 
-def _sum(key, value):
-    return zlib.crc32(value, zlib.crc32(key.encode()))
-
-
-def automatic_path(fingerprint):
-    """Where work of a run with this fingerprint is kept if the user names no file."""
+def automatic_path(fingerprint: str) -> str:
+    """The file for the results of a run with this fingerprint if the user names none."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "agfmc", f"unfinished-{fingerprint[:16]}.sqlite")
+    return os.path.join(base, "agfmc", f"unfinished-{fingerprint[:16]}.results")
 
 
-def _require_own(folder):
-    """`PermissionError` where others could put results, or links, into the folder."""
-    status = os.stat(folder)
-    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise PermissionError("others may write in its folder")
+class ResultCache:
+    """Results by key in a file; a context manager.
 
+    path: the file, or None to keep nothing;  keep: the file stays after the block ends
+    well (a user named it), else it goes, and as well where it is empty.  An equal run at the
+    same time shares it, and goes on without where the file has gone.  A file that cannot be
+    made is no reason to stop: there is a warning, unless `keep`, where it is a `DataError`.
 
-class Ledger:
-    """Results by key, in a file that survives kill -9; a context manager.
-
-    path: the file, or None to keep nothing; keep: the file stays after the block ends
-    well (a user named it), else it goes, with the last of the runs that use it; it goes as
-    well where it is empty.  A file that cannot be made is no reason to stop: there is a
-    warning, unless `keep`, where it is a `DataError`.
+    found: how many results of other runs were taken.
     """
 
-    def __init__(self, path, keep=False):
+    def __init__(self, path: str | None, keep: bool = False):
         self.path = path
+        self.found = 0
         self._keep = keep
-        self._connection = None
-        self._file = None  # `path` without links, as SQLite has it
-        self._runs = None
+        self._file = None
+        self._places = {}  # key: (where its value begins, length)
+        self._end = 0  # of what is complete in the file
+        self._own = set()  # keys of results of this run
         self._waiting = {}
         self._written = time.monotonic()
-        self.found = 0
         if path is not None:
-            self._open()
+            try:
+                self._open()
+            except (OSError, ValueError) as error:
+                told = f"cannot keep finished work here: {getattr(error, 'strerror', 0) or error}"
+                if keep:
+                    raise DataError(told, file=path) from error
+                self._give_up(told)
 
     def _open(self):
-        try:
-            folder = os.path.dirname(self.path)
-            if folder and not self._keep:
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-                _require_own(folder)
-                self._runs = join_runs(self.path)
-            if not os.path.exists(self.path):
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            elif not stat.S_ISREG(os.stat(self.path).st_mode):
-                raise FileExistsError("it is no regular file")
-            # in full: no name that means something else to SQLite
-            self._file = os.path.realpath(self.path)
-            connection = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
-            self._connection = connection
-            connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
-            # a list of tables can be made to have no end
-            connection.set_progress_handler(lambda: True, _STEPS)
-            things = self._execute("SELECT type, name, sql FROM sqlite_master").fetchmany(2)
-            # behind that: another run marks a new file first
-            kind = {name: self._execute(f"PRAGMA {name}").fetchone()[0] for name in _KIND}
-            if things and (kind != _KIND or things != [_TABLE]):
-                raise sqlite3.DatabaseError("it belongs to another program")
-            if not things:
-                self._execute("PRAGMA auto_vacuum = NONE")  # some builds of SQLite begin otherwise
-            self._execute(f"PRAGMA application_id = {_APPLICATION}")
-            if not things:
-                self._execute(_TABLE[2].replace("TABLE", "TABLE IF NOT EXISTS", 1))
-            connection.set_progress_handler(None, 0)
-        except (OSError, ValueError, sqlite3.Error) as error:
-            told = getattr(error, "strerror", None) or str(error)
-            if told == "interrupted":  # after _STEPS
-                told = "it has no end"
-            self._give_up(f"cannot keep finished work here: {told}", self._keep)
+        folder = os.path.dirname(self.path)
+        if folder and not self._keep:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            status = os.stat(folder)
+            if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                raise PermissionError("others may write in its folder")
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise FileExistsError("it is no regular file")
+        handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
+        self._file = os.fdopen(handle, "r+b", 0)
+        self._scan()
 
-    def _execute(self, statement, values=()):
-        check_journal(self._file, _WAIT)  # each statement may be the one that plays it back
-        return self._connection.execute(statement, values)
+    def _scan(self):
+        """Learn of the results behind those known, which may be of other runs."""
+        handle = self._file.fileno()
+        size = os.fstat(handle).st_size
+        if self._end == 0:
+            head = os.pread(handle, len(_HEAD), 0)
+            if not _HEAD.startswith(head):
+                raise ValueError("it belongs to another program, or to version 0.1 of this one")
+            if head == _HEAD:
+                self._end = len(head)
+        while _LENGTHS.size <= size - self._end and self._end:
+            head = os.pread(handle, _LENGTHS.size, self._end)
+            total, key_length, length = _LENGTHS.unpack(head)
+            begin = self._end + _LENGTHS.size
+            if length > _LARGEST or key_length + length > size - begin:
+                break
+            data = os.pread(handle, key_length + length, begin)
+            if zlib.crc32(head[4:] + data) != total:
+                break
+            self._places[data[:key_length]] = begin + key_length, length
+            self._end = begin + len(data)
 
-    def _close(self, unwanted):
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(sqlite3.Error):
-                connection.close()
-        runs, self._runs = self._runs, None
-        leave_runs(self.path, runs, unwanted)
-
-    def _give_up(self, message, serious=False):
-        self._close(unwanted=False)
-        if serious:
-            raise DataError(message, file=self.path)
+    def _give_up(self, message):
+        self._close()
         warnings.warn(f"{self.path}: {message}: an interrupted run would begin again",
                       AgfmcWarning, stacklevel=4)
 
-    def get(self, key):
+    def _close(self):
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def _gone(self):
+        """True where an equal run has come to its end and has removed the file."""
+        with suppress(OSError):
+            return not os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        return True
+
+    def get(self, key: str) -> bytes | None:
         """The bytes that were put under `key`, or None."""
-        if self._connection is None:
+        if self._file is None:
             return None
         if key in self._waiting:
             return self._waiting[key]
         try:
-            # the length first: it is known without the value
-            row = self._execute(
-                "SELECT sum, value FROM done WHERE key = ? AND length(value) <= ?",
-                (key, _LARGEST)).fetchone()
-        except (OSError, ValueError, sqlite3.Error) as error:  # ValueError: text that is not UTF-8
+            if key.encode() not in self._places:
+                self._scan()
+            begin, length = self._places.get(key.encode(), (0, -1))
+            value = os.pread(self._file.fileno(), length, begin) if length >= 0 else None
+        except (OSError, ValueError) as error:
             self._give_up(f"cannot read: {error}")
             return None
-        if row is None or not isinstance(row[1], bytes) or _sum(key, row[1]) != row[0]:
-            return None
-        self.found += 1
-        return row[1]
+        self.found += value is not None and key not in self._own
+        return value
 
-    def put(self, key, value):
+    def put(self, key: str, value: bytes) -> None:
         """Keep the bytes `value`; an interruption costs half a second of work at most."""
-        if self._connection is None or len(value) > _LARGEST:
+        if self._file is None or len(value) > _LARGEST:
             return
+        self._own.add(key)
         self._waiting[key] = value
         if time.monotonic() - self._written > _PAUSE:
             self.flush()
 
-    def flush(self):
-        """Bring everything to the disk, at once or not at all."""
-        if self._connection is None or not self._waiting:
+    def flush(self) -> None:
+        """Bring everything to the disk."""
+        if self._file is None or not self._waiting:
             return
+        pieces = []
+        for key, value in self._waiting.items():
+            data = key.encode() + value
+            head = _LENGTHS.pack(0, len(data) - len(value), len(value))[4:]
+            pieces += [zlib.crc32(head + data).to_bytes(4, "little"), head, data]
         try:
-            if self._connection.in_transaction:  # a signal came in the middle of it
-                self._connection.rollback()
-            self._execute("BEGIN IMMEDIATE")
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO done VALUES (?, ?, ?)",
-                [(key, _sum(key, value), value) for key, value in self._waiting.items()])
-            self._connection.execute("COMMIT")
-        except (OSError, sqlite3.Error) as error:
-            self._give_up(f"cannot write: {error}")
+            self._lock(fcntl.LOCK_EX)
+            self._scan()
+            data = _HEAD[self._end:] + b"".join(pieces)
+            self._file.truncate(self._end)
+            self._file.seek(self._end)
+            if self._file.write(data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file.fileno())
+            self._scan()
+            self._lock(fcntl.LOCK_UN)
+        except (OSError, ValueError) as error:
+            self._give_up(f"cannot write: {getattr(error, 'strerror', 0) or error}")
         self._waiting.clear()
         self._written = time.monotonic()
 
-    def keeps_anything(self):
-        """Whether a later run would find finished work here; all of it is on the disk then."""
+    def _lock(self, how):
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(self._file.fileno(), how)
+
+    def keeps_anything(self) -> bool:
+        """True where a later run would find results here; all of them are on the disk then."""
         self.flush()
-        if self._connection is None:
-            return False
-        try:
-            return self._execute("SELECT 1 FROM done LIMIT 1").fetchone() is not None
-        except (OSError, sqlite3.Error):
-            return False
+        return self._file is not None and bool(self._places) and not self._gone()
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
         self.flush()
-        if self._connection is not None:
-            self._close(unwanted=not self._keep and (kind is None or not self.keeps_anything()))
-
-
-_NAMES_A_FILE = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal
-
-
-def check_journal(path, patience):
-    """`PermissionError` for a file beside `path` that SQLite would obey and no run of ours left.
-
-    A journal has to be of this user, or of the owner of `path`.  Any other may be of a run that
-    is writing just now: it has `patience` seconds to go.
-    """
-    for end in ("-wal", "-shm"):
-        if os.path.lexists(path + end):
-            raise PermissionError(f"{os.path.basename(path)}{end} is of another program")
-    journal, deadline = f"{path}-journal", time.monotonic() + patience
-    name = os.path.basename(journal)
-    with suppress(FileNotFoundError):  # as nearly always
-        while (status := os.lstat(journal)).st_uid not in (os.geteuid(), os.stat(path).st_uid):
-            if time.monotonic() > deadline:
-                raise PermissionError(f"{name} is another user's")
-            time.sleep(0.05)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise PermissionError(f"{name} is a link, or no regular file")
-        with open(journal, "rb") as file:
-            file.seek(max(status.st_size - len(_NAMES_A_FILE), 0))
-            if file.read(len(_NAMES_A_FILE)) == _NAMES_A_FILE:
-                raise PermissionError(f"{name} names another file: it is of another program")
-
-
-def _mark(path):
-    return f"{path}-runs"
-
-
-def join_runs(path):
-    """A handle that marks the file `path` as in use; None on a file system without locks.
-
-    A file of its own is locked: on some systems a lock of `path` would be in SQLite's way.
-    """
-    while True:
-        handle = os.open(_mark(path), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH)
-            if os.fstat(handle).st_nlink > 0:
-                return handle
-        except OSError:
-            os.close(handle)
-            _remove(_mark(path))
-            return None
-        os.close(handle)  # the last of the other runs has just removed it
-
-
-def leave_runs(path, handle, unwanted):
-    """Take the mark away, and the file where it is `unwanted`, unless another run has it."""
-    if handle is not None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return
-    if unwanted:
-        _remove(path)
-    if handle is not None:
-        _remove(_mark(path))  # last: who comes now waits for the lock
-        os.close(handle)
-
-
-def _remove(path):
-    with suppress(OSError):
-        os.unlink(path)
+        if self._file is not None:
+            if not self._keep and not self._gone() and (kind is None or not self._places):
+                with suppress(OSError):
+                    os.unlink(self.path)
+            self._close()

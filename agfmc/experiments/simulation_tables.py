@@ -10,7 +10,7 @@ import numpy as np
 
 from ..decode.pair_strategies import opponents_of
 from ..errors import DataError, UsageError
-from ..formats.atomic import read_bytes
+from ..formats.inputs import read_bytes
 from ..numerals import numeral
 from ..score.simulation import (adag_success, ddag_success, separation_limit, simulate,
                                 standard_error)

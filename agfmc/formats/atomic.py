@@ -1,40 +1,39 @@
-"""Replacing files, so that a failure leaves nothing half done; and reading them.
+"""Files that appear whole or not at all, and temporary files that no failure leaves behind.
 
-Names of what must not stay behind, known before it exists; and renaming undisturbed.
-
-What a file that takes the place of another keeps of it: permissions, owner, group, ACL.
-
-Putting in place what another program has made: a file, or a folder with all that is in it.
+A file is written under a temporary name in the folder of the one that it replaces, brought to
+the disk (fsync) and renamed; several files are all complete before the first is renamed.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
-import signal
 import stat
-import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
+from _thread import allocate_lock  # loading `threading` would make each command start later
 from contextlib import contextmanager, ExitStack, suppress
 
-from ..errors import DataError, NotPutBack
-from .inputs import open_input, read_bytes
+from ..errors import DataError
 
-__all__ = ["check_output", "cleared", "hand_on", "install", "keep_temporary", "new_permissions",
-           "open_input", "private_folder", "read_bytes", "remove", "remove_left",
-           "remove_temporary", "replacing", "replacing_all", "sync", "temporary_file",
-           "temporary_name", "undisturbed", "writing"]
+__all__ = ["check_output", "install", "private_folder", "remove", "remove_temporaries",
+           "replacing", "replacing_all", "temporary_file", "temporary_name", "writing"]
+
+_PATIENCE = 2.0  # seconds to wait for the renames of another run
+_ACL = "system.posix_acl_access"
+_known = {}  # temporary name: is it a folder?
+_left = set()  # folders that could not be removed when their time had come
+_umask_lock = allocate_lock()
+
 
 @contextmanager
-def replacing(path, binary=False, before=None):
+def replacing(path, binary: bool = False, before: Callable | None = None) -> Iterator[_Output]:
     """A file object whose contents take the place of `path` when the block ends well.
 
-    They are written to a private file in the same folder, brought to the disk and
-    renamed; on any exception `path` is as it was.  A new file gets the permissions
-    of the umask, a replaced one keeps its own, its owner and its group.  A symbolic
-    link is followed.  What exists and is not a regular file (a device, a pipe) is
-    written directly.
+    On any exception `path` is as it was.  A new file gets the permissions of the umask, a
+    replaced one keeps its own, its owner, its group and its access control list.  A symbolic
+    link is followed.  What exists and is not a regular file (a device, a pipe) is written
+    directly.
     before: called when the new contents are on the disk, and `path` is still as it was.
 
     Raises DataError when the file cannot be written; BrokenPipeError passes through.
@@ -44,13 +43,13 @@ def replacing(path, binary=False, before=None):
 
 
 @contextmanager
-def replacing_all(paths, binary=False, before=None):
+def replacing_all(paths: Iterable, binary: bool = False,
+                  before: Callable | None = None) -> Iterator[list[_Output]]:
     """Like `replacing` for several files: a list of file objects in the order of `paths`.
 
-    Every file is complete on the disk before the first is renamed, so that the
-    files appear together or not at all.  No signal and no other run of this suite comes
-    between; after kill -9 in that moment some files are absent, with their older contents
-    under a temporary name, and never are old ones beside new ones.
+    Every file is complete on the disk before the first is renamed; when a rename fails, or
+    a signal comes between two, the files that were replaced are put back.  (Only kill -9 in
+    that moment leaves files of two runs.)
     """
     outputs = []
     try:
@@ -60,43 +59,40 @@ def replacing_all(paths, binary=False, before=None):
                 outputs.append(_Output(os.fsdecode(path), binary))
                 outputs[-1].begin()
                 stack.callback(outputs[-1].close)
-            _refuse_twins(outputs)
+            targets = [output.target for output in outputs if not output.direct]
+            for output in outputs:
+                if not output.direct and targets.count(output.target) > 1:
+                    raise DataError("two outputs would go to this file", file=output.name)
             yield outputs[:]
             for output in outputs:
                 output.complete()
         if before is not None:
             before()
-        _appear([output for output in outputs if not output.direct])
+        _rename([output for output in outputs if not output.direct])
     finally:
         for output in outputs:
-            output.discard()
+            for name in {output.temporary, output.earlier} & _known.keys():
+                remove_temporary(name)
 
 
-def _appear(outputs):
-    """Rename all temporary files, or none."""
-    folders = [os.path.dirname(output.target) for output in outputs]
-    if len(outputs) < 2:
-        for output in outputs:
-            output.appear()
-    else:
-        with undisturbed(folders):
-            try:
-                for output in outputs:
-                    output.set_aside()
-                for output in outputs:
-                    output.appear()
-            except BaseException as error:
-                failed = [output for output in outputs if not output.restore()]
-                if failed:
-                    raise NotPutBack(
-                        "could neither be written nor put back: the old contents are in "
-                        + ", ".join(output.earlier for output in failed),
-                        file=", ".join(output.name for output in failed)) from error
-                raise
+def _rename(outputs):
+    """Give all files their names, or none."""
+    folders = sorted({os.path.dirname(output.target) for output in outputs})
+    with _turn(folders if len(outputs) > 1 else ()):
+        try:
             for output in outputs:
-                if output.earlier is not None:
-                    remove_temporary(output.earlier)
-    _sync_folders(folders)
+                if len(outputs) > 1:
+                    output.keep_earlier()
+                output.appear()
+        except BaseException as error:
+            kept = [output.earlier for output in outputs if not output.restore()]
+            if kept:
+                raise DataError("the files could neither be written nor put back: the old "
+                                f"contents are in {', '.join(kept)}") from error
+            raise
+    for folder in folders:
+        with suppress(OSError):  # not every file system can; the renames are done either way
+            _sync(folder)
 
 
 class _Output:
@@ -105,12 +101,12 @@ class _Output:
     def __init__(self, path, binary):
         self.name = path
         self.temporary = None
-        self.earlier = None
-        self._appeared = False
+        self.earlier = None  # a second name of the old contents
+        self.permissions = None  # of a file that replaces nothing, but for those of the umask
         self._binary = binary
 
     def begin(self):
-        """Open the file, or a temporary one beside it."""
+        """Open the file, or a temporary one in the same folder."""
         path = self.name
         with writing(path):
             if path.endswith("/"):
@@ -127,18 +123,16 @@ class _Output:
                 self._file = os.fdopen(handle, "wb")
             else:
                 self._file = os.fdopen(
-                    handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n"
-                )
+                    handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n")
 
     def _open(self):
         if self.direct:
             return os.open(self.target, os.O_WRONLY)
-        if self._old is not None:
+        if self._old is not None:  # may it be written at all?
             with suppress(FileNotFoundError):  # another run renames at this moment
-                os.close(os.open(self.target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+                os.close(os.open(self.target, os.O_WRONLY | os.O_NONBLOCK))
         self.temporary = temporary_name(os.path.dirname(self.target))
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        return os.open(self.temporary, flags, 0o600)
+        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
     def write(self, data):
         with writing(self.name):
@@ -162,36 +156,39 @@ class _Output:
             if not self.direct:
                 handle = self._file.fileno()
                 if self._old is None:
-                    os.fchmod(handle, new_permissions())
+                    os.fchmod(handle, self.permissions or _new_permissions())
                 else:
-                    hand_on(self.target, self._old, handle)
+                    _copy_permissions(self.target, self._old, handle)
                 os.fsync(handle)
             self._file.close()
 
-    def set_aside(self):
-        """Give what is there another name, from which `restore` takes it back."""
-        with writing(self.name), suppress(FileNotFoundError):
-            if stat.S_ISDIR(os.lstat(self.target).st_mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    def keep_earlier(self):
+        """Give what is there a second name, from which `restore` takes it back.
+
+        Not the file of another user, whose link nobody could remove from a sticky folder.
+        """
+        if self._old is not None and self._old.st_uid == os.geteuid():
             earlier = temporary_name(os.path.dirname(self.target))
-            keep_temporary(earlier)  # what it will hold is only ours to remove when replaced
-            os.rename(self.target, earlier)
+            with suppress(OSError):  # not every file system has links
+                os.link(self.target, earlier)
             self.earlier = earlier
 
     def appear(self):
         with writing(self.name):
             os.replace(self.temporary, self.target)
-        self._appeared = True
 
     def restore(self):
-        """Undo `set_aside` and `appear`; -> False where the old contents are only in `earlier`."""
+        """Undo `appear`; -> False where the old contents are only in `earlier`, which stays."""
         try:
-            if self.earlier is not None:
+            if self.earlier is not None and os.path.lexists(self.earlier):
                 os.replace(self.earlier, self.target)
-            elif self._appeared:
-                os.unlink(self.target)
+                return True
         except OSError:
-            return self.earlier is None
+            del _known[self.earlier]
+            return False
+        with suppress(OSError):
+            if self._old is None and not os.path.lexists(self.temporary):
+                os.unlink(self.target)
         return True
 
     def close(self):
@@ -199,12 +196,31 @@ class _Output:
         with suppress(OSError, ValueError):
             self._file.close()
 
-    def discard(self):
-        if self.temporary is not None:
-            remove_temporary(self.temporary)
+
+@contextmanager
+def _turn(folders):
+    """Within the block no other run of this suite renames several files in these folders.
+
+    Who cannot lock a folder, or waits longer than _PATIENCE, goes on without.
+    """
+    end = time.monotonic() + _PATIENCE
+    with ExitStack() as stack:
+        for folder in folders:  # in one order, so that no two wait for each other
+            with suppress(ImportError, OSError):
+                import fcntl
+
+                handle = os.open(folder or os.curdir, os.O_RDONLY)
+                stack.callback(os.close, handle)
+                while time.monotonic() < end:
+                    try:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        time.sleep(0.005)
+        yield
 
 
-def check_output(path):
+def check_output(path) -> None:
     """Raise the DataError of `replacing` for a path that cannot be written, before the work.
 
     Devices and pipes are left alone.
@@ -219,38 +235,23 @@ def check_output(path):
         output.begin()
         output.close()
     finally:
-        output.discard()
-
-
-def _refuse_twins(outputs):
-    seen = set()
-    for output in outputs:
-        if not output.direct and output.target in seen:
-            raise DataError("two outputs would go to this file", file=output.name)
-        seen.add(output.target)
+        if output.temporary is not None:
+            remove_temporary(output.temporary)
 
 
 @contextmanager
-def writing(path):
+def writing(path: str) -> Iterator[None]:
     """Within the block, what the system refuses becomes a DataError about the file `path`."""
     try:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        raise DataError(f"cannot write: {error.strerror or error}", file=path) from error
-    except ValueError as error:  # a NUL in the name, a character that is not in UTF-8
-        raise DataError(f"cannot write: {error}", file=path) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL, a character that is not in UTF-8
+        raise DataError(f"cannot write: {getattr(error, 'strerror', None) or error}",
+                        file=path) from error
 
 
-def _sync_folders(folders):
-    """Bring the renames to the disk where the file system can; they are done either way."""
-    for folder in sorted(set(folders)):
-        with suppress(OSError):
-            sync(folder)
-
-
-def sync(path):
+def _sync(path):
     """Bring a finished file, or the names in a folder, to the disk; OSError where that fails."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -259,7 +260,7 @@ def sync(path):
         os.close(handle)
 
 
-def remove(path):
+def remove(path) -> None:
     """Remove a file if it is there, for ever; DataError where that fails.
 
     Devices and pipes stay.  A symbolic link is followed, as by the writers, and stays too.
@@ -269,180 +270,11 @@ def remove(path):
         with suppress(FileNotFoundError):  # somebody else removed it at this moment
             if os.path.isfile(target):
                 os.unlink(target)
-    _sync_folders([os.path.dirname(target)])  # by whomever it was removed
-
-
-_PATIENCE = 2.0  # seconds to wait for another run's renames
-_ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
-_known = {}  # name: is it a folder?
-_left = set()  # of these, what could not be removed when its time had come
-_renaming = threading.RLock()
-
-
-def temporary_name(folder, prefix=".agfmc-", a_folder=False):
-    """A new name in `folder`, which `cleared` removes as long as `remove_temporary` did not."""
-    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
-    _known[path] = a_folder
-    return path
-
-
-def remove_temporary(path):
-    """Remove a file or folder of a temporary name, if it is there, as far as that is possible."""
     with suppress(OSError):
-        if _known.get(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:  # never a folder: one that was renamed to this is somebody's
-            os.unlink(path)
-    if _known.get(path) and os.path.lexists(path):  # to list it takes descriptors that are free
-        _left.add(path)
-    else:
-        _left.discard(path)
-        _known.pop(path, None)
+        _sync(os.path.dirname(target))  # by whomever it was removed
 
 
-def remove_left():
-    """Remove, at the end of a command, what `remove_temporary` could not: more is closed now."""
-    for path in list(_left):
-        remove_temporary(path)
-
-
-def keep_temporary(path):
-    """Leave a file of a temporary name where it is."""
-    _known.pop(path, None)
-
-
-@contextmanager
-def cleared():
-    """For a program that ends within the block: what has a temporary name is gone.
-
-    A thread that is renaming is waited for, and none begins to.
-    """
-    waited = _renaming.acquire(timeout=2 * _PATIENCE)
-    try:
-        for path in list(_known):
-            remove_temporary(path)
-        yield
-    finally:
-        if waited:
-            _renaming.release()
-
-
-@contextmanager
-def private_folder(parent=None, prefix=".agfmc-"):
-    """A new folder in `parent` that nobody else may read; it goes when the block ends.
-
-    parent: None for the system's folder of temporary files.  Raises `DataError`
-    where it cannot be made.
-    """
-    path = temporary_name(_system_folder() if parent is None else parent, prefix, True)
-    try:
-        try:
-            os.mkdir(path, 0o700)
-        except OSError as error:
-            raise DataError(f"cannot make a temporary folder here: {error.strerror}",
-                            file=os.path.dirname(path)) from error
-        yield path
-    finally:
-        remove_temporary(path)
-
-
-def temporary_file(mode="w+b", **more):
-    """A file without a name; `DataError` where there can be none."""
-    import tempfile
-
-    folder = _system_folder()
-    try:
-        return tempfile.TemporaryFile(mode, dir=folder, **more)
-    except OSError as error:
-        raise DataError(f"cannot make a temporary file here: {error.strerror}",
-                        file=folder) from error
-
-
-def _system_folder():
-    import tempfile
-
-    try:
-        return tempfile.gettempdir()
-    except OSError:
-        _one_more_file()
-        raise DataError("there is no folder for temporary files that can be written: TMPDIR "
-                        "may name one") from None
-
-
-def _one_more_file():
-    """Raise `DataError` where no file can be opened, wherever it is."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        raise DataError(f"cannot make a temporary file: {error.strerror}") from error
-
-
-@contextmanager
-def undisturbed(folders):
-    """For some renames that belong together: signals wait, and other runs of this suite too.
-
-    The folders are locked where the file system can do that, and for a short time only:
-    who finds them locked for longer goes on without.
-    """
-    with ExitStack() as stack:
-        for folder in sorted(set(folders)):  # in one order, so that no two wait for each other
-            stack.enter_context(_locked(folder))
-        stack.enter_context(_renaming)
-        stack.enter_context(_signals_later())
-        yield
-
-
-@contextmanager
-def _signals_later():
-    """What signals do in Python waits until the block ends; and what they do by themselves,
-    as far as this is the only thread."""
-    came = []
-    main = threading.current_thread() is threading.main_thread()
-    with ExitStack() as stack:  # runs all that it is told, whatever comes between
-        stack.callback(lambda: [signal.raise_signal(number) for number in dict.fromkeys(came)])
-        for number in signal.valid_signals() if main else ():
-            handler = signal.getsignal(number)
-            if callable(handler):
-                stack.callback(signal.signal, number, handler)
-                signal.signal(number, lambda number, frame: came.append(number))
-        mask = getattr(signal, "pthread_sigmask", None)
-        if mask:
-            ends = {getattr(signal, name) for name in _ENDS if hasattr(signal, name)}
-            stack.callback(mask, signal.SIG_SETMASK, mask(signal.SIG_BLOCK, ends))
-        yield
-
-
-@contextmanager
-def _locked(folder):
-    try:
-        import fcntl
-
-        handle = os.open(folder or os.curdir, os.O_RDONLY)
-    except (ImportError, OSError):
-        yield
-        return
-    try:
-        end = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    break
-                time.sleep(0.005)
-            except OSError:
-                break
-        yield
-    finally:
-        os.close(handle)
-
-
-_ACL = "system.posix_acl_access"
-_umask_lock = threading.Lock()
-
-
-def new_permissions():
+def _new_permissions():
     """Those of a file that replaces nothing, by the umask."""
     # the mask can only be read by setting it; for a moment it is stricter, never looser
     with _umask_lock:
@@ -451,7 +283,7 @@ def new_permissions():
     return 0o666 & ~mask
 
 
-def hand_on(path, old, handle):
+def _copy_permissions(path, old, handle):
     """Give the open file `handle`, which is private, what others may do with the file `path`.
 
     old: `os.stat` of `path`.  Where the system does not let its group or its access control
@@ -483,8 +315,86 @@ def _acl(file):
         return None
 
 
-def install(made, path, before=None):
-    """Move the finished file or folder `made` to `path`, in the place of what is there.
+def temporary_name(folder: str, prefix: str = ".agfmc-", is_folder: bool = False) -> str:
+    """A new name in `folder`, which `remove_temporaries` removes if `remove_temporary` did not."""
+    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
+    _known[path] = is_folder
+    return path
+
+
+def remove_temporary(path: str) -> None:
+    """Remove a file or folder of a temporary name, if it is there, as far as that is possible."""
+    if _known.get(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):  # to list it takes file descriptors that are free
+            _left.add(path)
+            return
+        _left.discard(path)
+    else:  # never a folder: one that was renamed to this is somebody's
+        with suppress(OSError):
+            os.unlink(path)
+    _known.pop(path, None)
+
+
+def remove_temporaries(left: bool = False) -> None:
+    """Remove all temporary files at the end of the program.
+
+    left: at the end of a command, and only what `remove_temporary` could not remove: more
+    file descriptors are free now.
+    """
+    for path in list(_left if left else _known):
+        remove_temporary(path)
+
+
+@contextmanager
+def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterator[str]:
+    """A new folder in `parent` that nobody else may read; it goes when the block ends.
+
+    parent: None for the system's folder of temporary files.  Raises `DataError`
+    where it cannot be made.
+    """
+    path = temporary_name(_system_folder() if parent is None else parent, prefix, True)
+    try:
+        try:
+            os.mkdir(path, 0o700)
+        except OSError as error:
+            raise DataError(f"cannot make a temporary folder here: {error.strerror}",
+                            file=os.path.dirname(path)) from error
+        yield path
+    finally:
+        remove_temporary(path)
+
+
+def temporary_file(mode: str = "w+b", **more):
+    """A file without a name; `DataError` where there can be none."""
+    import tempfile
+
+    folder = _system_folder()
+    try:
+        return tempfile.TemporaryFile(mode, dir=folder, **more)
+    except OSError as error:
+        raise DataError(f"cannot make a temporary file here: {error.strerror}",
+                        file=folder) from error
+
+
+def _system_folder():
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        try:  # no file can be opened, wherever it is?
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as error:
+            raise DataError(f"cannot make a temporary file: {error.strerror}") from error
+        raise DataError("there is no folder for temporary files that can be written: TMPDIR "
+                        "may name one") from None
+
+
+def install(made: str, path: str, before: Callable | None = None) -> None:
+    """Move the file or folder `made`, which another program wrote, in the place of `path`.
 
     As with `replacing` everything is brought to the disk first, a symbolic link is
     followed, what is replaced hands on its permissions, and on any exception `path` is
@@ -494,76 +404,56 @@ def install(made, path, before=None):
     Raises DataError where the system refuses, and for a file in the place of a folder or a
     folder in that of a file.
     """
+    import shutil
+
     with writing(path):
         if os.path.exists(path) and os.path.isdir(path) != os.path.isdir(made):
             raise DataError("cannot write: there is something else of this name", file=path)
-        if os.path.lexists(path) and not os.path.isdir(made):
-            with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
-                shutil.copyfileobj(source, file)
-            os.unlink(made)
-        else:
-            _move(made, path, before)
+        if os.path.isdir(made):
+            _install_folder(made, os.path.realpath(path), before)
+            return
+        with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
+            file.permissions = stat.S_IMODE(os.fstat(source.fileno()).st_mode)
+            shutil.copyfileobj(source, file)
+        os.unlink(made)
 
 
-def _move(made, path, before):
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    new = temporary_name(folder, a_folder=os.path.isdir(made))
+def _install_folder(made, target, before):
+    import shutil
+
+    parent = os.path.dirname(target)
+    new, earlier = (temporary_name(parent, is_folder=True) for _ in range(2))
+    replaces = os.path.isdir(target)
+    if replaces and not os.access(target, os.W_OK | os.X_OK):  # nor could it be removed
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
-        if os.path.isdir(target):
-            _hand_on(target, made)
         shutil.move(made, new)  # a link may lead to another file system
-        _sync_all(new)
+        if replaces:
+            handle = os.open(new, os.O_RDONLY)
+            try:
+                _copy_permissions(target, os.stat(target), handle)
+            finally:
+                os.close(handle)
+        for folder, _, names in os.walk(new, topdown=False):
+            for name in names:
+                if stat.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode):
+                    _sync(os.path.join(folder, name))
+            with suppress(OSError):  # not every file system can
+                _sync(folder)
         if before is not None:
             before()
-        with undisturbed([folder]):
-            earlier = _exchange(new, target, path)
+        try:
+            if replaces:  # no folder can be renamed to one that holds something
+                os.rename(target, earlier)
+            os.replace(new, target)
+        except BaseException:
+            if replaces and os.path.isdir(earlier):
+                _known.pop(earlier)  # if it cannot be put back, the old one stays here
+                os.rename(earlier, target)
+            raise
         with suppress(OSError):
-            sync(folder)
+            _sync(parent)
     finally:
         remove_temporary(new)
-    if earlier is not None:
-        shutil.rmtree(earlier, ignore_errors=True)
-
-
-def _hand_on(target, made):
-    if not os.access(target, os.W_OK | os.X_OK):  # nor could it be removed
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    handle = os.open(made, os.O_RDONLY)
-    try:
-        hand_on(target, os.stat(target), handle)
-    finally:
-        os.close(handle)
-
-
-def _exchange(new, target, path):
-    """Rename `new` to `target`; -> the name that a folder which was there has now, or None."""
-    earlier = None
-    if os.path.isdir(new) and os.path.isdir(target):  # which no folder can be renamed to
-        earlier = temporary_name(os.path.dirname(target), a_folder=True)
-        keep_temporary(earlier)  # not to be removed before it is replaced
-        os.rename(target, earlier)
-    try:
-        os.replace(new, target)
-    except BaseException as error:
-        if earlier is not None:
-            try:
-                os.rename(earlier, target)
-            except OSError:
-                raise NotPutBack("could neither be written nor put back: the old contents are in "
-                                 f"{earlier}", file=path) from error
-        raise
-    return earlier
-
-
-def _sync_all(path):
-    """Bring a file, or a folder and all files in it, to the disk."""
-    if not os.path.isdir(path):
-        sync(path)
-        return
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
-                _sync_all(entry.path)
-    with suppress(OSError):  # not every file system can
-        sync(path)
+        if earlier in _known:
+            remove_temporary(earlier)

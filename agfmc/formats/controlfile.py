@@ -11,8 +11,8 @@ from ..control.parse import parse
 from ..control.parse import MAX_TEXT
 from ..control.write import tree_lines
 from ..errors import ControlError
-from .atomic import read_bytes, replacing
-from .inputs import refuse_irregular
+from .atomic import replacing
+from .inputs import read_bytes, refuse_irregular
 from .mbm import MAGIC
 
 __all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Dataset, InputFormat
-from .atomic import open_input
-from .foreign import foreign_line
+from .inputs import open_input
+from .text import foreign_line
 from .lvq import iter_lvq, read_lvq
 from .class_names import named_by_value, read_names
 from .libsvm_data import iter_svm, read_svm, read_svm_labels

@@ -1,7 +1,4 @@
-"""Opening and reading files, with errors that carry the name the user gave.
-
-How much memory what a file asks for may take.
-"""
+"""Opening and reading files, with limits of memory and errors that carry the name of the file."""
 
 from __future__ import annotations
 

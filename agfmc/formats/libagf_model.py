@@ -33,8 +33,8 @@ from ..errors import AgfmcWarning, ControlError, ModelError
 from ..models import CollatedModel, Kernel, KERNELS
 from ..provenance import Provenance
 from .consistency import check_model
-from .atomic import read_bytes
-from .numbers import NUMBER, numbers, tokenise
+from .inputs import read_bytes
+from .text import NUMBER, numbers, tokenise
 
 __all__ = ["format_ascii_model", "is_ascii_model", "read_ascii_model"]
 

@@ -1,11 +1,8 @@
-"""LIBSVM's text of points, `label i:v i:v ...` with indices from 1 ascending.
+"""LIBSVM's text of points, `label index:value ...` with indices from 1 ascending.
 
-A block of text is split, checked and turned into numbers with numpy; only when
-something is wrong is it read again line by line, to say what and where.
-
-Points from LIBSVM text that stay sparse.
-
-LIBSVM's text of points, written without loss.
+A block of text is split, checked and converted with numpy; only when something is wrong is it
+read again line by line, for the message.  Points stay sparse (`SparsePoints`) or become a
+table.  Numbers are written without loss.
 """
 
 from __future__ import annotations
@@ -18,12 +15,12 @@ import numpy as np
 from ..arrays import SparsePoints
 from ..errors import DataError
 from ..models import Dataset
-from .atomic import open_input, replacing
+from .atomic import replacing
+from .inputs import memory_limit, open_input
 from .class_names import ByValue
-from .foreign import foreign_line
-from .inputs import memory_limit
-from .numbers import blank_out, BLOCK, blocks, CONTROL, NUMBER, tokenise, values
-from .textlabels import numeric, show, TextLabels
+from .text import foreign_line
+from .text import blank_out, BLOCK, blocks, CONTROL, NUMBER, tokenise, values
+from .class_names import numeric, show, TextLabels
 
 __all__ = ["SparseTable", "check_words", "iter_svm", "read_svm", "read_svm_labels", "sparse_rows",
            "svm_lines", "write_svm"]

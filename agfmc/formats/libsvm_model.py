@@ -1,23 +1,15 @@
-"""The text that all LIBSVM model files share: lines, key words, lines of support vectors.
+"""LIBSVM's model files, read with every check and written without loss.
 
-LIBSVM's model files for two classes, read with every check and written without loss.
+Numbers are written so that they read back bit for bit (LIBSVM itself rounds support vectors
+to eight digits): equal support vectors are equal in every file.  A last line that LIBSVM does
+not read, `# agfmc ...`, is the `Provenance`.
 
-Numbers are written so that they read back bit for bit (LIBSVM itself rounds
-support vectors to eight digits): equal support vectors are equal in every
-file.  A last line that LIBSVM does not read, `# agfmc ...`, says what made
-the model.
-
-LIBSVM's model files of any number of classes: one-vs-one in a single file.
-
-With the classes numbered in the order of the line `label`, a support vector
-of class i has k - 1 coefficients, one for each other class j: the j-th, or
-the (j - 1)-th where j > i.  The classifiers stand in the order (0, 1), (0,
-2), ..., (1, 2), ...; f > 0 votes for the first class of the pair, and
-P(first) = 1/(1 + exp(A f + B)).
-
-A last line of ours, which LIBSVM does not read, says what made all the classifiers.
-There, and only there, the samples are those of each class, in the ascending order of the
-labels: what each classifier tells of its own two classes follows.
+Several classes are one-vs-one in a single file.  With the classes numbered in the order of the
+line `label`, a support vector of class i has k - 1 coefficients, one for each other class j: the
+j-th, or the (j - 1)-th where j > i.  The classifiers stand in the order (0, 1), (0, 2), ...,
+(1, 2), ...; f > 0 votes for the first class of the pair, and P(first) = 1/(1 + exp(A f + B)).
+There, and only there, the samples of the provenance are those of each class, in the ascending
+order of the labels: what each classifier tells of its own two classes follows.
 """
 
 from __future__ import annotations
@@ -33,10 +25,9 @@ from ..control.build import from_rows, rename
 from ..errors import ModelError
 from ..models import BinaryModel, Kernel, KERNELS
 from ..provenance import Provenance, shared
-from .atomic import read_bytes
+from .inputs import memory_limit, read_bytes
 from .class_names import ByValue, named_by_value, number_classes
-from .inputs import memory_limit
-from .numbers import NUMBER, numbers
+from .text import NUMBER, numbers
 from .seal import check_seal, unsealed
 
 __all__ = ["Header", "MARK", "RowText", "format_kernel", "format_svm_model",

@@ -20,9 +20,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..provenance import Provenance
-from .atomic import read_bytes
+from .inputs import read_bytes
 from .seal import check_seal, unsealed
-from .numbers import NUMBER, numbers
+from .text import NUMBER, numbers
 
 __all__ = ["LogisticModel", "format_logistic_model", "read_logistic_model"]
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Dataset
-from .atomic import open_input, replacing
-from .foreign import foreign_line
-from .inputs import within_memory
+from .atomic import replacing
+from .inputs import open_input, within_memory
+from .text import foreign_line
 from .libsvm_data import check_words
-from .numbers import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
-from .textlabels import show, TextLabels
+from .text import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
+from .class_names import show, TextLabels
 
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 

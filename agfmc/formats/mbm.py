@@ -26,7 +26,8 @@ from ..errors import ModelError, one_line
 from ..models import CollatedModel, DirectModel, Kernel, KERNELS, Normalisation
 from ..provenance import Provenance
 from .consistency import check_model
-from .atomic import read_bytes, replacing
+from .atomic import replacing
+from .inputs import read_bytes
 
 __all__ = ["MAGIC", "read_store", "write_store"]
 

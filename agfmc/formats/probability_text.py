@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import DataError
-from .atomic import read_bytes
-from .numbers import NUMBER, numbers, tokenise
+from .inputs import read_bytes
+from .text import NUMBER, numbers, tokenise
 
 __all__ = ["ProbabilityTable", "format_points", "read_probabilities"]
 

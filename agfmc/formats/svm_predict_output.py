@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
-from .atomic import open_input
-from .numbers import BLOCK, blocks, NUMBER, numbers, tokenise
-from .textlabels import show
+from .inputs import open_input
+from .text import BLOCK, blocks, NUMBER, numbers, tokenise
+from .class_names import show
 
 __all__ = ["SvmOutput", "read_svm_output"]
 

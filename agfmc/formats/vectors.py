@@ -12,13 +12,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Normalisation
-from .atomic import open_input, read_bytes, replacing
-from .foreign import is_text, LABELS, POINTS, SCALE, VALUES
-from .inputs import memory_limit, within_memory
+from .atomic import replacing
+from .inputs import memory_limit, open_input, read_bytes, within_memory
+from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
-__all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "iter_vec", "read_cls", "read_con",
-           "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_con", "write_dat",
-           "write_std", "write_vec"]
+__all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "read_cls", "read_con",
+           "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_std", "write_vec"]
 
 FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
@@ -113,12 +112,6 @@ class VecReader:
                 break
             data += piece
         return data
-
-
-def iter_vec(path, rows=4096, stdin=None):
-    """Chunks (<= rows, d) float32 of a `.vec` file, or of a pipe for `-`; see VecReader."""
-    with VecReader(path, rows, stdin) as reader:
-        yield from reader
 
 
 def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
@@ -249,18 +242,7 @@ def con_bytes(values, path=None, start=0):
 
 def write_cls(path, y):
     """Write labels y (n,) as int32."""
-    _write_column(path, cls_bytes(y, path))
-
-
-def write_con(path, values):
-    """Write numbers (n,) as float32."""
-    _write_column(path, con_bytes(values, path))
-
-
-write_dat = write_con
-
-
-def _write_column(path, data):
+    data = cls_bytes(y, path)
     if not data:
         raise DataError("there is nothing to write", file=path)
     with replacing(path, binary=True) as file:

@@ -17,8 +17,8 @@ from ..errors import (AgfmcError, AgfmcWarning, and_more, ControlError, DataErro
                       Place, UsageError)
 from ..formats.consistency import check_control
 from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
-from ..formats.atomic import read_bytes, replacing
-from ..formats.inputs import refuse_beyond, regular_files, within_memory
+from ..formats.atomic import replacing
+from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.mbm import MAGIC, read_store, write_store
 from ..formats.libsvm_model import refuse_huge
 from .run_consistency import all_provenances, check_one_run

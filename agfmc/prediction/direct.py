@@ -15,7 +15,8 @@ from ..learners.neighbours import Neighbours
 from ..learners.multiclass_options import parse_logistic_options, parse_neighbour_options
 from ..errors import (AgfmcError, ControlError, DataError, JobsFailed, ModelError, Place,
                       UsageError)
-from ..formats.atomic import read_bytes, replacing, replacing_all, temporary_file, writing
+from ..formats.atomic import replacing, replacing_all, temporary_file, writing
+from ..formats.inputs import read_bytes
 from ..formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from ..formats.seal import sealed
 from ..formats.libsvm_model import RowText

@@ -88,7 +88,7 @@ def _asking(tree, pair_errors, asking):
 
     weights = None
     if pair_errors is not None:
-        from ..formats.pair_errors import read_pair_errors
+        from ..formats.confusions import read_pair_errors
 
         weights = read_pair_errors(pair_errors).error_rates(tree.labels)
     return QueryOptions(weights=weights, **asking)

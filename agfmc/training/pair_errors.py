@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..formats.atomic import replacing
-from ..formats.pair_errors import format_pair_errors, PairErrors
+from ..formats.confusions import format_pair_errors, PairErrors
 from ..kernel.machine import decision_values
 
 __all__ = ["PairTally"]

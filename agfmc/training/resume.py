@@ -12,7 +12,7 @@ import numpy as np
 from .._version import __version__
 from ..arrays import is_sparse
 from ..errors import AgfmcError, DataError
-from ..formats.atomic import read_bytes
+from ..formats.inputs import read_bytes
 from ..formats.seal import seal_of
 from ..formats.vectors import read_std
 from ..learners.jobs import problem, rows_by_class

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ..errors import AgfmcError
 from ..executors.threads import available_cores, Background, start_threads
-from ..formats.atomic import read_bytes, remove, replacing
+from ..formats.atomic import remove, replacing
+from ..formats.inputs import read_bytes
 from ..formats.libsvm_model import format_svm_model, RowText
 from ..formats.seal import sealed
 from ..formats.vectors import write_std

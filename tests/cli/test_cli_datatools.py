@@ -9,7 +9,7 @@ import pytest
 from agfmc.formats.lvq import read_lvq, write_lvq
 from agfmc.formats.libsvm_data import read_svm
 from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.vectors import (read_cls, read_dat, read_std, read_vec, write_cls, write_dat,
+from agfmc.formats.vectors import (con_bytes, read_cls, read_dat, read_std, read_vec, write_cls,
                                    write_vec)
 
 
@@ -24,7 +24,7 @@ def data(folder):
     value = rng.normal(size=40).astype(np.float32)
     write_vec("trn.vec", x)
     write_cls("trn.cls", y)
-    write_dat("trn.dat", value)
+    Path("trn.dat").write_bytes(con_bytes(value))
     write_svm("trn.svm", x, y)
     write_lvq("trn.lvq", x, y)
     write_lvq("ord.lvq", x, value)
@@ -317,14 +317,14 @@ def test_what_the_converters_refuse(run, words, text):
 
 @pytest.fixture
 def values():
-    write_dat("v", np.array([0.5, 1, 2, 3.25, 4, 99], np.float32))
+    Path("v").write_bytes(con_bytes(np.array([0.5, 1, 2, 3.25, 4, 99], np.float32)))
 
 
 def test_values_and_range(values, run):
     assert printed(run, "float_to_class", "v") == b"0.5\n1\n2\n3.25\n4\n99\n"
     assert printed(run, "float_to_class", "-M", "v") == b"0.5\n99\n"
     assert printed(run, "float_to_class", "-M", "-T", "50", "v") == b"0.5\n4\n"
-    write_dat("v", np.array([0.1], np.float32))
+    Path("v").write_bytes(con_bytes(np.array([0.1], np.float32)))
     assert printed(run, "float_to_class", "v") == b"0.10000000149011612\n"
 
 

@@ -204,7 +204,7 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.experiments.experiment import Settings
     from agfmc.learners.jobs import plan_jobs
 
-    class Ledger(dict):
+    class ResultCache(dict):
         put = dict.__setitem__
 
     x, y = points(400, 1)
@@ -212,7 +212,7 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     keys = {binary_problems.problem_key("digest", job): job for job in jobs}
     other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
     assert len(set(keys) & {binary_problems.problem_key("digest", job) for job in other}) == 3
-    ledger = Ledger()
+    ledger = ResultCache()
     first = binary_problems.train_missing(keys, x, y, Settings(), ledger)
     monkeypatch.setattr(binary_problems, "fit", None)
     again = binary_problems.train_missing(keys, x, y, Settings(), ledger)

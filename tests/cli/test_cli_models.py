@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.class_names import write_names
+from agfmc.formats.class_names import names_bytes
 from agfmc.formats.vectors import read_cls, write_cls, write_vec
 
 
@@ -177,7 +177,7 @@ def test_what_cannot_be_done(here, run, words, status, text):
 
 
 def test_names_and_normalisation_join_any_model(here, run):
-    write_names("names", [f"class{i}" for i in range(10)])
+    Path("names").write_bytes(names_bytes([f"class{i}" for i in range(10)]))
     run("mbh2mbm", "--quiet", "-Z", "pairs.mbc", "p.mbaio")
     run("mbh2mbm", "--names", "names", "-a", "n.std", "p.mbaio", "named.mbm")
     told = json.loads(run("mbm_info", "--json", "named.mbm").out)
@@ -197,7 +197,7 @@ def test_names_number_the_labels_of_a_libsvm_model(here, run):
     text = Path("svm").read_text()
     assert "\nlabel 2 5 9\n" in text
     Path("svm").write_text(text.replace("\nlabel 2 5 9\n", "\nlabel -3 5 9\n"))
-    write_names("names", ["-3", "-1", "5", "9"])  # as in training data with one class more
+    Path("names").write_bytes(names_bytes(["-3", "-1", "5", "9"]))  # as in training data with one class more
     assert run("mbh2mbm", "--quiet", "--names", "names", "svm", "named.mbm").err == ""
     done = run("mbm_info", "--json", "named.mbm")
     assert json.loads(done.out)["classes"] == [
@@ -249,7 +249,7 @@ def test_names_for_libagf(here, run, tmp_path, base, written, names):
 
 
 def test_control_files_without_class_names(here, run):
-    write_names("names", [f"class{i}" for i in range(10)])
+    Path("names").write_bytes(names_bytes([f"class{i}" for i in range(10)]))
     written = {}
     for words in (("print_control", "--names", "names", "-Q", "5", "10"),
                   ("print_control", "-Q", "5", "10"),

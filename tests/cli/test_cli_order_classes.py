@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.codes.dag_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
-from agfmc.formats.pair_errors import read_pair_errors
+from agfmc.formats.confusions import read_pair_errors
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_std, write_cls, write_vec
 

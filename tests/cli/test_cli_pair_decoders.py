@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.prediction.configuration import load
-from agfmc.formats.pair_errors import read_pair_errors
+from agfmc.formats.confusions import read_pair_errors
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 LABELS = (1, 4, 6, 7)

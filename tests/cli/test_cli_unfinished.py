@@ -44,7 +44,7 @@ def test_results_that_could_not_be_printed(place, monkeypatch, capsys, command):
     with open("/dev/full", "w") as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
         assert command.main(WORDS[command]) == 1
-    assert "No space left" in capsys.readouterr().err and kept() == [".sqlite"]
+    assert "No space left" in capsys.readouterr().err and kept() == [".results"]
     assert command.main(WORDS[command]) == 0
     out, err = capsys.readouterr()
     assert out and "of an earlier run" in err and "reused" in err and kept() == []
@@ -71,7 +71,7 @@ def test_a_picture_that_could_not_be_drawn(place, monkeypatch, capsys):
             raise OSError(28, "No space left on device", "p.png")
         patch.setattr("agfmc.picture.scores.draw_scores", draw)
         assert nfold.main(["--plot", "p.png", *WORDS[nfold]]) == 1
-    assert kept() == [".sqlite"]
+    assert kept() == [".results"]
 
 
 def test_the_best_control_though_its_table_is_lost(place, monkeypatch, capsys):
@@ -105,7 +105,7 @@ def test_messages_of_an_interrupted_run(place, monkeypatch, capsys, command, roo
         command.main([*WORDS[command], *["--no-state"] * (where == "no")])
     err = capsys.readouterr().err
     assert ("an interrupted run would begin again" in err) == (where == "refused")
-    assert (GOES_ON in err) == (where == "kept") == (kept() == [".sqlite"])
+    assert (GOES_ON in err) == (where == "kept") == (kept() == [".results"])
 
 
 @pytest.mark.parametrize("where", ["kept", "refused"])

@@ -20,7 +20,7 @@ from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import gather
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
-                           libsvm_model, logistic_model, lvq, pair_errors, probability_text, seal,
+                           libsvm_model, logistic_model, lvq, probability_text, seal,
                            svm_predict_output, vectors)
 from agfmc.formats.consistency import check_model
 from agfmc.models import BinaryModel, InputFormat, Kernel
@@ -405,8 +405,8 @@ def readers():
          [f + "vectors.read_vec", f + "vectors.VecReader"]),
         ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, table, []),
         ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, table, []),
-        ("vec in chunks", lambda path: all_of(vectors.iter_vec(path, 1)), [VEC], False, chunks,
-         [f + "vectors.iter_vec"]),
+        ("vec in chunks", lambda path: all_of(vectors.VecReader(path, 1)), [VEC], False, chunks,
+         [f + "vectors.VecReader"]),
         ("cls", vectors.read_cls, [CLS], False, columns, [f + "vectors.read_cls"]),
         ("cls negative", functools.partial(vectors.read_cls, negative=True), [CLS], False, columns,
          []),
@@ -419,7 +419,7 @@ def readers():
         ("svm text, absent", functools.partial(libsvm_data.read_svm, missing=-7.5,
                                                         limit_bytes=LIMIT),
          [SVM], True, points, []),
-        ("svm text, named", functools.partial(dataset.read_training, kind="svm",
+        ("svm text, named", functools.partial(dataset.read_training, form=InputFormat("svm"),
                                               names=("ant", "b\u00e4r", "cat")),
          [WORDS], True, points, []),
         ("svm text, sparse", functools.partial(libsvm_data.read_svm, sparse=True, block=16),
@@ -452,7 +452,7 @@ def readers():
          points, []),
         ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, 2, 3, truth=False, block=16)),
          [LVQ], True, chunks, [f + "lvq.iter_lvq"]),
-        ("lvq training", functools.partial(dataset.read_training, kind="lvq"), [LVQ], True, points,
+        ("lvq training", functools.partial(dataset.read_training, form=InputFormat("lvq")), [LVQ], True, points,
          []),
         ("svm model", libsvm_model.read_svm_model, svm, True, binary_model,
          [f"{f}libsvm_model.read_svm_model",
@@ -477,8 +477,8 @@ def readers():
          [f + "confusions.read_confusions"]),
         ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
          [f + "confusions.holds_confusions"]),
-        ("pair errors", pair_errors.read_pair_errors, [PAIRS], True, pair_error_counts,
-         [f + "pair_errors.read_pair_errors"]),
+        ("pair errors", confusions.read_pair_errors, [PAIRS], True, pair_error_counts,
+         [f + "confusions.read_pair_errors"]),
         ("svm-predict", functools.partial(svm_predict_output.read_svm_output, block=8),
          [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
          predicted, [f + "svm_predict_output.read_svm_output"]),

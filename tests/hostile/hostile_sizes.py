@@ -17,8 +17,9 @@ from pathlib import Path
 
 from agfmc.errors import AgfmcError
 from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
-                           libsvm_model, logistic_model, lvq, pair_errors, probability_text,
-                           svm_predict_output, vectors)
+                           libsvm_model, logistic_model, lvq, probability_text, svm_predict_output,
+                           vectors)
+from agfmc.models import InputFormat
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
 PATIENCE = 60  # seconds: a guard against hanging, no measurement
@@ -69,8 +70,8 @@ LIES = {
     "dense text, ten digits": (libsvm_data.read_svm, b"1 1:1 2000000000:1\n"),
     "dense text in chunks": (functools.partial(all_of, libsvm_data.iter_svm),
                              b"1 1:1 999999999:1\n" * 50),
-    "sparse text": (training(kind="svm", sparse=True), b"1 1:1 999999999:1\n" * 900),
-    "labels of wide text": (functools.partial(dataset.read_labels, kind="svm"),
+    "sparse text": (training(form=InputFormat("svm"), sparse=True), b"1 1:1 999999999:1\n" * 900),
+    "labels of wide text": (functools.partial(dataset.read_labels, form=InputFormat("svm")),
                             b"1 1:1 999999999:1\n2 1:1\n"),
     "lvq header": (lvq.read_lvq, b"999999999\n1 2 3\n"),
     "lvq header, ten digits": (lvq.read_lvq, b"1000000000\n1 2 3\n"),
@@ -78,7 +79,7 @@ LIES = {
     "vec from a pipe": (functools.partial(piped, vectors.read_vec),
                         b"\xff\xff\xff\x7f" + bytes(12)),
     "vec from a pipe, in chunks": (
-        lambda path: piped(functools.partial(all_of, vectors.iter_vec), path),
+        lambda path: piped(functools.partial(all_of, vectors.VecReader), path),
         b"\x00\x00\x00\x04" + bytes(12)),
     "std": (vectors.read_std, b"\xff\xff\xff\x7f" + bytes(12)),
     "position": (controlfile.read_control, b"m 0 / 999999999; {0 1}"),
@@ -94,9 +95,9 @@ LIES = {
     "logistic features": (logistic_model.read_logistic_model,
                           b"agfmc logistic 1\nclasses 2\nfeatures 999999999999\nridge 1\npoints 1\n"
                           b"1 2\n1 2\n"),
-    "pairs": (pair_errors.read_pair_errors,
+    "pairs": (confusions.read_pair_errors,
               b"".join(b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(2000))),
-    "pairs, counts": (pair_errors.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
+    "pairs, counts": (confusions.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
     "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
@@ -160,10 +161,10 @@ LARGE = {
     "probabilities": (probability_text.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
     "a long line of probabilities": (probability_text.read_probabilities, b"0 " * (2 * M)),
     "blank lines of probabilities": (probability_text.read_probabilities, b"\n" * (3 * M)),
-    "pairs again": (pair_errors.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
-    "many labels of pairs": (pair_errors.read_pair_errors, b"".join(
+    "pairs again": (confusions.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
+    "many labels of pairs": (confusions.read_pair_errors, b"".join(
         b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(100 * K))),
-    "a word of pairs": (pair_errors.read_pair_errors, b"a" * (4 * M) + b" 1 2 3 4\n"),
+    "a word of pairs": (confusions.read_pair_errors, b"a" * (4 * M) + b" 1 2 3 4\n"),
     "json of brackets": (confusions.read_confusions, b'{"a":' + b"[" * (2 * M)),
     "json of lists": (confusions.read_confusions, b'{"a":[' + b"[]," * M + b"1]}"),
     "json of digits": (confusions.read_confusions, b'{"labels":[' + b"1" * (4 * M) + b"]}"),

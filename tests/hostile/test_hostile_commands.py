@@ -75,7 +75,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("right")
     from agfmc.formats.lvq import write_lvq
     from agfmc.formats.libsvm_data import write_svm
-    from agfmc.formats.vectors import write_cls, write_con, write_vec
+    from agfmc.formats.vectors import con_bytes, write_cls, write_vec
 
     (folder / "out").mkdir()
     base = str(folder)
@@ -85,7 +85,7 @@ def place(tmp_path_factory):
         write_lvq(f"{base}/{name}.lvq", POINTS, DATA)
     write_cls(f"{base}/trn.cls", DATA)
     write_cls(f"{base}/result.cls", DATA)
-    write_con(f"{base}/result.con", np.linspace(0, 1, 24))
+    Path(f"{base}/result.con").write_bytes(con_bytes(np.linspace(0, 1, 24)))
     rows = np.full((24, 3), 0.25)
     rows[np.arange(24), DATA] = 0.5
     made = {

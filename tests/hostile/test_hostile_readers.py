@@ -21,7 +21,6 @@ STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
     "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
-    "formats.atomic.open_input": "any bytes", "formats.atomic.read_bytes": "any bytes",
     "formats.mbm.read_store": "has a fuzzer of its own, and a checksum",
 }
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
@@ -49,15 +48,13 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "control.dot.visible",
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "formats.controlfile.model_file", "formats.controlfile.model_files",
-    "formats.controlfile.require_regular", "formats.foreign.is_text",
-    "formats.libsvm_data.sparse_rows", "formats.numbers.blank_out", "formats.numbers.blocks",
-    "formats.numbers.numbers", "formats.numbers.tokenise", "formats.numbers.values",
+    "formats.controlfile.require_regular", "formats.text.is_text",
+    "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
+    "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
     "formats.atomic.install", "formats.inputs.within_memory",
-    "formats.textlabels.TextLabels", "formats.textlabels.numeric",
+    "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
-    "formats.vectors.VecWriter", "formats.atomic.hand_on", "formats.atomic.sync",
-    "formats.atomic.keep_temporary", "formats.atomic.remove_temporary",
-    "formats.atomic.temporary_name",
+    "formats.vectors.VecWriter", "formats.atomic.temporary_name",
 }
 
 

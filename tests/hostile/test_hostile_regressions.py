@@ -9,7 +9,7 @@ from hostile_readers import ASCII, MULTICLASS, readers
 
 from agfmc.control.parse import closing_quote, parse
 from agfmc.errors import AgfmcError, ControlError, DataError, ModelError
-from agfmc.formats import inputs, libsvm_data, numbers, vectors
+from agfmc.formats import inputs, libsvm_data, text, vectors
 from agfmc.formats.libagf_model import read_ascii_model
 from agfmc.formats.confusions import read_confusions
 from agfmc.formats.lvq import iter_lvq, read_lvq
@@ -125,22 +125,22 @@ def test_one_long_label_costs_no_more_than_its_length(save, monkeypatch):
 def test_blank_out_is_the_same_for_short_and_long_tokens():
     data = b"\nab  cde f\n" + b"x" * 40 + b"  y zz\n"
     for step in (1, 2, 3):
-        tokens = numbers.tokenise(data, 1)
+        tokens = text.tokenise(data, 1)
         which = np.arange(0, len(tokens.start), step)
         start, end = tokens.start[which], tokens.end[which]
         plain = bytearray(tokens.text.tobytes())
         for i, j in zip(start, end):
             plain[i:j] = b" " * (j - i)
-        numbers.blank_out(tokens.text, start, end)
+        text.blank_out(tokens.text, start, end)
         assert tokens.text.tobytes() == plain
-    numbers.blank_out(tokens.text, start[:0], end[:0])
+    text.blank_out(tokens.text, start[:0], end[:0])
 
 
 def test_many_words_are_numbered_one_by_one(save, monkeypatch):
     """In pieces the words have the same numbers, and the first that cannot be its line."""
     lines = [b"w%d 1:1\n" % (i * 7919 % 3001) for i in range(3001)]
     whole = read_svm(save(b"".join(lines)))
-    monkeypatch.setattr("agfmc.formats.textlabels._LETTERS", 100)
+    monkeypatch.setattr("agfmc.formats.class_names._LETTERS", 100)
     part = read_svm(save(b"".join(lines)))
     assert part.names == whole.names and np.array_equal(part.y, whole.y)
     lines[2000] = lines[2500] = b"12 1:1\n"
@@ -228,7 +228,7 @@ class Endless:
 def test_a_stream_that_never_ends(read, stream, monkeypatch):
     for module in (inputs, inputs, libsvm_data):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)
-    monkeypatch.setattr(numbers, "LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr(text, "LONGEST_LINE", 1 << 22)
     with pytest.raises(DataError, match="larger than|more than|above the limit|too long"):
         read("-", stdin=stream)
 

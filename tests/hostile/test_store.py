@@ -21,7 +21,7 @@ from agfmc.control.parse import MAX_SIDES
 from agfmc.decode.front import CodeDecoder
 from agfmc.errors import AgfmcWarning, ControlError, ModelError
 from agfmc.prediction.configuration import _stored
-from agfmc.formats.atomic import read_bytes
+from agfmc.formats.inputs import read_bytes
 from agfmc.kernel.machine import _cut
 
 ESCAPE = "\x1b]0;x\x07\x1b[2K\rall is well\u202e"

@@ -19,12 +19,13 @@ MODULES = {
                      "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
     "subprocess": ("agfmc/external/command.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/codes/schemes.py", "agfmc/decode/front.py", "agfmc/picture/canvas.py",
+    "importlib": ("agfmc/cli/__init__.py", "agfmc/codes/schemes.py", "agfmc/decode/front.py",
+                  "agfmc/picture/canvas.py",
                   "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
                   "agfmc/executors/wire_format.py", "agfmc/executors/processes.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),
-    "sqlite3": ("agfmc/experiments/result_cache.py",),
+    "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py", "agfmc/executors/dask_cluster.py"),
     "asyncio": ("agfmc/executors/dask_cluster.py",),
 }

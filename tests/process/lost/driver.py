@@ -20,7 +20,6 @@ import os
 import resource
 import shutil
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -59,7 +58,7 @@ class Faults:
                 self.note(name)
             if self.kind in ("full", "short"):  # whoever frees space, or takes none, succeeds
                 return self.n > 0 and self.seen >= self.n and name != "write 1" and \
-                    name.startswith(("open", "write", "mkdir", "fsync", "sqlite"))
+                    name.startswith(("open", "write", "mkdir", "fsync"))
             return self.seen == self.n
 
     def note(self, name):
@@ -77,8 +76,6 @@ class Faults:
     def fail(self, name=""):
         import errno
 
-        if name.startswith("sqlite"):
-            raise sqlite3.OperationalError("database or disk is full")
         code = errno.EIO if self.kind == "EIO" else errno.ENOSPC
         raise OSError(code, os.strerror(code))
 
@@ -161,18 +158,6 @@ def install(faults):
     builtins.open = io.open = opened
     os.fdopen = lambda handle, mode="r", *args, **more: opened(handle, mode, *args, **more)
 
-    class Connection(sqlite3.Connection):
-        def execute(self, text, *args):
-            return faults.call(f"sqlite {text.split()[0]}", super().execute, text, *args)
-
-        def executemany(self, text, *args):
-            return faults.call("sqlite many", super().executemany, text, *args)
-
-        def close(self):
-            return faults.call("sqlite close", super().close)
-
-    connect = sqlite3.connect
-    sqlite3.connect = lambda *args, **more: connect(*args, **more, factory=Connection)
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(Raw(1, "w", closefd=False)), "utf-8")
 
 

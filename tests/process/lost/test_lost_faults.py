@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-STEPS = "lines files.py,temporaries.py,cli/run.py,cli/signals.py"
+STEPS = "lines formats/atomic.py,cli/run.py,cli/signals.py"
 FAILURES = ("ENOSPC", "EIO", "full", "short", "memory")
 
 

@@ -10,7 +10,7 @@ from agfmc.control.parse import parse
 from agfmc.errors import ControlError, UsageError
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare
-from agfmc.experiments.result_cache import Ledger
+from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.experiment import Experiment, Settings, SplitPlan as Plan
 from agfmc.experiments.tables import comparison_csv, markdown_table, plain_table, spread
@@ -23,7 +23,7 @@ from agfmc.training.design import design
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
 
-def experiment(data, plan, settings=Settings(), cache=Ledger(None)):
+def experiment(data, plan, settings=Settings(), cache=ResultCache(None)):
     return Experiment(data, plan, settings, cache)
 
 
@@ -45,7 +45,7 @@ def test_equal_problems_are_trained_once(data, fits, tmp_path):
 
 def test_finished_work_is_not_done_again(data, fits, tmp_path):
     def run(state):
-        with Ledger(str(state), keep=True) as ledger:
+        with ResultCache(str(state), keep=True) as ledger:
             return compare(experiment(data, Plan(trials=2), cache=ledger), candidates(*SCHEMES))
 
     whole = run(tmp_path / "a")
@@ -55,7 +55,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path):
     assert not fits
     assert json.dumps(again) == json.dumps(whole)  # the times too: they were measured once
     # the binary problems alone are enough to go on from
-    with Ledger(str(tmp_path / "b"), keep=True) as ledger:
+    with ResultCache(str(tmp_path / "b"), keep=True) as ledger:
         compare(experiment(data, Plan(trials=2), cache=ledger), candidates("one-vs-one"))
     assert 0 < sum(map(len, fits)) < trained
     fits.clear()

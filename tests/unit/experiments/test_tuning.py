@@ -12,8 +12,8 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
-from agfmc.experiments.experiment import CountingCache, Experiment, Settings, SplitPlan
-from agfmc.experiments.result_cache import Ledger
+from agfmc.experiments.experiment import Experiment, Settings, SplitPlan
+from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.experiments.tables import partition_table, search_csv, search_table
 from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning, search_options,
@@ -32,7 +32,7 @@ def of_text(text):
     return Candidate("plan", tree, None)
 
 
-def begin(data, candidate, base="", plan=PLAN, cache=Ledger(None), **more):
+def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), **more):
     if isinstance(candidate, str):
         candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
     return prepare_tuning(Experiment(data, plan, Settings(base, loo=True, **more), cache),
@@ -77,8 +77,7 @@ def test_points_with_one_gamma_are_one_call(data, fits):
 @pytest.mark.parametrize("parted", [False, True])
 def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     def run(space):
-        with Ledger(str(tmp_path / "state"), keep=True) as ledger:
-            cache = CountingCache(ledger)
+        with ResultCache(str(tmp_path / "state"), keep=True) as cache:
             return tune(begin(data, "one-vs-one", cache=cache), space, by="brier_all",
                         per_partition=parted), cache.found
 
@@ -122,7 +121,7 @@ def test_score_of_a_problem_by_hand(data):
     job = task.job(1, "-g 0.25 -c 2")
     assert (job.left, job.right) == ((9,), (2, 5))
     trained = binary_problems.train_missing({"key": job}, split.x, split.y, Settings(loo=True),
-                                            Ledger(None))
+                                            ResultCache(None))
     model = binary_problems.binary_model(job, trained["key"], split.x)
     a, b = model.scale
     distance = ((split.test_x[:, None] - model.sv) ** 2).sum(axis=2)
@@ -134,7 +133,7 @@ def test_score_of_a_problem_by_hand(data):
 
 
 def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
-    with Ledger(str(tmp_path / "state"), keep=True) as cache:
+    with ResultCache(str(tmp_path / "state"), keep=True) as cache:
         start = begin(data, "one-vs-one", cache=cache)
         split = next(start.experiment.splits())
         task = BinaryProblems(start.tree, start.experiment)

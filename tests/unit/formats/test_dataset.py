@@ -1,13 +1,15 @@
-"""The same points and labels whatever the format they are in."""
+"""The same points, labels and names whatever the format they are in."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
+from agfmc.formats.class_names import names_bytes, read_names
 from agfmc.formats.dataset import iter_points, read_labels, read_training
-from agfmc.formats.lvq import write_lvq
-from agfmc.formats.class_names import write_names
 from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.lvq import write_lvq
 from agfmc.formats.vectors import write_cls, write_vec
 from agfmc.models import InputFormat
 
@@ -65,10 +67,10 @@ def test_svm_points_may_be_narrower_than_the_model(base):
 
 
 def test_names_beside_binary_data(base):
-    write_names(base + ".names", ["a", "b", "c", "d", "e"])
+    Path(base + ".names").write_bytes(names_bytes(["a", "b", "c", "d", "e"]))
     assert read_training(base).names == ("a", "b", "c", "d", "e")
     assert read_labels(base)[1] == {0: "a", 1: "b", 2: "c", 3: "d", 4: "e"}
-    write_names(base + ".names", ["a", "b", "c", "d"])
+    Path(base + ".names").write_bytes(names_bytes(["a", "b", "c", "d"]))
     for read in (read_training, read_labels):
         with pytest.raises(DataError, match="label 4 has no name: there are 4 names"):
             read(base)
@@ -126,3 +128,30 @@ def test_what_makes_no_sense(base):
         InputFormat("csv")
     with pytest.raises(DataError, match="cannot read: No such file"):
         read_training(base + "x")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("names")
+
+
+def test_windows_ends_and_a_last_line_without_end(folder):
+    (folder / "b.names").write_bytes(b"red\r\ndark blue\r\n\xff")
+    assert read_names(folder / "b.names") == ("red", "dark blue", "\udcff")
+
+
+@pytest.mark.parametrize("data, line, message", [
+    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"), (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
+])
+def test_names_that_cannot_be(folder, data, line, message):
+    (folder / "c.names").write_bytes(data)
+    with pytest.raises(DataError, match=message) as caught:
+        read_names(folder / "c.names")
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("names", [["a\nb"], [" a"], [""], ["a", "a"], [], ["a\0"]])
+def test_names_that_cannot_be_written(folder, names):
+    with pytest.raises(DataError):
+        names_bytes(names, folder / "d.names")
+    assert not (folder / "d.names").exists()

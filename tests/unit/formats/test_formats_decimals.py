@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agfmc.formats import numbers
+from agfmc.formats import text as module
 
 
 def read(words, alone=True):
     text = np.frombuffer(bytearray(b"\n" + b" ".join(words) + b"\n"), np.uint8)
     length = np.array([len(word) for word in words])
     end = np.cumsum(length + 1)
-    return numbers.values(text, end - length, end, alone)
+    return module.values(text, end - length, end, alone)
 
 
 DIGITS = st.text("0123456789", min_size=0, max_size=19)
@@ -24,7 +23,7 @@ ANY = st.one_of(PLAIN, PLAIN, PLAIN, st.floats(allow_nan=False, allow_infinity=F
 
 
 @given(st.lists(ANY, min_size=1, max_size=40), st.booleans())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_numbers_are_those_of_python_to_the_last_bit(words, alone):
     found = read([word.encode() for word in words], alone)
     assert found.tobytes() == np.array([float(word) for word in words]).tobytes()

@@ -1,16 +1,16 @@
 """Numbers in the place of labels, in every kind of data; LIBSVM text with its zeros."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agfmc.errors import DataError, UsageError
 from agfmc.formats.dataset import read_training
+from agfmc.formats.libsvm_data import read_svm, svm_lines, write_svm
 from agfmc.formats.lvq import read_lvq, write_lvq
-from agfmc.formats.libsvm_data import read_svm
-from agfmc.formats.libsvm_data import svm_lines, write_svm
-from agfmc.formats.vectors import write_dat, write_vec
+from agfmc.formats.vectors import con_bytes, write_vec
 from agfmc.models import InputFormat
 
 X = np.array([[1, 0], [0.5, 3], [0, 0.25]])
@@ -21,7 +21,7 @@ Y = np.array([-1.5, 3, 1 / 3])
 def test_ordinates_of_any_kind(tmp_path, kind):
     base = str(tmp_path / "a")
     write_vec(base + ".vec", X)
-    write_dat(base + ".dat", Y)
+    Path(base + ".dat").write_bytes(con_bytes(Y))
     write_svm(base + ".svm", X, Y)
     write_lvq(base + ".lvq", X, Y)
     data = read_training(base + {"binary": ""}.get(kind, f".{kind}"),

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from agfmc.errors import DataError
-from agfmc.formats.probability_text import read_probabilities
-from agfmc.formats.probability_text import format_points
+from agfmc.formats.probability_text import format_points, read_probabilities
 
 
 def expected(values, classes=None):
@@ -20,7 +18,7 @@ def expected(values, classes=None):
 TIES = [i * 1e-6 + 5e-7 for i in range(12)] + [0.5, 0.1234565, 0.9999995, 1.0000005, 9.9999995]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(hnp.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(0, 4)), elements=st.one_of(
     st.floats(0, 1), st.floats(-12, 12), st.floats(), st.sampled_from(TIES + [-0.0, 0.0]),
     st.integers(-2 * 10**7, 2 * 10**7).map(lambda i: (i + 0.5) * 1e-6))),

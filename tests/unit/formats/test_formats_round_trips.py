@@ -7,8 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from agfmc.cli.messages import json_text
@@ -16,23 +15,26 @@ from agfmc.control.parse import parse
 from agfmc.control.tree import changed, Leaf, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import DataError, UsageError
-from agfmc.prediction.configuration import load, save
-from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.formats import vectors
+from agfmc.formats.class_names import names_bytes, read_names
+from agfmc.formats.confusions import (
+    format_pair_errors,
+    PairErrors,
+    read_confusions,
+    read_pair_errors,
+)
 from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
-from agfmc.formats.confusions import read_confusions
+from agfmc.formats.libsvm_data import iter_svm, read_svm, svm_lines, write_svm
+from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
 from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.formats.lvq import lvq_lines, read_lvq, write_lvq
-from agfmc.formats.class_names import read_names, write_names
-from agfmc.formats.pair_errors import format_pair_errors, PairErrors, read_pair_errors
-from agfmc.formats.probability_text import read_probabilities
-from agfmc.formats.probability_text import format_points
 from agfmc.formats.mbm import read_store, write_store
-from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
+from agfmc.formats.probability_text import format_points, read_probabilities
+from agfmc.formats.text import is_text
 from agfmc.formats.svm_predict_output import read_svm_output
-from agfmc.formats.libsvm_data import iter_svm, read_svm
-from agfmc.formats.libsvm_data import svm_lines, write_svm
 from agfmc.models import BinaryModel, CollatedModel, DirectModel, Kernel, Normalisation
+from agfmc.prediction.configuration import load, save
+from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.provenance import Provenance
 
 TINY = 5e-324
@@ -104,10 +106,13 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     for mapped in (False, True):
         vectors.write_vec(folder / "b.vec", vectors.read_vec(path, mapped))
         assert (folder / "b.vec").read_bytes() == path.read_bytes()
+    if is_text(values.tobytes(), floats=True):
+        return  # without a header it would be taken for text
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
-    vectors.write_con(folder / "b.con", vectors.read_con(column))
-    vectors.write_dat(folder / "b.dat", vectors.read_dat(column).astype(np.float64))
+    (folder / "b.con").write_bytes(vectors.con_bytes(vectors.read_con(column)))
+    (folder / "b.dat").write_bytes(
+        vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
     assert (folder / "b.con").read_bytes() == (folder / "b.dat").read_bytes() == values.tobytes()
 
 
@@ -196,13 +201,13 @@ def test_sparse_points_as_text(x, block):
 def test_words_as_labels_and_names_come_back_or_are_refused(folder, names):
     y = np.arange(len(names))
     try:
-        write_names(folder / "a.names", names)
+        (folder / "a.names").write_bytes(names_bytes(names))
     except DataError:
         assert any(name != name.strip() for name in names) or names[0].startswith("\ufeff")
     else:
         assert read_names(folder / "a.names") == tuple(names)
         raw = (folder / "a.names").read_bytes()
-        write_names(folder / "b.names", read_names(folder / "a.names"))
+        (folder / "b.names").write_bytes(names_bytes(read_names(folder / "a.names")))
         assert (folder / "b.names").read_bytes() == raw
     for write, read in ((write_svm, read_svm), (write_lvq, read_lvq)):
         try:

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agfmc.errors import ModelError
 from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
@@ -40,21 +38,6 @@ def test_writing():
     assert format_logistic_model(model) == (
         "agfmc logistic 1\nclasses 2\nfeatures 1\nridge 1.0\npoints 7\n"
         "0.1 0.3333333333333333\n-0.1 -1e+22\n# agfmc -r 1.0\n")
-
-
-finite = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.data())
-def test_there_and_back(tmp_path_factory, data):
-    c, width = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 5))
-    rows = st.lists(st.lists(finite, min_size=width, max_size=width), min_size=c, max_size=c)
-    model = LogisticModel(np.array(data.draw(rows)), abs(data.draw(finite)), 12,
-                          Provenance.from_line(data.draw(st.sampled_from(["", "-r 2.0 seed 1"]))))
-    back = read(tmp_path_factory.mktemp("there"), format_logistic_model(model))
-    assert back.weights.tobytes() == model.weights.tobytes()
-    assert (back.ridge, back.points, back.provenance) == (model.ridge, 12, model.provenance)
 
 
 @pytest.mark.parametrize("old, new, line, words", [

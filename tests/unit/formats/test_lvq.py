@@ -4,7 +4,6 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -22,23 +21,6 @@ def read(text, **options):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("lvq")
-
-
-@given(TABLES, st.booleans(), st.booleans(), st.integers(1, 50), st.integers(1, 4))
-@settings(deadline=None, max_examples=100)
-def test_what_is_written_is_read_bit_for_bit(folder, x, header, labels, block, rows):
-    path = folder / "x.lvq"
-    y = np.arange(len(x)) % 3 if labels else None
-    write_lvq(path, x, y, header)
-    how = {"header": header, "labels": labels, "block": block}
-    got = read_lvq(path, **how)
-    assert got.x.tobytes() == x.tobytes()
-    assert np.array_equal(got.y, y) if labels else got.y is None
-    parts = list(iter_lvq(path, rows, x.shape[1], **how))
-    assert all(0 < len(part) <= rows for part, _ in parts)
-    assert np.concatenate([part for part, _ in parts]).tobytes() == x.tobytes()
-    if labels:
-        assert np.array_equal(np.concatenate([part for _, part in parts]), y)
 
 
 def test_comments_blank_lines_and_words():

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import ModelError, one_line
+from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
 from agfmc.formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.formats.seal import seal_of, sealed, unsealed
-from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 

@@ -1,19 +1,29 @@
-"""The binary data files: lossless, little-endian, every bad input refused."""
+"""Binary files: bytes, chunks, pipes, text in their place, and limits of memory."""
 
 import io
 import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import DataError
-from agfmc.formats import vectors
-from agfmc.formats.vectors import (cls_bytes, con_bytes, iter_vec, read_cls, read_con, read_dat,
-                                   read_std, read_vec, VecReader, VecWriter, write_cls, write_con,
-                                   write_dat, write_std, write_vec)
+from agfmc.formats import inputs, vectors
+from agfmc.formats.vectors import (
+    cls_bytes,
+    con_bytes,
+    read_cls,
+    read_con,
+    read_dat,
+    read_std,
+    read_vec,
+    VecReader,
+    VecWriter,
+    write_cls,
+    write_std,
+    write_vec,
+)
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 TABLES = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=FLOATS)
@@ -28,25 +38,13 @@ def vec(d, values):
     return struct.pack(f"<i{len(values)}f", d, *values)
 
 
-@given(TABLES)
-@settings(deadline=None, max_examples=50)
-def test_what_is_written_is_read_bit_for_bit(folder, x):
-    path = folder / "x.vec"
-    write_vec(path, x)
-    assert path.read_bytes() == vec(x.shape[1], x.ravel().tolist())
-    for mmap in (False, True):
-        got = read_vec(path, mmap=mmap)
-        assert got.dtype == np.float32 and got.shape == x.shape
-        assert got.tobytes() == x.tobytes()
-
-
 @given(TABLES, st.integers(1, 12))
 @settings(deadline=None, max_examples=50)
 def test_chunks_joined_are_the_whole(folder, x, rows):
     path = folder / "x.vec"
     write_vec(path, x)
     for source in ({"path": path}, {"path": "-", "stdin": io.BytesIO(path.read_bytes())}):
-        chunks = list(iter_vec(rows=rows, **source))
+        chunks = list(VecReader(rows=rows, **source))
         assert all(len(chunk) == rows for chunk in chunks[:-1])
         assert 0 < len(chunks[-1]) <= rows
         assert np.concatenate(chunks).tobytes() == x.tobytes()
@@ -68,7 +66,7 @@ def test_big_pieces_of_a_pipe_are_put_together(monkeypatch, pipe_of):
 
 def test_the_chunks_may_be_changed(folder):
     write_vec(folder / "x.vec", np.ones((3, 2)))
-    for x in (*iter_vec(folder / "x.vec", 2), read_vec(folder / "x.vec")):
+    for x in (*VecReader(folder / "x.vec", 2), read_vec(folder / "x.vec")):
         x += 1
 
 
@@ -90,7 +88,7 @@ def test_the_chunks_may_be_changed(folder):
 def test_a_vec_file_that_cannot_be(folder, data, message):
     path = folder / "bad.vec"
     path.write_bytes(data)
-    for read in (read_vec, lambda p: read_vec(p, mmap=True), lambda p: list(iter_vec(p, 1))):
+    for read in (read_vec, lambda p: read_vec(p, mmap=True), lambda p: list(VecReader(p, 1))):
         with pytest.raises(DataError, match=message) as caught:
             read(path)
         assert caught.value.file == str(path) or caught.value.file == path
@@ -107,7 +105,7 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
 ])
 def test_a_vec_pipe_that_cannot_be(data, message):
     with pytest.raises(DataError, match=message):
-        list(iter_vec("-", 2, stdin=io.BytesIO(data)))
+        list(VecReader("-", 2, stdin=io.BytesIO(data)))
 
 
 def test_points_that_cannot_be_written(folder):
@@ -134,26 +132,6 @@ def test_the_writer_counts_rows_over_its_chunks():
         writer.write(np.ones((3, 1)))
     writer.write(np.zeros((1, 2)))
     assert out.getvalue() == vec(2, [1, 1, 1, 1, 1, 1, 0, 0])
-
-
-@given(arrays(np.int32, st.integers(1, 20)))
-@settings(deadline=None, max_examples=30)
-def test_labels_are_read_as_written(folder, y):
-    path = folder / "y.cls"
-    write_cls(path, y)
-    assert path.read_bytes() == struct.pack(f"<{len(y)}i", *y.tolist())
-    got = read_cls(path, len(y), negative=True)
-    assert got.dtype == np.int32 and np.array_equal(got, y)
-
-
-@given(arrays(np.float32, st.integers(1, 20), elements=FLOATS))
-@settings(deadline=None, max_examples=30)
-def test_numbers_are_read_as_written(folder, values):
-    path = folder / "v.con"
-    for write, read in ((write_con, read_con), (write_dat, read_dat)):
-        write(path, values)
-        assert path.read_bytes() == struct.pack(f"<{len(values)}f", *values.tolist())
-        assert read(path, len(values)).tobytes() == values.tobytes()
 
 
 def test_columns_that_cannot_be(folder):
@@ -255,3 +233,39 @@ def test_the_same_std_is_refused_for_points_of_another_width(folder):
     path.write_bytes(vec(2, [2, 5]))
     with pytest.raises(DataError, match="the data have 3 features, the normalisation needs 1"):
         read_std(path).apply(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["memory.max", "memory/memory.limit_in_bytes"])
+@pytest.mark.parametrize("text, wanted", [("1048576\n", 1 << 19), ("max\n", None), ("", None),
+                                          ("9223372036854771712\n", None), ("\xff", None)])
+def test_the_limit_of_the_control_group(tmp_path, monkeypatch, name, text, wanted):
+    monkeypatch.setattr(inputs, "_GROUP", str(tmp_path / "none"))
+    machine = inputs.memory_limit.__wrapped__()
+    monkeypatch.setattr(inputs, "_GROUP", str(tmp_path))
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    assert inputs.memory_limit.__wrapped__() == (wanted or machine) > 0
+
+
+def test_points_in_a_file_fit_in_memory_or_are_mapped(tmp_path, monkeypatch):
+    path, x = str(tmp_path / "x.vec"), np.ones((10, 4))
+    write_vec(path, x)
+    monkeypatch.setattr(vectors, "memory_limit", lambda: 160)
+    assert read_vec(path).shape == (10, 4)
+    monkeypatch.setattr(vectors, "memory_limit", lambda: 159)
+    with pytest.raises(DataError, match="x.vec: cannot read: larger than"):
+        read_vec(path)
+    assert np.array_equal(read_vec(path, mmap=True), x)
+
+
+@pytest.mark.parametrize("read", [read_vec, vectors.read_std])
+def test_the_file_for_which_there_is_no_memory_is_named(tmp_path, monkeypatch, read):
+    path = str(tmp_path / "x.vec")
+    write_vec(path, np.ones((10, 4)))
+
+    def empty(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(vectors.np, "empty", empty)
+    with pytest.raises(DataError, match="x.vec: cannot read: there is not enough memory"):
+        read(path)

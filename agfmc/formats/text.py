@@ -1,13 +1,11 @@
-"""Text of numbers, read in blocks of whole lines and split into tokens with numpy.
+"""Text of numbers, read in blocks of whole lines, split and converted with numpy.
 
-The text formats share this: blank lines and comments from `#` to the end of the
-line are allowed everywhere, and so are CRLF and a last line without newline.
-
-Tokens of text to numbers, the plain decimals many at a time.
-
-A decimal of at most 15 digits is a whole number that float64 holds, over a power of
-ten that it holds too, so one division gives the float64 that is nearest (Clinger
-1990).  Exponents, longer numbers and whatever is wrong are left to numpy.
+The text formats share this: blank lines and comments from `#` to the end of the line are
+allowed everywhere, and so are CRLF and a last line without newline.  A decimal of at most 15
+digits is a whole number that float64 holds, over a power of ten that it holds too, so one
+division gives the float64 that is nearest (Clinger 1990); exponents, longer numbers and
+whatever is wrong are left to numpy.  `is_text` and `foreign_line` recognise text where another
+format is expected.
 """
 
 from __future__ import annotations
@@ -20,8 +18,61 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["BLOCK", "CONTROL", "NUMBER", "Tokens", "blank_out", "blocks", "numbers", "tokenise",
-           "values"]
+__all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "Tokens", "VALUES",
+           "blank_out", "blocks", "foreign_line", "is_text", "numbers", "tokenise", "values"]
+
+# What was expected where there is text, {} being its name.
+POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A"
+SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
+LABELS = "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, " \
+         "svm2agf of LIBSVM text, lvq2agf of LVQ text"
+VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text " \
+         "with numbers in the place of labels"
+_SURE = 16  # numbers that are text, though no newline ends it
+_ENTRY = re.compile(rb"\d+:\S")
+_PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
+_LINE = 1 << 12  # bytes of a line that tell what it is
+
+
+def is_text(data, floats=False):
+    """Whether bytes where labels, or float32 numbers, are expected are text.
+
+    All of them must be text in UTF-8, and they end in a newline, or are no whole numbers
+    of four bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are
+    not like that: a label of four bytes of text is above 150 million (0x09090909 is the
+    least), a float32 whose last byte is a newline is below 1e-30, and other bytes are in
+    every whole float32 below 2^16 and in nine of ten of all.
+    """
+    if not data or CONTROL.search(data):
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    if data.endswith((b"\n", b"\r")) or len(data) % 4:
+        return True
+    words = np.frombuffer(data, np.uint32)
+    return len(np.unique(words) if floats else words) >= _SURE
+
+
+def foreign_line(line):
+    """What the bytes of a line of text look like, and what can be read; "" for nothing special."""
+    line = line[:_LINE].split(b"#")[0]
+    words = line.split()
+    if any(_ENTRY.match(word) for word in words[1:]):
+        return "it looks like LIBSVM text (-M, svm2agf)"
+    if _PARTITION.match(line):
+        return "it looks like a control file, not like data"
+    for mark, quoted, name in ((b",", ",", "commas"), (b";", "';'", "semicolons")):
+        pieces = line.count(mark)  # and not the commas of decimal fractions
+        if pieces and (len(words) == 1 or pieces > len(words) or
+                       any(word.endswith(mark) for word in words)):
+            return (f"it looks like a table with {name}: what can be read is LIBSVM text, `label "
+                    "index:value ...`, or LVQ text, values and last the label with blanks between: "
+                    f"`tail -n +2 FILE | tr {quoted} ' ' | lvq2agf -H - base` makes it binary, "
+                    "where the first line holds headings and the last column the label")
+    return ""
+
 
 BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
 LONGEST_LINE = 1 << 27  # bytes; a block takes some twenty times its size

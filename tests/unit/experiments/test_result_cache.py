@@ -1,0 +1,270 @@
+"""Finished work: found again, never mistaken, private, gone when it is done with."""
+
+import errno
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+
+from agfmc.errors import AgfmcWarning, DataError
+from agfmc.experiments.binary_problems import Trained
+from agfmc.experiments.result_cache import automatic_path, key_of, ResultCache
+from agfmc.experiments.trial import Outcome
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "own").mkdir(mode=0o700)
+    return str(tmp_path / "own" / "state")
+
+
+def folder_of(path):
+    return sorted(os.listdir(os.path.dirname(path)))
+
+
+def ends(cache, error=None):
+    cache.__exit__(error, None, None)
+
+
+def test_keys_tell_apart():
+    a = np.arange(6.0)
+    keys = [key_of(1, 2), key_of("1", 2), key_of(12), key_of((1, 2)), key_of(a),
+            key_of(a.reshape(2, 3)), key_of(a.astype("f4")), key_of(b"ab", b"c"),
+            key_of(b"a", b"bc")]
+    assert len(set(keys)) == len(keys)
+    assert key_of(a, "x") == key_of(a.copy(), "x")
+
+
+def test_what_is_put_is_found_again(path):
+    with ResultCache(path, keep=True) as cache:
+        assert cache.get("k") is None
+        cache.put("k", b"value")
+        assert cache.get("k") == b"value"
+        cache.put("k", b"other")
+        cache.flush()
+        cache.put("empty", b"")
+        cache.flush()
+        assert cache.get("k") == b"other" and cache.found == 0  # its own
+    with ResultCache(path, keep=True) as cache:
+        assert cache.get("k") == b"other" and cache.get("empty") == b""
+        assert cache.found == 2
+
+
+def test_a_file_of_its_own_goes_only_after_a_good_end(tmp_path):
+    path = str(tmp_path / "new" / "state")
+    with pytest.raises(RuntimeError), ResultCache(path) as cache:
+        cache.put("k", b"value")
+        raise RuntimeError
+    with ResultCache(path) as cache:
+        assert cache.get("k") == b"value"
+    assert not os.path.exists(path)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("call", ["os.fsync", "fcntl.flock"])
+def test_a_signal_in_the_middle_of_writing(path, monkeypatch, call):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with ResultCache(path, keep=True) as cache:
+        cache.put("k", b"value")
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(call, interrupted)
+            cache.flush()
+        assert cache.keeps_anything()
+        assert cache.get("k") == b"value"
+
+
+def test_nothing_is_kept_without_a_file():
+    with ResultCache(None) as cache:
+        cache.put("k", b"value")
+        assert cache.get("k") is None and not cache.keeps_anything()
+
+
+def test_no_place_is_no_reason_to_stop(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(AgfmcWarning, match="would begin again"):
+        cache = ResultCache(str(tmp_path / "file" / "state"))
+    with cache:
+        cache.put("k", b"value")
+        assert cache.get("k") is None and not cache.keeps_anything()
+
+
+KILLED = """import os, sys
+from agfmc.experiments.result_cache import ResultCache
+cache = ResultCache(sys.argv[1])
+cache._written = 0.0  # the pause is over
+cache.put('k', b'value')
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_it_outlives_kill_9(path, root):
+    done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=root)
+    assert done.returncode == -signal.SIGKILL
+    with ResultCache(path) as cache:
+        assert cache.get("k") == b"value"
+    assert folder_of(path) == []
+
+
+def test_killed_at_each_byte(path):
+    """What follows a result that is not complete is overwritten."""
+    with ResultCache(path, keep=True) as cache:
+        cache.put("a", b"first")
+        cache.flush()
+        one = os.path.getsize(path)
+        cache.put("b", b"second")
+    with open(path, "rb") as file:
+        whole = file.read()
+    for size in range(len(whole)):
+        with open(path, "wb") as file:
+            file.write(whole[:size])
+        with ResultCache(path, keep=True) as cache:
+            assert cache.get("b") is None
+            assert cache.get("a") == (b"first" if size >= one else None)
+            cache.put("b", b"second")
+        with ResultCache(path, keep=True) as cache:
+            assert cache.get("b") == b"second" and (size < one or cache.get("a") == b"first")
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_at_a_time(path, monkeypatch, locks):
+    if not locks:
+        def refused(handle, way):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+        monkeypatch.setattr(fcntl, "flock", refused)
+    with ResultCache(path, keep=True) as one, ResultCache(path, keep=True) as two:
+        for i in range(20):
+            (one if i % 2 else two).put(f"k{i}", b"%d" % i)
+            (one if i % 2 else two).flush()
+        assert all(one.get(f"k{i}") == two.get(f"k{i}") == b"%d" % i for i in range(20))
+
+
+WRITER = """import sys
+from agfmc.experiments.result_cache import ResultCache
+with ResultCache(sys.argv[1], keep=True) as cache:
+    for i in range(200):
+        cache.put(f"{sys.argv[2]} {i}", bytes(i * 10))
+        cache.flush()
+"""
+
+
+def test_several_processes(path, root):
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root)
+               for name in "abc"]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    with ResultCache(path, keep=True) as cache:
+        assert all(cache.get(f"{name} {i}") == bytes(i * 10) for name in "abc" for i in range(200))
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_equal_run_that_ends_first_takes_the_file_with_it(path):
+    """The other one goes on without, and leaves that of a third alone."""
+    one, two = ResultCache(path), ResultCache(path)
+    two.put("x", b"1")
+    two.flush()
+    ends(one)
+    assert folder_of(path) == []
+    two.put("y", b"2")
+    assert not two.keeps_anything() and two.get("x") == b"1"
+    three = ResultCache(path)
+    ends(two)
+    assert folder_of(path) == ["state"]
+    ends(three)
+    assert folder_of(path) == []
+
+
+def test_an_interrupted_run_leaves_results_or_nothing(path):
+    one, two = ResultCache(path), ResultCache(path)
+    assert not two.keeps_anything()
+    one.put("x", b"1")
+    assert one.keeps_anything()
+    with ResultCache(path, keep=True) as other:
+        assert other.get("x") == b"1"  # it is on the disk
+    ends(one, KeyboardInterrupt)
+    assert folder_of(path) == ["state"]
+    ends(two)
+    ends(ResultCache(path), KeyboardInterrupt)
+    assert folder_of(path) == []
+
+
+def test_automatic_path(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert automatic_path("0123456789abcdef99") == \
+        str(tmp_path / "agfmc" / "unfinished-0123456789abcdef.results")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert automatic_path("ab").startswith(str(tmp_path / ".cache" / "agfmc"))
+
+
+# -- it is the user's own -----------------------------------------------------------------------
+
+def test_folder_and_file_are_private(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = os.umask(0)
+    try:
+        path = automatic_path("0" * 64)
+        with pytest.raises(KeyError), ResultCache(path) as cache:
+            cache.put("k", b"v")
+            raise KeyError
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o720, 0o702])
+def test_a_folder_that_others_may_write_in_is_not_used(tmp_path, mode):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(mode)
+    with pytest.warns(AgfmcWarning, match="others may write in its folder: an interrupted run"):
+        with ResultCache(str(tmp_path / "shared" / "state")) as cache:
+            cache.put("k", b"v")
+            assert cache.get("k") is None
+    assert os.listdir(tmp_path / "shared") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_another_user_s_folder_is_not_used(tmp_path):
+    (tmp_path / "theirs").mkdir(mode=0o755)
+    (tmp_path / "victim").write_text("old")
+    os.symlink(tmp_path / "victim", tmp_path / "theirs" / "state")
+    os.chown(tmp_path / "theirs", 12345, 12345)
+    with pytest.warns(AgfmcWarning, match="others may write in its folder"):
+        ResultCache(str(tmp_path / "theirs" / "state"))
+    assert (tmp_path / "victim").read_text() == "old"
+
+
+@pytest.mark.parametrize("content", [b"something else" * 50, b"SQLite format 3\0" + bytes(4096),
+                                     b"agfmc results 2\n"], ids=["text", "SQLite", "2"])
+def test_foreign_files_are_left_alone(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+    with pytest.raises(DataError, match="cannot keep finished work here: it belongs to another"):
+        ResultCache(path, keep=True)
+    with open(path, "rb") as file:
+        assert file.read() == content
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("data", [
+    DEEP, DEEP + b"\n", b"cos\nsystem\n(S'touch pwned'\ntR.", b"\x80\x04\x95\x1d", b"", b"\n",
+    b"[1,1,1,{}]\n" + zlib.compress(bytes(10**7)), len(DEEP).to_bytes(4, "little") + DEEP],
+    ids=range(8))
+def test_values_of_a_stranger(data):
+    assert Outcome.from_bytes(None, "vote", data, 10) is None
+    assert Trained.from_bytes(data, 10) is None
+
+
+def test_the_right_values_are_taken():
+    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (2, 1), (1.0, 2.0), 0.1, None)
+    assert Trained.from_bytes(trained.to_bytes(), 10).rho == 0.5
