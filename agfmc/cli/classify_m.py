@@ -16,8 +16,8 @@ from ..errors import AgfmcWarning, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, check_executor,
-                      data_files, executor, input_kind, Parser, PROPORTIONS, proportions,
-                      refuse_ending, refuse_inputs, whole_number)
+                      data_files, input_kind, Parser, PROPORTIONS, proportions,
+                      refuse_ending, refuse_inputs, whole_number, workers)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
@@ -36,12 +36,12 @@ def execute(args):
         args.lvq = True  # libAGF's
     kind = input_kind(args)
     _check_names(args, kind)
-    workers = args.jobs or available_cores()
     classifier = open_classifier(
         args.model, kind, method=args.method, tree=args.tree, raw=args.decision_values,
         reject=args.reject, unnormalised=args.unnormalised, models_in=args.path,
         normalisation=None if args.norm_file is None else read_std(args.norm_file),
-        sigmoid=args.sigmoid, predictor=args.predictor, keep=args.keep, workers=workers,
+        sigmoid=args.sigmoid, predictor=args.predictor, keep=args.keep,
+        workers=args.jobs or available_cores(),
         allow_commands=args.allow_commands, counting=args.count, pair_errors=args.pair_errors,
         opponents=args.opponents, seed=args.seed, top=args.top or 0, priors=args.priors,
         trained_priors=args.trained_priors)
@@ -64,10 +64,9 @@ def execute(args):
     if args.predictor is not None:
         done = write_predictions(classifier, chunks, args.output, _show)
     else:
-        with executor(args) as pool:
-            done = write_answers(classifier, chunks, workers, args.output, _show, args.header,
-                                 KernelCounter(classifier.values.model) if args.count else None,
-                                 pool)
+        with workers(args) as executor:
+            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
+                                 KernelCounter(classifier.values.model) if args.count else None)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
     _report(args, classifier, done)

@@ -20,8 +20,8 @@ from .hints import refuse_scheme
 from .library import library_words
 from .messages import Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, check_executor, executor, fitting, input_kind, Parser, reading,
-                      time_span, whole_number)
+                      add_workers, check_executor, input_kind, Parser, reading,
+                      time_span, whole_number, workers)
 from .run import run_command
 
 __all__ = ["PROG", "command_line", "get_parser", "main", "train_all"]
@@ -296,10 +296,10 @@ def train_all(args, work, trainer, tally, deadline):
     kept = _kept(args, work, trainer, tally)
     total = len(work.jobs) + len(work.directs)
     control_out = _earlier(args)
-    with library_words(), executor(args) as pool, Progress(args, "training", PROG) as progress:
+    with library_words(), workers(args) as executor, Progress(args, "training", PROG) as progress:
         if trainer is None:
-            made = train(work, args.jobs, progress, control_out, tally and tally.add,
-                         args.kernel_memory, kept=kept, deadline=deadline, **fitting(pool))
+            made = train(work, executor, progress, control_out, tally and tally.add,
+                         args.kernel_memory, kept=kept, deadline=deadline)
         else:
             train_external(work, trainer, args.jobs, progress, control_out,
                            lambda: save_normalisation(work, control_out))

@@ -52,11 +52,11 @@ class _Tally:
         return Summary(self.points, self.rejected, self.stops, self.asked, self.kernels)
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False, counter=None, pool=None):
+def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     header: begin with a line `labels ...` where there is a column for each
-    class.  counter: a `KernelCounter` for a classifier that counts.  pool: as for
+    class.  counter: a `KernelCounter` for a classifier that counts.  workers: as for
     `classify`.  The files appear together when `show` has had everything; show(b"")
     ends it.  -> `Summary`.
     """
@@ -66,8 +66,7 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
     tally = _Tally(counter)
     written = functools.partial(_written, with_class)
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers, labels, ratings, text in classify(classifier, chunks, workers, written,
-                                                        pool):
+        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
             classes.write(labels)
             confidence.write(ratings)
             if text is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from ..decode.front import plan
 from ..decode.methods import find_method
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..score.brier import confidence
+from ..executors.remote import run_remote
 from ..executors.threads import run_tasks
 from .decision_values import MachineValues
 
@@ -266,23 +266,22 @@ def _branches(tree):
             for node, spans in zip(tree.nodes, tree.spans())]
 
 
-def classify(classifier, chunks, workers=1, then=None, pool=None):
-    """Yield `Answers` for each chunk of points (n, d), in order, with `workers` threads.
+def classify(classifier, chunks, workers=1, then=None):
+    """Yield `Answers` for each chunk of points (n, d), in order.
 
-    then: what is done with the answers where they were made; its result is yielded.
-    pool: of `open_executor`, whose workers do it in place of threads; `then` must be
-    a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
-    a pool and classifiers that run commands.
+    workers: how many threads, or an executor of `concurrent.futures`;  then: what is done
+    with the answers where they were made; its result is yielded.  For an executor it must
+    be a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
+    an executor and classifiers that run commands.
     """
     commands = any(direct.code == "G" for direct in classifier.tree.directs.values())
-    if pool is not None:
+    if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
             raise UsageError("programs that stand for classifiers are run here: --executor does "
                              "not go with them")
-        numbers = itertools.count(1)
-        for _, answers in pool.run(_answered, (classifier, then),
-                                   ((next(numbers), x) for x in chunks), ordered=True,
-                                   name=lambda item: f"block {item[0]} of the points"):
+        for _, answers in run_remote(workers, _answered, (classifier, then), enumerate(chunks, 1),
+                                     ordered=True,
+                                     name=lambda item: f"block {item[0]} of the points"):
             if isinstance(answers, AgfmcError):
                 raise answers
             yield answers

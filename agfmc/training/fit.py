@@ -1,11 +1,14 @@
-"""Training, from jobs and data to binary models."""
+"""Training, from jobs and data to binary models, by threads or on the workers of an executor.
+
+The models are the same, byte for byte, on machines whose arithmetic is.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,12 +17,13 @@ from ..arrays import is_sparse
 from ..errors import AgfmcError, AgfmcWarning
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
-from ..models import BinaryModel
+from ..models import BinaryModel, Normalisation
 from ..provenance import Provenance
 from ..learners import calibration
 from ..learners.jobs import check_jobs, check_learners, problem, rows_by_class
 from ..learners.calibration import loo_values
 from ..learners.nodes import Solution
+from ..executors.remote import run_remote, workers_of
 from ..executors.threads import run_tasks
 from .kernel_tables import MEGABYTES, Tables
 
@@ -95,16 +99,26 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     (job, seconds of a core that it took) before it is yielded.  Raises
     `DataError` before any training where a side has fewer than two samples, and
     `UsageError` for a learner that is not there, or that cannot do without folds.
+
+    workers: how many threads, or an executor of `concurrent.futures`, whose workers are then
+    sent whole jobs, and get kernel_memory on each machine; progress counts jobs, and a job
+    whose workers died comes as (job, error, None) too.
     """
     check_learners(jobs, loo)
     rows_of = rows_by_class(y)
-    counts = {label: len(rows) for label, rows in rows_of.items()}
-    few = check_jobs(jobs, counts)
+    few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
         more = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
         warnings.warn(f"{few[0]}{more}: its probabilities rest on very little "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
+    fitting = _fit_by_threads if isinstance(workers, int) else _fit_elsewhere
+    yield from fitting(workers, jobs, x, y, rows_of, progress, normalisation, held_out, loo,
+                       kernel_memory, spent)
+
+
+def _fit_by_threads(workers, jobs, x, y, rows_of, progress, normalisation, held_out, loo,
+                    kernel_memory, spent):
     normalised = None if normalisation is None else normalisation.digest()
     linear = all(job.options.kernel_for(1).kind == "linear" for job in jobs)
     # points of a .vec file become float64 block by block: it may be larger than the memory
@@ -113,8 +127,8 @@ def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None,
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, kernel_memory)
     done = 0
-    total = len(jobs) + sum(calibration.fold_count(*(sum(counts[label] for label in side)
-                                               for side in (job.left, job.right)))
+    total = len(jobs) + sum(calibration.fold_count(*(sum(len(rows_of[label]) for label in side)
+                                                     for side in (job.left, job.right)))
                             for job in jobs if _with_folds(job, loo, held_out))
     again = []
     for work, (results, seconds) in _outcomes(functools.partial(_task, x, tables),
@@ -234,3 +248,84 @@ def _assemble(work, x, normalised):
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
     return model, None if solution.sv is None else work.rows[solution.sv]
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Points x (n, d) and labels y (n,), rows (n,) of all points, and the arguments of `fit`.
+
+    holding: true where `held_out` is given.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    rows: np.ndarray
+    normalisation: Normalisation | None
+    holding: bool
+    loo: bool
+    kernel_memory: int
+
+    def part(self, job):
+        """The data with the samples of a job alone."""
+        own = np.flatnonzero(np.isin(self.y, job.left + job.right))
+        if len(own) == len(self.y):
+            return self
+        return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own])
+
+
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    """A model without its support vectors, which are x[rows], as a worker returns it.
+
+    right (l,): where the samples of the job were sent when held out, or None;
+    seconds: of a core.
+    """
+
+    model: BinaryModel
+    rows: np.ndarray | None
+    right: np.ndarray | None
+    seconds: float
+
+
+def _fit_elsewhere(executor, jobs, x, y, rows_of, progress, normalisation, held_out, loo,
+                   kernel_memory, spent):
+    if is_sparse(x) and not all(job.options.kernel_for(1).kind == "linear" for job in jobs):
+        x = np.asarray(x)  # for all of them, as with threads
+    together = getattr(executor, "together", None) or workers_of(executor)
+    data = _Data(x, y, np.arange(len(y)), normalisation, held_out is not None, loo,
+                 kernel_memory // together)
+    for done, (job, result) in enumerate(run_remote(
+            executor, _fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=_Data.part), 1):
+        if isinstance(result, AgfmcError):
+            yield job, job.place.error(type(result), result.message), None
+        else:
+            if spent is not None:
+                spent(job, result.seconds)
+            model = result.model if result.rows is None else replace(
+                result.model, sv=np.asarray(x[result.rows], dtype=np.float64))
+            if held_out is not None:
+                held_out(job, problem(job, rows_of).side, result.right, model)
+            yield job, model, result.rows
+        if progress is not None:  # which may end the work: what is finished is handed out first
+            progress(done, len(jobs))
+
+
+def _fit_one(data, job):
+    """On a worker: `fit` of one job, to the samples that it is about; -> `_Trained`."""
+    data = data.part(job)
+    right, seconds = [None], [0.0]
+
+    def hold(job, side, sent, model):
+        right[0] = sent
+
+    def spend(job, spent):
+        seconds[0] = spent
+
+    (_, model, rows), = _fit_by_threads(
+        1, [job], data.x, data.y, rows_by_class(data.y), None, data.normalisation,
+        hold if data.holding else None, data.loo, data.kernel_memory, spend)
+    if isinstance(model, AgfmcError):
+        return model
+    if rows is not None:
+        model, rows = replace(model, sv=None), data.rows[rows]
+    return _Trained(model, rows, right[0], seconds[0])

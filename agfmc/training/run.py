@@ -46,16 +46,17 @@ class Outcome(NamedTuple):
 
 
 def train(work, workers, progress=None, control_out=None, held_out=None, kernel_memory=None, *,
-          kept=frozenset(), deadline=None, fitting=fit):
+          kept=frozenset(), deadline=None):
     """Train the jobs of `work` and write each model as it is finished; -> `Outcome`.
 
-    The files appear whole or not at all, and do not depend on `workers` (0:
-    all cores).  progress: called with (done, all, words, how much was done before).
+    The files appear whole or not at all, and do not depend on `workers` (threads, 0:
+    one for each core; or an executor).  progress: called with (done, all, words, how
+    much was done before).
     control_out: control file of an earlier run; it goes as soon as a model of that run
     is replaced by another one, as it would name a mixture of both.  held_out,
     kernel_memory (None: the default): as for `fit`.  kept: names of jobs whose models
     are there, from `finished`;  deadline: on `time.monotonic`, after which nothing new is
-    begun; what is running then is left behind.  fitting: `fit`, or `remote_fit` of a pool.
+    begun; what is running then is left behind.
     """
     jobs = [job for job in work.jobs if job.name not in kept]
     before = len(work.jobs) - len(jobs)
@@ -75,9 +76,9 @@ def train(work, workers, progress=None, control_out=None, held_out=None, kernel_
             raise TimeUp
 
     with Background() as background:
-        results = fitting(jobs, work.data.x, work.data.y, workers or available_cores(), tell,
-                          work.normalisation, held_out, loo=work.loo,
-                          kernel_memory=MEGABYTES if kernel_memory is None else kernel_memory)
+        results = fit(jobs, work.data.x, work.data.y, workers or available_cores(), tell,
+                      work.normalisation, held_out, loo=work.loo,
+                      kernel_memory=MEGABYTES if kernel_memory is None else kernel_memory)
         try:
             for job, result, rows in until(results, deadline):
                 if isinstance(result, AgfmcError):
@@ -186,7 +187,7 @@ def until(items, deadline, clock=time.monotonic):
     try:
         if clock() >= deadline:
             raise TimeUp
-        if not start_threads(1, run, daemon=True):
+        if not start_threads(1, run):
             for item in items:
                 yield item
                 if clock() >= deadline:

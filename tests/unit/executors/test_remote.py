@@ -1,9 +1,16 @@
-"""Work on workers elsewhere: what travels, what comes back, and what happens when they die."""
+"""Work on the workers of an executor: what travels and comes back, and what happens if they die.
 
-import copy
+Models and answers are those of threads, byte for byte.
+"""
+
+import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import warnings
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields
 
 import numpy as np
@@ -12,35 +19,43 @@ import pytest
 from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
-from agfmc.executors import worker_call
 from agfmc.prediction.answers import write_answers
 from agfmc.training.fit import fit
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.executors.processes import ProcessPool
+from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of
-from agfmc.training.remote import executor_words, open_executor, remote_fit
+from agfmc.executors.processes import ProcessPool
+from agfmc.executors.remote import executor_kind, open_executor, run_remote
 from agfmc.models import Normalisation
 from agfmc.learners.jobs import plan_jobs
 
 CODE = '"" 0/1; "-t 0" 0/2; "-s 1 -n 1" 1/2; "" 0/1 2; {4 0 9}'
 
 
-class Here:
-    """A pool that works in this thread, backwards."""
-
-    workers = together = 1
+class Here(Executor):
+    """An executor that works in this thread, with copies of what it is sent."""
 
     def __init__(self):
-        self.shared = []
+        self.submitted = 0
 
-    def run(self, function, shared, items, *, name, ordered=False, window=None, hear=worker_call.warn):
-        self.shared.append(shared)
-        items = list(items)
-        for item in items if ordered else items[::-1]:
-            result, texts = worker_call.call(function, shared, item)
-            for text in texts:
-                hear(text)
-            yield item, worker_call.raised(result)
+    def submit(self, function, /, *args):
+        self.submitted += 1
+        future = Future()
+        try:
+            function, args = pickle.loads(pickle.dumps((function, args)))
+            future.set_result(pickle.loads(pickle.dumps(function(*args))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.fixture(scope="module", params=["here", "threads", "processes", "own processes"])
+def executor(request):
+    with {"here": Here, "threads": lambda: ThreadPoolExecutor(2),
+          "processes": lambda: ProcessPoolExecutor(
+              2, mp_context=multiprocessing.get_context("spawn")),
+          "own processes": lambda: ProcessPool(2)}[request.param]() as pool:
+        yield pool
 
 
 def data(n=120, seed=0):
@@ -61,19 +76,18 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("loo", [False, True])
-def test_models_are_those_of_fit(loo):
+def test_models_are_those_of_threads(executor, loo):
     x, y = data()
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     held, there, spent, told = [], [], {}, []
     expected = {job.name: (model, rows) for job, model, rows in fit(
         jobs, x, y, 1, None, normalisation, lambda *all: held.append(all), loo=loo)}
-    pool = Here()
-    found = {job.name: (model, rows) for job, model, rows in remote_fit(
-        pool, jobs, x, y, 1, lambda *done: told.append(done), normalisation,
+    found = {job.name: (model, rows) for job, model, rows in fit(
+        jobs, x, y, executor, lambda *done: told.append(done), normalisation,
         lambda *all: there.append(all), loo=loo,
         spent=lambda job, seconds: spent.update({job.name: seconds}))}
-    assert len(pool.shared) == 1 and found.keys() == expected.keys() == spent.keys()
+    assert found.keys() == expected.keys() == spent.keys()
     for name, (model, rows) in found.items():
         same(model, expected[name][0])
         np.testing.assert_array_equal(rows, expected[name][1])
@@ -87,25 +101,25 @@ def test_models_are_those_of_fit(loo):
 
 
 @pytest.mark.parametrize("code", [CODE, '"-t 0" 0/1; "-t 0" 0/2; "-t 0" 1/2; {4 0 9}'])
-def test_sparse_points(code):
+def test_sparse_points(executor, code):
     from scipy.sparse import csr_array
 
     x, y = data()
     x[np.abs(x) < 0.4] = 0.0
     sparse = SparsePoints(csr_array(x))
     expected = {job.name: result for job, *result in fit(jobs_of(code), sparse, y)}
-    found = {job.name: result for job, *result in remote_fit(Here(), jobs_of(code), sparse, y)}
+    found = {job.name: result for job, *result in fit(jobs_of(code), sparse, y, executor)}
     for name, (model, rows) in expected.items():
         if not isinstance(model, AgfmcError):
             same(found[name][0], model)
         np.testing.assert_array_equal(found[name][1], rows)
 
 
-def test_an_error_keeps_its_kind_and_place():
+def test_an_error_keeps_its_kind_and_place(executor):
     x, y = data()
     jobs = jobs_of()
     expected, = [model for _, model, rows in fit(jobs, x, y) if rows is None]
-    found, = [model for _, model, rows in remote_fit(Here(), jobs, x, y) if rows is None]
+    found, = [model for _, model, rows in fit(jobs, x, y, executor) if rows is None]
     assert isinstance(found, AgfmcError)
     assert (type(found), str(found)) == (type(expected), str(expected))
 
@@ -116,11 +130,11 @@ def test_too_few_samples_are_refused_before_anything_travels():
     y[0] = 9
     pool = Here()
     with pytest.raises(DataError, match="has 1 sample"):
-        list(remote_fit(pool, jobs_of(), x, y))
-    assert not pool.shared
+        list(fit(jobs_of(), x, y, pool))
+    assert not pool.submitted
 
 
-def test_few_samples_are_told_once():
+def test_few_samples_are_warned_of_once(executor):
     x, y = data()
     y[y == 9] = 0
     y[:3] = 9
@@ -129,8 +143,14 @@ def test_few_samples_are_told_once():
         list(fit(jobs_of(), x, y))
     with warnings.catch_warnings(record=True) as there:
         warnings.simplefilter("always")
-        list(remote_fit(Here(), jobs_of(), x, y))
+        list(fit(jobs_of(), x, y, executor))
     assert [str(one.message) for one in here] == [str(one.message) for one in there]
+
+
+def call_in_a_child(function, item):
+    """What the function that workers run gives for `function`, with this process as a child."""
+    home = ("a parent elsewhere", 1, remote.versions())
+    return remote._call((function, "shared"), home, item)
 
 
 def warned(shared, item):
@@ -142,8 +162,8 @@ def warned(shared, item):
 def test_warnings_come_back():
     with warnings.catch_warnings(record=True) as others:
         warnings.simplefilter("always")
-        assert worker_call.call(warned, "a", 1) == (1, ["a 1"])
-        assert worker_call.call(warned, "a", 2) == (2, ["a 2"])
+        assert call_in_a_child(warned, 1) == (1, ["shared 1"])
+        assert call_in_a_child(warned, 2) == (2, ["shared 2"])
         warnings.warn("not in a call", AgfmcWarning, stacklevel=1)
     assert [str(one.message) for one in others] == ["not ours", "not ours", "not in a call"]
 
@@ -154,38 +174,35 @@ def test_errors_come_back(error, kind):
     def fail(shared, item):
         raise error
 
-    result, _ = worker_call.call(fail, None, None)
     if kind is None:
-        assert worker_call.raised(result) is error
+        assert call_in_a_child(fail, None) == (error, [])
     else:
-        with pytest.raises(kind):
-            worker_call.raised(result)
+        with pytest.raises(kind, match="on a worker"):
+            call_in_a_child(fail, None)
 
 
 def test_versions():
-    here = worker_call.versions()
-    worker_call.check_versions("w", here, here)
+    here = remote.versions()
+    remote.check_versions("w", here, here)
     for what in here:
         with pytest.raises(CommandFailed, match=f"w has {what} 0, and here it is"):
-            worker_call.check_versions("w", {**here, what: "0"}, here)
+            remote.check_versions("w", {**here, what: "0"}, here)
 
 
 @pytest.mark.parametrize("text, words", [
-    ("processes", ("processes", "")), ("processes:3", ("processes", "3")),
+    ("processes", ("processes", "")), ("processes:", ("processes", "")),
+    ("processes:3", ("processes", "3")),
     ("dask:host:8786", ("dask", "host:8786")), ("dask:tls://h:1", ("dask", "tls://h:1")),
     ("dask:a folder/s.json", ("dask", "a folder/s.json"))])
-def test_words(text, words):
-    assert executor_words(text) == words
+def test_kinds(text, words):
+    assert executor_kind(text) == words
 
 
-@pytest.mark.parametrize("text", ["", "dask", "dask:", "processes:", "processes:0", "processes:x",
+@pytest.mark.parametrize("text", ["", "dask", "dask:", "processes:0", "processes:x",
                                   "processes:-1", "processes:1025", "mpi", "threads:2"])
-def test_wrong_words(text):
-    if text == "processes:":
-        assert executor_words(text) == ("processes", "")
-        return
+def test_wrong_kinds(text):
     with pytest.raises(UsageError, match="expected dask:HOST:PORT"):
-        executor_words(text)
+        executor_kind(text)
 
 
 def test_addresses(tmp_path):
@@ -224,22 +241,37 @@ def test_without_distributed(monkeypatch):
 
 
 def test_task_that_ends_its_workers():
-    told = []
-    with open_executor("processes:2") as pool:
-        done = list(pool.run(os.kill, 0, [0, signal.SIGKILL, 0, 0], name=lambda item: f"<{item}>",
-                             ordered=True, hear=told.append))
+    with open_executor("processes:2") as pool, pytest.warns(AgfmcWarning) as warned:
+        done = list(run_remote(pool, os.kill, 0, [0, signal.SIGKILL, 0, 0],
+                               name=lambda item: f"<{item}>", ordered=True))
     assert [item for item, _ in done] == [0, 9, 0, 0]
     assert [result for _, result in done[:1] + done[2:]] == [None] * 3
     assert isinstance(done[1][1], CommandFailed)
-    assert "ended by signal 9 while it worked on <9>; it is not begun again" in str(done[1][1])
-    assert len(told) == 1 and "<9>, which is begun once more" in told[0]
+    assert str(done[1][1]).startswith("<9>: worker process ")
+    assert str(done[1][1]).endswith(" ended by signal 9; giving up after 2 attempts")
+    (told,) = [str(one.message) for one in warned]
+    assert told.startswith("<9>: worker process ") and told.endswith("; trying it again")
 
 
-def test_fault_of_a_task_is_raised_and_nobody_stays():
-    pool = ProcessPool(2)
-    with pytest.raises(RuntimeError, match="ProcessLookupError|OverflowError"):
-        list(pool.run(os.kill, 2 ** 40, [0, 0], name=str))
-    assert not pool._crews
+def test_a_standard_pool_whose_worker_dies_is_an_error():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool, \
+            pytest.raises(CommandFailed, match="the workers have ended"):
+        list(run_remote(pool, max, 0, [Ends()], name=str))
+
+
+class Ends:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+def test_fault_of_a_task_is_raised_and_no_process_stays():
+    with open_executor("processes:2") as pool:
+        with pytest.raises(RuntimeError, match="ProcessLookupError|OverflowError"):
+            list(run_remote(pool, os.kill, 2 ** 40, [0, 0], name=str))
+        processes = [worker.process for worker in pool._all]
+    assert processes and all(process.poll() is not None for process in processes)
 
 
 def test_window_bounds_what_is_taken():
@@ -251,20 +283,55 @@ def test_window_bounds_what_is_taken():
             yield number
 
     with open_executor("processes:1") as pool:
-        run = pool.run(max, 3, items(), name=str, ordered=True, window=2)
-        assert next(run) == (0, 3) and len(taken) <= 3
+        run = run_remote(pool, max, 3, items(), name=str, ordered=True)
+        assert next(run) == (0, 3) and len(taken) <= 5
         assert [result for _, result in run] == [max(3, number) for number in range(1, 12)]
 
 
-def test_closed_while_running():
+def test_killed_while_running():
     with open_executor("processes:1") as pool:
-        run = pool.run(max, 3, range(100), name=str, ordered=True)
+        run = run_remote(pool, max, 3, range(100), name=str, ordered=True)
         next(run)
-        crew, = pool._crews
-        process = crew._workers[0].process
+        process = pool._all[0].process
     assert process.poll() is not None
-    with pytest.raises((CommandFailed, OSError, ValueError)):
+    with pytest.raises((CommandFailed, RuntimeError), match="stopped|ended|after the shutdown"):
         list(run)
+    with pytest.raises(RuntimeError, match="after the shutdown"):
+        pool.submit(max, 1, 2)
+
+
+def test_own_processes_are_an_executor():
+    """Faults, results that cannot be sent, and functions that workers cannot load."""
+    with ProcessPool(2) as pool:
+        assert list(pool.map(divmod, [7, 8, 9], [2, 3, 4])) == [(3, 1), (2, 2), (2, 1)]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 1, 0).result()
+        with pytest.raises(RuntimeError, match="cannot be sent"):
+            pool.submit(open, os.devnull).result()
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+            pool.submit(lambda: 1).result()
+        with pytest.raises(CommandFailed, match="cannot load its task: .*no_such_module"):
+            pool.submit(max, Unloadable()).result()
+        assert pool.submit_with([1, 2], len).result() == 2
+
+
+class Unloadable:
+    def __reduce__(self):
+        return __import__, ("no_such_module",)
+
+
+def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
+    for name in ("numpy", "agfmc", "socket", "pickle", "sitecustomize", "usercustomize", "queue",
+                 "libsvm", "scipy", "importlib"):
+        (tmp_path / f"{name}.py").write_text("open('pwned', 'w')\nraise SystemExit('pwned')\n")
+    root = os.path.dirname(os.path.dirname(sys.modules["agfmc"].__file__))
+    code = f"import sys; sys.path[0] = {root!r}\n" \
+        "from agfmc.executors.processes import ProcessPool\n" \
+        "with ProcessPool(1) as pool: print(list(pool.map(max, [1, 5], [3, 3])))\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert done.stdout == "[3, 5]\n", done.stderr
+    assert not (tmp_path / "pwned").exists()
 
 
 @pytest.fixture(scope="module")
@@ -286,15 +353,14 @@ def configuration(tmp_path_factory):
 
 @pytest.mark.parametrize("more", [
     {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}, {"reject": 0.6}])
-def test_same_answers(configuration, tmp_path, more):
+def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(1000, 3)
     chunks = [x[start:start + 90] for start in range(0, 1000, 90)]
     classifier = Classifier(configuration, **more)
     texts = {}
-    for name, pool in (("here", None), ("there", Here())):
+    for name, workers in (("here", 1), ("there", executor)):
         text = bytearray()
-        done = write_answers(classifier, iter(chunks), 1, str(tmp_path / name), text.extend,
-                             pool=pool)
+        done = write_answers(classifier, iter(chunks), workers, str(tmp_path / name), text.extend)
         texts[name] = bytes(text), done, *((tmp_path / f"{name}.{end}").read_bytes()
                                            for end in ("cls", "con"))
     assert texts["here"] == texts["there"] and len(texts["here"][0]) > 1000
@@ -304,47 +370,20 @@ def test_a_classifier_travels(configuration):
     x, _ = data(50, 3)
     classifier = Classifier(configuration, "least-squares", reject=0.5)
     before = classifier(x)
-    other = copy.deepcopy(classifier)  # by what it was made of, as pickling does
+    other = pickle.loads(pickle.dumps(classifier))  # by what it was made of
     assert other is not classifier and not other.values._machines
     np.testing.assert_array_equal(other(x).columns, before.columns)
     np.testing.assert_array_equal(other(x).classes, before.classes)
 
 
-def test_answers_by_processes(configuration):
-    x, _ = data(1000, 3)
-    chunks = [x[start:start + 64] for start in range(0, 1000, 64)]
-    classifier = Classifier(configuration)
-    expected = np.concatenate([answers.columns for answers in classify(classifier, chunks)])
-    with open_executor("processes:2") as pool:
-        found = np.concatenate([answers.columns for answers in classify(
-            classifier, iter(chunks), pool=pool)])
-    np.testing.assert_array_equal(found, expected)
-
-
 def test_bad_points_are_the_same_error(configuration):
     bad = np.full((3, 2), np.nan)
     with pytest.raises(DataError, match="3 of 3 points give no decision value"):
-        list(classify(Classifier(configuration), [bad], pool=Here()))
+        list(classify(Classifier(configuration), [bad], Here()))
 
 
 def test_commands_stay_here(configuration):
     classifier = Classifier(configuration)
     classifier.values = object()
     with pytest.raises(UsageError, match="--executor does not go with them"):
-        list(classify(classifier, [], pool=Here()))
-
-
-def nowhere_else(shared, item):
-    """A function that a worker cannot find by its name."""
-    return item
-
-
-def test_a_worker_that_cannot_begin_is_an_error_and_no_wait():
-    nowhere_else.__module__ = "no_such_module_anywhere"
-    with pytest.raises(Exception) as caught:
-        pool = ProcessPool(1)
-        try:
-            list(pool.run(nowhere_else, None, [1, 2], name=str))
-        finally:
-            pool.close()
-    assert caught.type.__name__ in ("CommandFailed", "PicklingError")
+        list(classify(classifier, [], Here()))
