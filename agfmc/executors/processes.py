@@ -131,9 +131,12 @@ class _Worker:
             with suppress(OSError):  # of a process that ended: so does the answer
                 _send(self._file, (shared if new else None, shared is not None, function, args))
             self._shared = shared
-            return pickle.load(self._file)
+            answer = pickle.load(self._file)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise WorkerLost(f"worker process {self.process.pid} ended {self.end()}") from None
+        if isinstance(answer, CommandFailed):  # its last word
+            raise answer
+        return answer
 
     def end(self):
         """Stop it; -> how it ended, in words."""
@@ -185,6 +188,6 @@ def _listen(file, tasks):
     except (EOFError, OSError):
         pass
     except BaseException as error:  # it has no work then, and its parent waits for an answer
-        _send(file, (None, CommandFailed(f"a worker process cannot load its task: {error}")))
+        _send(file, CommandFailed(f"a worker process cannot load its task: {error}"))
     finally:
         os.kill(os.getpid(), signal.SIGKILL)
