@@ -20,8 +20,8 @@ from .hints import refuse_scheme
 from .library import library_words
 from .messages import Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, check_executor, input_kind, Parser, reading,
-                      time_span, whole_number, workers)
+                      add_workers, check_executor, input_kind, Parser, time_span, whole_number,
+                      workers)
 from .run import run_command
 
 __all__ = ["PROG", "command_line", "get_parser", "main", "train_all"]
@@ -80,13 +80,13 @@ def execute(args):
     if args.cv_irrelevant and args.cv_errors is None:
         raise UsageError("--cv-irrelevant goes with --cv-errors")
     tally = None if args.cv_errors is None else PairTally(
-        work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
+        work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     ends = (".vec", ".cls", ".names") if kind == "binary" else ("",)
     check_outputs(work, args.control_out if args.only is None else "-", [
         args.control or "-", None if work.fitted else args.norm_file,
         *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
     if args.dry_run:
-        lines = [command_line(PROG, args, work, job) for job in [*work.jobs, *work.directs]]
+        lines = [command_line(PROG, args, work, job) for job in work.jobs]
         save_normalisation(work)
         _save(args, work.tree)
         sys.stdout.write("".join(lines))
@@ -100,7 +100,7 @@ def _trainer(args):
     """The `Trainer` of the options, or None where LIBSVM trains."""
     if args.command is None:
         return None
-    from ..external.command import Command
+    from ..learners.commands import Command
     from ..training.external import Trainer
 
     return Trainer(Command(args.command), args.convert and Command(args.convert),
@@ -108,18 +108,23 @@ def _trainer(args):
 
 
 def _plan(args, kind, tree, trainer):
+    from dataclasses import replace
     from functools import partial
 
-    from ..training.external import any_options
-    from ..training.plan import plan
     from ..learners.protocol import parse_options
+    from ..training.external import TrainerOptions
+    from ..training.fit import TrainingSettings
+    from ..training.plan import Output, plan, Source
 
-    parse = parse_options if trainer is None else partial(
-        any_options, own=args.options or "", allowed=args.allow_commands)
-    return plan(tree, args.train, kind, args.model, default=args.options, seed=args.seed,
-                only=args.only, path=args.path, unnormalised=args.unnormalised,
-                loo=args.platt == "loo", dense=args.dense,
-                parse=parse, **reading(args))
+    settings = TrainingSettings(args.options, args.seed, args.normalise, args.svd,
+                                loo=args.platt == "loo", workers=args.jobs)
+    if args.kernel_memory is not None:
+        settings = replace(settings, kernel_memory=args.kernel_memory)
+    return plan(tree, Source(args.train, kind, args.missing, not args.no_header, args.norm_file,
+                             args.min_class, args.dense),
+                Output(args.model, args.path, args.only, args.unnormalised), settings,
+                parse_options if trainer is None else partial(
+                    TrainerOptions.parse, own=args.options or "", allowed=args.allow_commands))
 
 
 def _save(args, tree):
@@ -234,7 +239,7 @@ def get_parser():
 def command_line(prog, args, work, job):
     """A shell command that trains one job of `work` on its own, and what ends it."""
     words = [*_ourselves(prog), f"--only={job.name}",
-             f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
+             f"--options={job.text if job.is_binary else ''}", f"--seed={args.seed}"]
     if args.svm:
         words += ["-M", f"--missing={args.missing!r}"] + ["--dense"] * work.dense
     if args.lvq:
@@ -289,33 +294,23 @@ def train_all(args, work, trainer, tally, deadline):
     trainer: `Trainer`, or None;  tally: `PairTally`, or None;  deadline: on
     `time.monotonic`, or None.
     """
-    from ..training.external import train_external
-    from ..training.resume import replaced
-    from ..training.run import Outcome, save_normalisation, train, train_directs
+    from ..training.run import Earlier, replaced, train
 
-    kept = _kept(args, work, trainer, tally)
-    total = len(work.jobs) + len(work.directs)
-    control_out = _earlier(args)
+    kept = _kept(args, work, tally)
+    earlier = Earlier(kept, _earlier(args))
     with library_words(), workers(args) as executor, Progress(args, "training", PROG) as progress:
-        if trainer is None:
-            made = train(work, executor, progress, control_out, tally and tally.add,
-                         args.kernel_memory, kept=kept, deadline=deadline)
-        else:
-            train_external(work, trainer, args.jobs, progress, control_out,
-                           lambda: save_normalisation(work, control_out))
-            made = Outcome(len(work.jobs))
-        direct = train_directs(work, progress, control_out, trainer and trainer.convert,
-                               "lvq" if args.lvq else "svm", kept=kept, deadline=deadline)
+        made = train(work, progress, earlier, deadline=deadline, trainer=trainer,
+                     held_out=tally and tally.add, workers=executor)
     for failure in made.errors:
         say(PROG, str(failure))
-    if made.stopped or direct.stopped:
-        raise JobsFailed(f"the time is over: {made.done + direct.done} of {total} classifiers are "
+    if made.stopped:
+        raise JobsFailed(f"the time is over: {made.done} of {len(work.jobs)} classifiers are "
                          f"trained; the same command {'without --retrain ' * args.retrain}goes on "
                          "from there")
     if made.errors:
-        raise JobsFailed(f"{len(made.errors)} of {len(work.jobs)} binary classifiers could not be "
-                         "trained; the finished ones are kept, and control-out is not written")
-    other = replaced(work, only_direct=trainer is not None)
+        raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
+                         "be trained; the finished ones are kept, and control-out is not written")
+    other = replaced(work)
     if other is not None:
         raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
                          "same names. control-out is not written; the same command goes on from "
@@ -338,18 +333,18 @@ def _earlier(args):
     return args.control_out
 
 
-def _kept(args, work, trainer, tally):
+def _kept(args, work, tally):
     """Names of the models of an earlier run that need no training."""
-    from ..training.resume import finished
+    from ..training.run import finished
 
     if args.retrain:
         return frozenset()
-    kept = finished(work, only_direct=trainer is not None)
+    kept = finished(work)
     if kept and tally is not None:
         report(args, PROG, "--cv-errors counts samples that are held out: all are trained again")
         return frozenset()
     if kept:
         report(args, PROG, f"kept from an earlier run: {len(kept)} of "
-                           f"{len(work.jobs) + len(work.directs)} classifiers "
+                           f"{len(work.jobs)} classifiers "
                            "(--retrain trains all)")
     return kept

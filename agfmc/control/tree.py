@@ -13,8 +13,9 @@ from itertools import chain
 from types import MappingProxyType
 
 from ..errors import ControlError, Place
+from .learners import NODE_LEARNERS
 
-__all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
+__all__ = ["Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "Node", "Row", "Tree", "changed",
            "looks_like_options", "model_names", "node_names"]
 
 # Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
@@ -24,9 +25,6 @@ MAX_CELLS = 2**29
 # bytes, the base and an ending among them.
 LONGEST_NAME = 120
 
-# The classifiers that tell any number of branches apart by themselves.
-CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
-         "G": "external command"}
 
 
 class Leaf(namedtuple("Leaf", "label line column", defaults=(1, 1))):
@@ -53,11 +51,16 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 class Direct(namedtuple("Direct", "code options name line column", defaults=(None, 1, 1))):
     """A classifier that tells all branches of its node apart at once.
 
-    `code` is one of `CODES`; `options` stand in its quotes; `name` is that of
+    `code` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
     the trained model, None in a training file.
     """
 
     __slots__ = ()
+
+    @property
+    def learner(self):
+        """Its row in the table of learners."""
+        return NODE_LEARNERS[self.code]
 
 
 class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,))):

@@ -10,12 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..control.build import rename, rename_directs
+from ..learners.protocol import unnamed
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning
 from ..prediction.configuration import load, save
 from ..prediction.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
 from ..training.memory import classify_points, configuration_of, train_configuration
+from ..training.fit import TrainingSettings
 from ..training.kernel_tables import MEGABYTES
 from ..formats.vectors import read_std
 from .labels import labels_for, labels_in, named
@@ -140,10 +141,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             tree, labelled = named(tree, labelled)
             self._decoder_for(tree)  # what does not suit it is refused before the training
             configuration = train_configuration(
-                tree, X, labelled.labels[codes],
-                options=options_of(self.options, self.C, self.gamma), seed=seed,
-                scale=bool(self.normalise), nsv=self.nsv, loo=self.platt == "loo",
-                workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory)
+                tree, X, labelled.labels[codes], TrainingSettings(
+                    options_of(self.options, self.C, self.gamma), seed,
+                    scale=bool(self.normalise), nsv=self.nsv, loo=self.platt == "loo",
+                    workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory))
             return self._keep(configuration, labelled)
 
     def predict(self, X):
@@ -202,9 +203,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         configuration = load(path, None if normalisation is None else read_std(normalisation),
                              models_in)
         tree = configuration.tree
-        layout = rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
-                                dict.fromkeys(tree.directs))
-        estimator = cls(control=format_tree(layout), decoder=decoder, n_jobs=n_jobs)
+        estimator = cls(control=format_tree(unnamed(tree)), decoder=decoder, n_jobs=n_jobs)
         return estimator._keep(configuration, labels_in(tree))
 
     def _keep(self, configuration, labelled):

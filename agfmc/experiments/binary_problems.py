@@ -10,8 +10,7 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError
-from ..training.fit import fit
-from ..training.kernel_tables import MEGABYTES
+from ..training.fit import fit, TrainingSettings
 from ..models import BinaryModel
 from .result_cache import are_numbers, key_of
 
@@ -79,17 +78,16 @@ def problem_key(digest, job, loo=False):
 
     digest: of the training part, as `key_of` makes it.
     """
-    return key_of("binary", __version__, job.options.made_by(), digest, job.left, job.right,
+    return key_of("binary", __version__, job.options.made_by(), digest, *job.sides,
                   job.options.canonical(), job.seed, loo)
 
 
 def work_of(jobs, counts):
     """A number for each job that grows with the time it takes; counts: {label: samples}."""
-    return [sum(counts[label] for label in job.left + job.right) ** 2 for job in jobs]
+    return [sum(counts[label] for label in job.labels) ** 2 for job in jobs]
 
 
-def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_memory=MEGABYTES,
-                  progress=None):
+def train_missing(problems, x, y, settings=TrainingSettings(), *, ledger=None, progress=None):
     """{key: `Trained`, or the error that its learner made} of the problems {key: job}.
 
     x (n, d), y (n,): the training part.  What `ledger` has is not trained again, and it
@@ -112,17 +110,15 @@ def train_missing(problems, x, y, *, workers=1, ledger=None, loo=False, kernel_m
     done = 0
     keys = _readable(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-    seconds = {}
-    for job, model, rows in fit(jobs, x, y, workers, loo=loo, kernel_memory=kernel_memory,
-                                spent=lambda job, spent: seconds.update({job.name: spent})):
-        key = keys[job.name]
+    for fitted in fit(jobs, x, y, settings):
+        key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
         if isinstance(model, AgfmcError):
             results[key] = model
         else:
             own = rows is None
             results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
                                    model.rho, model.labels, model.n_sv, model.platt,
-                                   seconds[job.name], model.sv if own else None)
+                                   fitted.seconds, model.sv if own else None)
             if ledger is not None:
                 ledger.put(key, results[key].to_bytes())
         done += work[key]
@@ -136,7 +132,7 @@ def _readable(problems):
     names = {}
     for key, job in problems.items():
         text = " / ".join(" ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "")
-                          for side in (job.left, job.right))
+                          for side in job.sides)
         name, number = text, 1
         while name in names:
             number += 1

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._version import __version__
-from ..collate.merge import collate
-from ..control.build import check_classes, rename, rename_directs, to_code
+from ..control.build import check_classes, to_code
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, DataError
 from ..prediction.configuration import Configuration
-from ..prediction.direct import classifier_of, direct_model, plan_directs
 from ..prediction.evaluation import evaluate, Results
 from ..executors.threads import run_tasks
 from ..prediction.classifier import Classifier
@@ -24,7 +22,9 @@ from ..models import Normalisation
 from ..prepare.normalise import fit_normalisation
 from ..score.brier import probability
 from ..score.scores import SCORES
-from ..learners.jobs import plan_jobs
+from ..learners.protocol import plan_jobs
+from ..training.fit import TrainingSettings
+from ..training.memory import assemble, fit_nodes
 from .candidates import decoders_of
 from .result_cache import are_numbers, key_of
 from .binary_problems import binary_model, problem_key, train_missing
@@ -49,6 +49,12 @@ class Settings:
     loo: bool = False
     workers: int = 1
     kernel_memory: int = 512
+
+    @property
+    def training(self):
+        """The `TrainingSettings` of points that are normalised already."""
+        return TrainingSettings(seed=self.seed, loo=self.loo, workers=self.workers,
+                                kernel_memory=self.kernel_memory)
 
     def normalised(self, train, *others):
         """The points of a training part, and other points, normalised alike; float64."""
@@ -189,7 +195,6 @@ class _Laid:
     tree: object
     jobs: list
     keys: list
-    directs: dict
     decoders: tuple
 
     def outcome_key(self, decoder, test):
@@ -201,9 +206,8 @@ def _laid(number, candidate, stage, settings):
     tree = candidate.tree_for(stage.x, stage.y, stage.names)
     check_classes(tree, stage.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
-    keys = [problem_key(stage.digest, job, settings.loo) for job in jobs]
-    return _Laid(number, tree, jobs, keys, plan_directs(tree, "m"),
-                 decoders_of(tree, candidate.wanted))
+    keys = [problem_key(stage.digest, job, settings.loo) for job in jobs if job.is_binary]
+    return _Laid(number, tree, jobs, keys, decoders_of(tree, candidate.wanted))
 
 
 def evaluated(stage, candidates, settings, ledger, *, progress=None, keep=False,
@@ -230,8 +234,7 @@ def evaluated(stage, candidates, settings, ledger, *, progress=None, keep=False,
     open_plans = [plan for plan in laid if any(
         outcomes.get((plan.number, decoder.name)) is None for decoder in plan.decoders)]
     problems = {key: job for plan in open_plans for key, job in zip(plan.keys, plan.jobs)}
-    trained = train_missing(problems, stage.x, stage.y, workers=settings.workers, ledger=ledger,
-                            loo=settings.loo, kernel_memory=settings.kernel_memory,
+    trained = train_missing(problems, stage.x, stage.y, settings.training, ledger=ledger,
                             progress=progress)
     for plan in open_plans:
         for outcome in _tried(plan, stage, trained, settings, keep):
@@ -262,7 +265,7 @@ def _tried(plan, stage, trained, settings, keep):
             yield Outcome(plan.number, decoder.name, error=error)
             continue
         scores = answered.scores(stage.test_y)
-        yield Outcome(plan.number, decoder.name, len(plan.jobs), seconds, answered.seconds,
+        yield Outcome(plan.number, decoder.name, len(plan.keys), seconds, answered.seconds,
                       {name: scores[name] for name in SCORES}, answered.classes,
                       answered if keep else None)
 
@@ -272,15 +275,9 @@ def _configuration(plan, stage, parts):
     seconds = sum(part.seconds for part in parts)
     models = [binary_model(job, part, stage.x) for job, part in zip(plan.jobs, parts)]
     start = time.thread_time()
-    directs = {number: direct_model(job, stage.x, stage.y)
-               for number, job in plan.directs.items()}
+    nodes = fit_nodes(plan.tree, plan.jobs, stage.x, stage.y)
     seconds += time.thread_time() - start
-    tree = rename_directs(rename(plan.tree, [job.name for job in plan.jobs]),
-                          {number: job.name for number, job in plan.directs.items()})
-    model = collate(models, tree.sides(), tree.classes, control=format_tree(tree),
-                    names=tree.names, direct=tuple(directs.values()))
-    return Configuration(model, tree, None, {number: classifier_of(direct)
-                                             for number, direct in directs.items()}), seconds
+    return assemble(plan.tree, models, nodes), seconds
 
 
 def _answers(configuration, decoder, x, workers):

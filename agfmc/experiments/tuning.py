@@ -16,7 +16,7 @@ import numpy as np
 
 from ..control.build import check_classes
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from ..learners.jobs import check_loo, plan_jobs
+from ..learners.protocol import check_loo, plan_jobs
 from ..score.scores import SCORES
 from .candidates import Candidate
 from .comparison import summary

@@ -11,10 +11,9 @@ from ..control.build import check_classes, rename, resolve_options
 from ..errors import AgfmcError
 from ..prediction.evaluation import evaluate, Results
 from ..executors.threads import run_tasks
-from ..learners.jobs import rows_by_class, TrainingJob
 from ..kernel.machine import decision_values
 from ..score.scores import SCORES
-from ..learners.protocol import parse_options
+from ..learners.protocol import Job, parse_options, rows_by_class
 from .candidates import decoders_of
 from .result_cache import are_numbers, key_of
 from .binary_problems import binary_model, problem_key, train_missing
@@ -95,9 +94,8 @@ class Problems:
 
     def _job(self, number, text):
         row = self._tree.rows[self.rows[number][0]]
-        return TrainingJob(f"m-{self.rows[number][0]:02d}", *self.sides[number],
-                           parse_options(text), text, self._settings.seed,
-                           self._tree.place(row))
+        return Job(f"m-{self.rows[number][0]:02d}", self.sides[number], parse_options(text), text,
+                   self._settings.seed, self._tree.place(row))
 
     def score(self, stage, items, progress):
         """The scores, or the error, of each of `items` (problem, options)."""
@@ -109,9 +107,7 @@ class Problems:
         scores = [_read(self._ledger.get(place)) for place in places]
         missing = [i for i, known in enumerate(scores) if known is None]
         trained = train_missing({keys[i]: jobs[i] for i in missing}, stage.x, stage.y,
-                                workers=self._settings.workers, ledger=self._ledger,
-                                loo=self._settings.loo, progress=progress,
-                                kernel_memory=self._settings.kernel_memory)
+                                self._settings.training, ledger=self._ledger, progress=progress)
         rows_of = rows_by_class(stage.test_y)
 
         def answer(i):
@@ -141,7 +137,7 @@ def _scored(job, trained, stage, rows_of):
     """The scores of one binary classifier on the test points of its classes; None without any."""
     empty = np.empty(0, dtype=np.int64)
     left, right = (np.concatenate([rows_of.get(label, empty) for label in labels])
-                   for labels in (job.left, job.right))
+                   for labels in job.sides)
     if not len(left) + len(right):
         return dict.fromkeys(SCORES)
     model = binary_model(job, trained, stage.x)

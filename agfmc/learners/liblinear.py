@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError, UsageError
-from ..models import Kernel
 from .nodes import Nodes, set_print, shared_object, Solution
-from .option_scanner import scan
+from .options import PlaneLearner, scan
 
-__all__ = ["LinearOptions", "parse", "solve"]
+__all__ = ["LinearOptions", "solve"]
 
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
@@ -38,8 +37,8 @@ _random = threading.Lock()
 
 
 @dataclass(frozen=True)
-class LinearOptions:
-    """What LIBLINEAR can be told about a classifier; its defaults.
+class LinearOptions(PlaneLearner):
+    """Options of LIBLINEAR, and our defaults.
 
     LIBLINEAR's own, but for -s, which is 1 there, for -B, which is -1 there, no intercept,
     and for -e of logistic regression.
@@ -55,8 +54,19 @@ class LinearOptions:
     free: bool = False
     weights: tuple = ()
 
-    svm_type = "c_svc"
-    own_vectors = True
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1."""
+        values, weights = scan(text, _KNOWN, ("-R",), **place)
+        values["free"] = values.pop("-R", False)
+        options = cls(weights=weights, **values)
+        if options.solver not in _TOLERANCE:
+            raise UsageError(f"option -s: {options.solver} is not for two classes: expected one "
+                             "of " + " ".join(map(str, _TOLERANCE)), **place)
+        if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
+            raise UsageError("option -R goes with -B 1 and with -s "
+                             + " ".join(map(str, _FREE_BIAS)), **place)
+        return options
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
@@ -66,10 +76,6 @@ class LinearOptions:
         words += ["-R"] * self.free
         words += [f"-w{side} {factor!r}" for side, factor in self.weights]
         return " ".join(words)
-
-    def kernel_for(self, features):
-        """The linear `Kernel`."""
-        return Kernel("linear")
 
     @property
     def own_probabilities(self):
@@ -99,24 +105,6 @@ class LinearOptions:
     def solve(self, packed, rows, side):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
-
-
-def parse(text, **place):
-    """Parse `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1, into `LinearOptions`.
-
-    Raises `UsageError`, with the place given, for an unknown option and for a value out of
-    its range.
-    """
-    values, weights = scan(text, _KNOWN, ("-R",), **place)
-    values["free"] = values.pop("-R", False)
-    options = LinearOptions(weights=weights, **values)
-    if options.solver not in _TOLERANCE:
-        raise UsageError(f"option -s: {options.solver} is not for two classes: expected one of "
-                         + " ".join(map(str, _TOLERANCE)), **place)
-    if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
-        raise UsageError("option -R goes with -B 1 and with -s "
-                         + " ".join(map(str, _FREE_BIAS)), **place)
-    return options
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..control.dot import visible
-from ..control.tree import CODES, Leaf
+from ..control.tree import Leaf
 from .canvas import class_name, GREY, LEFT, page, RIGHT, save, text_width, thinned
 from .dendrogram import dendrogram_figure
 from .matrix import legend, matrix_figure
@@ -106,7 +106,7 @@ class _Layout:
 
 def _box(node):
     if node.direct is not None:
-        texts = (f"{node.direct.code}: {CODES[node.direct.code]}", node.direct.name,
+        texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
         return "\n".join(visible(text, 36) for text in texts if text)
     if node.bare:

@@ -289,7 +289,7 @@ def classify(classifier, chunks, workers=1, then=None):
     with ExitStack() as stack:
         ask = classifier
         if commands:
-            from ..external.command import killing_commands
+            from ..learners.commands import killing_commands
 
             ask = stack.enter_context(killing_commands()).of(classifier)
         task = ask if then is None else lambda x: then(ask(x))

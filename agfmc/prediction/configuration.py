@@ -139,7 +139,7 @@ def read_directs(tree, models_in=None, commands=None):
     Those of code G have no `DirectModel`.  Raises `ModelError` for them without
     `commands`.
     """
-    from .direct import classifier_of, read_direct
+    from ..learners.protocol import node_classifier, read_node
     from .external import ExternalDirect
 
     models, asked, size = [], {}, 0
@@ -157,11 +157,11 @@ def read_directs(tree, models_in=None, commands=None):
             continue
         try:
             with regular_files():
-                models.append(read_direct(direct, branches, name))
+                models.append(read_node(direct, branches, name))
             if direct.code == "K":  # in float64, as the search has them
                 size += 8 * models[-1].points.size
                 refuse_beyond(size, "the points of all its direct classifiers", tree.source)
-            asked[number] = classifier_of(models[-1])
+            asked[number] = node_classifier(models[-1])
         except UsageError as error:  # in the options
             raise place.error(ModelError, error.message) from error
         except DataError as error:
@@ -180,23 +180,23 @@ def _stored_directs(tree, model):
     nodes = tree.directs
     if not nodes and not model.direct:
         return {}
-    from .direct import classifier_of
+    from ..learners.protocol import node_classifier
 
     if len(nodes) != len(model.direct) or not all(
             _is_told(told, direct, len(tree.nodes[number].children))
             for (number, told), direct in zip(nodes.items(), model.direct)):
         raise ModelError("the direct classifiers are not those of the control text")
-    return {number: classifier_of(direct) for number, direct in zip(nodes, model.direct)}
+    return {number: node_classifier(direct) for number, direct in zip(nodes, model.direct)}
 
 
 def _is_told(told, direct, branches):
     """Whether a `DirectModel` is the one that a control text tells of at a node."""
-    from ..learners.multiclass_options import parse_neighbour_options
+    from ..learners.neighbours import NeighbourOptions
 
     if (told.code, branches) != (direct.code, direct.branches):
         return False
     try:
-        return told.code != "K" or parse_neighbour_options(told.options).k == direct.k
+        return told.code != "K" or NeighbourOptions.parse(told.options).k == direct.k
     except UsageError:
         return False
 

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ..control.tree import CODES
 from ..errors import ModelError, one_line
 from ..models import KERNELS
 from ..provenance import Provenance
@@ -65,9 +64,9 @@ def _directs(configuration):
     """What each direct classifier is, and what is known of how it was made."""
     tree, models = configuration.tree, iter(configuration.model.direct)
     branches = tree.branch_labels()
-    return [{"name": direct.name, "code": direct.code, "kind": CODES[direct.code],
+    return [{"name": direct.name, "code": direct.code, "kind": direct.learner.title,
              "options": direct.options, "branches": [list(labels) for labels in branches[number]],
-             "made_by": "" if direct.code == "G" else next(models).provenance.to_line()}
+             "made_by": "" if direct.learner.is_program else next(models).provenance.to_line()}
             for number, direct in tree.directs.items()]
 
 

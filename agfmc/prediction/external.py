@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import AgfmcError, CommandFailed, DataError
-from ..external.command import Command, killing_commands
+from ..learners.commands import Command, killing_commands
 from ..formats.controlfile import elsewhere
 from ..formats.atomic import private_folder, writing
 from ..formats.lvq import lvq_lines
@@ -138,8 +138,8 @@ class ExternalValues:
                 answer = self._predictor.ask(points, name, output, len(x))
                 return _difference(answer, name)
 
-            with killing_commands() as works:
-                for place, values in run_tasks(works.of(task), range(len(columns)),
+            with killing_commands() as tasks:
+                for place, values in run_tasks(tasks.of(task), range(len(columns)),
                                                self._predictor.workers):
                     r[:, place] = values
         return None, r

@@ -31,7 +31,7 @@ def open_classifier(path, kind, *, method="0", tree="recursive", raw=False, reje
     """
 
     def commands(text):
-        from ..external.command import Command
+        from ..learners.commands import Command
         from .external import Predictor
 
         return Predictor(Command(text), "lvq" if kind == "lvq" else "svm", keep, workers)

@@ -133,7 +133,7 @@ def test_no_model_is_overwritten(capsys, monkeypatch, plan, words):
         call("multi_borders", "plan", "trn", "here/m", "own.mbc")
         with open("own.mbc", "w", encoding="ascii") as file:
             file.write("m K {0 1 2}")
-    monkeypatch.setattr("agfmc.external.command.shutil.which", lambda name: name)
+    monkeypatch.setattr("agfmc.learners.commands.shutil.which", lambda name: name)
     before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
     capsys.readouterr()
     command, *words = words.split()

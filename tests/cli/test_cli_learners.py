@@ -223,7 +223,7 @@ def test_exploring(folder, pairs, capsys):
 def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
     from agfmc.experiments import binary_problems
-    from agfmc.learners.jobs import plan_jobs
+    from agfmc.learners.protocol import plan_jobs
 
     class Ledger(dict):
         put = dict.__setitem__

@@ -282,12 +282,12 @@ def training_options(text, **place):
 
 
 def direct_options(text, **place):
-    from agfmc.learners.multiclass_options import parse_logistic_options, parse_neighbour_options
+    from agfmc.learners.protocol import learner_class
 
     try:
-        return parse_neighbour_options(text, **place)
+        return learner_class("K").parse(text, **place)
     except UsageError:
-        return parse_logistic_options(text, **place)
+        return learner_class("L").parse(text, **place)
 
 
 def similarity(path):

@@ -112,7 +112,7 @@ def test_a_direct_classifier_for_which_there_is_no_memory_is_named(here, monkeyp
     def classifier_of(model):
         raise MemoryError
 
-    monkeypatch.setattr("agfmc.prediction.direct.classifier_of", classifier_of)
+    monkeypatch.setattr("agfmc.learners.protocol.node_classifier", classifier_of)
     with pytest.raises(ModelError, match="^a: there is not enough memory for its points"):
         load("c")
 

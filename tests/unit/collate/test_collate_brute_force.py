@@ -12,7 +12,8 @@ from agfmc.collate.merge import collate, unique_rows
 from agfmc.control.parse import parse
 from agfmc.errors import Place
 from agfmc.prediction.configuration import load, merge, save
-from agfmc.prediction.direct import DirectJob, train_direct
+from agfmc.learners.protocol import (Job, learner_class, NodeProblem, rows_by_class, samples)
+from agfmc.training.run import write_node
 from agfmc.prediction.classifier import Classifier
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.models import BinaryModel, Kernel
@@ -160,9 +161,9 @@ def written(folder, text, seed, kernels):
     x = rng.normal(size=(40, 3)).astype(np.float32)
     y = np.array(list(LABELS.values()), np.int32)[np.arange(40) % 4]
     for number, direct in tree.directs.items():
-        job = DirectJob(direct.name, direct.code, direct.options,
-                        tree.branch_labels()[number], Place("c", 1, 1))
-        train_direct(job, x, y)
+        job = Job(direct.name, tree.branch_labels()[number],
+                  learner_class(direct.code).parse(direct.options), "", 1, Place("c", 1, 1))
+        write_node(job, NodeProblem(x, samples(job, rows_by_class(y))), job.files)
     return tree, parts, (x, y)
 
 
@@ -179,7 +180,7 @@ def shares(tree, number, r, direct, trained, point):
         k = int(node.direct.options.split()[1])
         near = sorted(known, key=lambda i: math.dist(point, x[i].astype(float)))[:k]
         return np.array([sum(y[i] in branch for i in near) / k for branch in branches])
-    weights = direct[number]._weights
+    weights = direct[number].weights
     z = np.array([math.fsum([*(w * v for w, v in zip(row, point)), row[-1]]) for row in weights])
     return np.exp(z - z.max()) / np.exp(z - z.max()).sum()
 

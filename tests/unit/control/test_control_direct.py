@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from agfmc.control.build import (check_classes, code_rows, rename, rename_directs,
                                  resolve_options, to_code)
 from agfmc.control.parse import parse
-from agfmc.control.tree import (changed, CODES, Direct, Leaf, looks_like_options, model_names, Node,
+from agfmc.control.learners import NODE_LEARNERS
+from agfmc.control.tree import (changed, Direct, Leaf, looks_like_options, model_names, Node,
                                 node_names, Row, Tree)
 from agfmc.control.write import format_tree, quote_name
 from agfmc.errors import ControlError, UsageError
@@ -126,7 +127,7 @@ def trees(draw):
         count = 2 if kind == "bare" else draw(st.integers(2, 4))
         rows, direct = (), None
         if kind == "direct":
-            direct = Direct(draw(st.sampled_from(sorted(CODES))), draw(OPTIONS),
+            direct = Direct(draw(st.sampled_from(sorted(NODE_LEARNERS))), draw(OPTIONS),
                             None if training else name())
         elif kind == "bare":
             rows = (row((0,), (1,)),)

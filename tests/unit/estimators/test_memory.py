@@ -10,7 +10,7 @@ from agfmc.training import memory
 from agfmc.prediction.configuration import load, save
 from agfmc.prediction.decoders import classifier_with, decoders_of
 from agfmc.training.design import design
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.training.memory import classify_points, configuration_of, train_configuration
 from agfmc.prepare.normalise import fit_normalisation
 
@@ -32,7 +32,7 @@ def test_trained_saved_and_read_again(tmp_path, scheme):
     with pytest.warns(UserWarning, match="orthogonal") if scheme == "orthogonal" else nullcontext():
         tree = design(scheme, [0, 2, 4])
     steps = []
-    configuration = train_configuration(tree, x, y, options="-t 0", scale=True,
+    configuration = train_configuration(tree, x, y, TrainingSettings("-t 0", scale=True),
                                         progress=lambda *step: steps.append(step))
     assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
     answers = probabilities(configuration, x)
@@ -46,8 +46,8 @@ def test_a_given_normalisation():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     given = fit_normalisation(x)
-    one = train_configuration(tree, x, y, normalisation=given)
-    two = train_configuration(tree, x, y, scale=True)
+    one = train_configuration(tree, x, y, TrainingSettings(normalisation=given))
+    two = train_configuration(tree, x, y, TrainingSettings(scale=True))
     assert one.model.provenances == two.model.provenances
     assert one.model.provenances[0].normalisation is not None
     np.testing.assert_array_equal(one.model.coef, two.model.coef)
@@ -96,10 +96,11 @@ def test_options_that_cannot_be():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     with pytest.raises(UsageError, match="-c"):
-        train_configuration(tree, x, y, options="-c x")
+        train_configuration(tree, x, y, TrainingSettings("-c x"))
     # the name of the classifier that LIBSVM refuses
     with pytest.raises(AgfmcError, match="'m-00'"), pytest.warns(AgfmcWarning):
-        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y), options="-s 1 -n 0.99")
+        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y),
+                            TrainingSettings("-s 1 -n 0.99"))
 
 
 def test_whole_numbers_are_points_too():

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
 from agfmc.prediction.answers import write_answers
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of
 from agfmc.executors.processes import ProcessPool
 from agfmc.executors.remote import executor_kind, open_executor, run_remote
 from agfmc.models import Normalisation
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 
 CODE = '"" 0/1; "-t 0" 0/2; "-s 1 -n 1" 1/2; "" 0/1 2; {4 0 9}'
 
@@ -80,24 +80,17 @@ def test_models_are_those_of_threads(executor, loo):
     x, y = data()
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
-    held, there, spent, told = [], [], {}, []
-    expected = {job.name: (model, rows) for job, model, rows in fit(
-        jobs, x, y, 1, None, normalisation, lambda *all: held.append(all), loo=loo)}
-    found = {job.name: (model, rows) for job, model, rows in fit(
-        jobs, x, y, executor, lambda *done: told.append(done), normalisation,
-        lambda *all: there.append(all), loo=loo,
-        spent=lambda job, seconds: spent.update({job.name: seconds}))}
-    assert found.keys() == expected.keys() == spent.keys()
-    for name, (model, rows) in found.items():
-        same(model, expected[name][0])
-        np.testing.assert_array_equal(rows, expected[name][1])
-    assert all(seconds > 0 for seconds in spent.values())
-    assert told == [(done, 4) for done in (1, 2, 3, 4)]
-    held, there = ({all[0].name: all[1:] for all in calls} for calls in (held, there))
-    for name, (side, right, model) in held.items():
-        np.testing.assert_array_equal(there[name][0], side)
-        np.testing.assert_array_equal(there[name][1], right)
-        same(there[name][2], model)
+    settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
+    expected = {one.job: one for one in fit(jobs, x, y, settings, held_out=True)}
+    found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
+                                         lambda *words: done.append(words), True)}
+    assert found.keys() == expected.keys() == set(jobs)
+    for job, one in found.items():
+        same(one.model, expected[job].model)
+        for part in ("rows", "side", "held_out"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(expected[job], part))
+        assert one.seconds > 0
+    assert done == [(number, 4) for number in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize("code", [CODE, '"-t 0" 0/1; "-t 0" 0/2; "-t 0" 1/2; {4 0 9}'])
@@ -107,19 +100,21 @@ def test_sparse_points(executor, code):
     x, y = data()
     x[np.abs(x) < 0.4] = 0.0
     sparse = SparsePoints(csr_array(x))
-    expected = {job.name: result for job, *result in fit(jobs_of(code), sparse, y)}
-    found = {job.name: result for job, *result in fit(jobs_of(code), sparse, y, executor)}
-    for name, (model, rows) in expected.items():
-        if not isinstance(model, AgfmcError):
-            same(found[name][0], model)
-        np.testing.assert_array_equal(found[name][1], rows)
+    expected = {one.job: one for one in fit(jobs_of(code), sparse, y)}
+    found = {one.job: one for one in fit(
+        jobs_of(code), sparse, y, TrainingSettings(workers=executor))}
+    for job, one in expected.items():
+        if not isinstance(one.model, AgfmcError):
+            same(found[job].model, one.model)
+        np.testing.assert_array_equal(found[job].rows, one.rows)
 
 
 def test_an_error_keeps_its_kind_and_place(executor):
     x, y = data()
     jobs = jobs_of()
-    expected, = [model for _, model, rows in fit(jobs, x, y) if rows is None]
-    found, = [model for _, model, rows in fit(jobs, x, y, executor) if rows is None]
+    expected, = [one.model for one in fit(jobs, x, y) if one.rows is None]
+    found, = [one.model for one in fit(jobs, x, y, TrainingSettings(workers=executor))
+              if one.rows is None]
     assert isinstance(found, AgfmcError)
     assert (type(found), str(found)) == (type(expected), str(expected))
 
@@ -130,7 +125,7 @@ def test_too_few_samples_are_refused_before_anything_travels():
     y[0] = 9
     pool = Here()
     with pytest.raises(DataError, match="has 1 sample"):
-        list(fit(jobs_of(), x, y, pool))
+        list(fit(jobs_of(), x, y, TrainingSettings(workers=pool)))
     assert not pool.submitted
 
 
@@ -143,7 +138,7 @@ def test_few_samples_are_warned_of_once(executor):
         list(fit(jobs_of(), x, y))
     with warnings.catch_warnings(record=True) as there:
         warnings.simplefilter("always")
-        list(fit(jobs_of(), x, y, executor))
+        list(fit(jobs_of(), x, y, TrainingSettings(workers=executor)))
     assert [str(one.message) for one in here] == [str(one.message) for one in there]
 
 
@@ -344,10 +339,11 @@ def configuration(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     x, y = data()
     tree = parse('"" 0/1; "" 0/2; "" 1/2; {4 0 9}')
-    for job, model, rows in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), x, y):
-        lines = [" ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) for row in x[rows].tolist()]
-        with open(job.name, "w", encoding="utf-8") as file:
-            file.write(format_svm_model(model, lines))
+    for one in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), x, y):
+        lines = [" ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1))
+                 for row in x[one.rows].tolist()]
+        with open(one.job.name, "w", encoding="utf-8") as file:
+            file.write(format_svm_model(one.model, lines))
     return merge(rename(tree, model_names(tree, str(folder / "m"))))[0]
 
 

@@ -35,7 +35,7 @@ def counted(monkeypatch):
     fit = binary_problems.fit
 
     def counting(jobs, *args, **kwargs):
-        seen.extend((job.left, job.right) for job in jobs)
+        seen.extend(job.sides for job in jobs)
         return fit(jobs, *args, **kwargs)
 
     monkeypatch.setattr(binary_problems, "fit", counting)

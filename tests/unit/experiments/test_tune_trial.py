@@ -105,9 +105,9 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
         assert noted.found == 0
     trained = sum(map(len, fits))
     for call in fits:
-        problems = [(job.left, job.right, job.options.canonical()) for job in call]
+        problems = [(job.sides, job.options.canonical()) for job in call]
         assert len(problems) == len(set(problems))
-    calls = [tuple(sorted((job.left, job.right, job.options.canonical()) for job in call))
+    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call))
              for call in fits]
     assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
     fits.clear()
@@ -151,9 +151,9 @@ def test_score_of_a_problem_by_hand(data):
     task = Problems(start.tree, settings, Ledger(None))
     [scores] = task.score(stage, [(1, "-g 0.25 -c 2")], None)
     job = task._job(1, "-g 0.25 -c 2")
-    assert (job.left, job.right) == ((9,), (2, 5))
+    assert job.sides == ((9,), (2, 5))
     model = binary_model(job, problems.train_missing({"key": job}, stage.x, stage.y,
-                                                     loo=True)["key"], stage.x)
+                                                     settings.training)["key"], stage.x)
     a, b = model.scale
     distance = ((stage.test_x[:, None] - model.sv) ** 2).sum(axis=2)
     r = np.tanh(a * (np.exp(-0.25 * distance) @ model.coef - model.rho) + b)

@@ -11,11 +11,11 @@ import pytest
 from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
 from agfmc.prediction.configuration import Configuration
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
 from agfmc.kernel.machine import decision_values
 from agfmc.prepare.normalise import fit_normalisation
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 
 PAIRS = '"" 0/1; "" 0/2; "" 0/3; "" 1/2; "" 1/3; "" 2/3; {A B C D}'
 # the same problems, rows and columns elsewhere: the children are D B A C
@@ -49,7 +49,7 @@ def data(seed, n=140):
 def trained(text, x, y, workers=1):
     tree = parse(text)
     jobs = plan_jobs(tree, "m", TIGHT, 1)
-    made = {job.name: model for job, model, _ in fit(jobs, x, y, workers)}
+    made = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     models = [made[job.name] for job in jobs]
     return tree, models, Configuration(
         collate(models, tree.sides(), tree.classes, control=text), tree)

@@ -4,13 +4,11 @@ places, and samples and features in another order, give the same answers."""
 import numpy as np
 import pytest
 
-from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
-from agfmc.prediction.configuration import Configuration
-from agfmc.prediction.direct import classifier_of, direct_model, plan_directs
+from agfmc.training.memory import assemble, fit_nodes
 from agfmc.training.fit import fit
 from agfmc.prediction.classifier import Classifier, TREE_MODES
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 
 # (as it is, with the branches of its nodes elsewhere)
 KINDS = {
@@ -46,12 +44,9 @@ def trained(text, labels, x, y):
     tree = parse(labelled(text, labels))
     y = np.array(list(labels.values()), np.int32)[y]
     jobs = plan_jobs(tree, "m", "-e 1e-8 -g 0.3 -c 2", 1)
-    made = {job.name: model for job, model, _ in fit(jobs, x, y, 1)}
-    directs = {number: direct_model(job, x, y) for number, job in plan_directs(tree, "m").items()}
-    model = collate([made[job.name] for job in jobs], tree.sides(), tree.classes,
-                    control="", direct=directs.values())
-    return Configuration(model, tree, None, {
-        number: classifier_of(direct) for number, direct in directs.items()}), made
+    binary = [job for job in jobs if job.is_binary]
+    made = {one.job.name: one.model for one in fit(binary, x, y)}
+    return assemble(tree, [made[job.name] for job in binary], fit_nodes(tree, jobs, x, y)), made
 
 
 def columns(configuration, labels, points, **options):

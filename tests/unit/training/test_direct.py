@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.learners.multinomial_logistic import fit_logistic, logistic_probabilities
+from agfmc.learners.logistic import fit_logistic, logistic_probabilities
+from agfmc.learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
 from agfmc.learners.neighbours import Neighbours
 from agfmc.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
-from agfmc.external.command import Command
+from agfmc.learners.commands import Command
 from agfmc.prediction.configuration import export, load, save
-from agfmc.prediction.direct import plan_directs, train_direct
 from agfmc.prediction.external import Predictor
-from agfmc.training.plan import plan
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.plan import Output, plan, Source
 from agfmc.prediction.classifier import Classifier
-from agfmc.training.run import save_normalisation, train, train_directs
+from agfmc.training.run import train, write_node
 from agfmc.formats.controlfile import write_control
 from agfmc.formats.logistic_model import read_logistic_model
 from agfmc.formats.mbm import read_store, write_store
@@ -43,13 +44,14 @@ def data(tmp_path, monkeypatch):
     return read_vec("trn.vec"), y
 
 
-def trained(text, **more):
+def planned(text, **settings):
+    return plan(parse(text, "plan"), Source("trn"), Output("m"), TrainingSettings(**settings))
+
+
+def trained(text, **settings):
     """The whole way of multi_borders: control text `text` to the control file `ctl`."""
-    work = plan(parse(text, "plan"), "trn", "binary", "m", **more)
-    assert train(work, 1).errors == ()
-    train_directs(work)
-    if not work.jobs and not work.directs:
-        save_normalisation(work)
+    work = planned(text, **settings)
+    assert train(work).errors == ()
     write_control("ctl", work.tree)
     return work
 
@@ -106,8 +108,8 @@ def test_k_nearest_neighbours_by_hand(data):
 def test_products_along_a_nested_configuration(data):
     x, y = data
     work = trained(NESTED)
-    assert [job.name for job in work.jobs] == ["m-00", "m-01", "m-02"]
-    assert {number: (job.name, job.files) for number, job in zip((1, 2, 3), work.directs)} == {
+    assert [job.name for job in work.binary] == ["m-00", "m-01", "m-02"]
+    assert {number: (job.name, job.files) for number, job in zip((1, 2, 3), work.nodes)} == {
         1: ("m.00", ["m.00.vec", "m.00.cls"]), 2: ("m.02", ["m.02"]),
         3: ("m.02.01", ["m.02.01.vec", "m.02.01.cls"])}
     outer_text = 'm-00 0 / 1; m-01 1 / 2; m-02 0 / 2; {0 1 2}'
@@ -177,17 +179,17 @@ def test_logistic_file_tells_what_made_it(data):
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
-        plan(parse(text, "plan"), "trn", "binary", "m")
+        planned(text)
     assert words in str(caught.value) and caught.value.status == 1
     assert (caught.value.file, caught.value.line, caught.value.column) == ("plan", *place)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_more_neighbours_than_points(data, tmp_path):
-    work = plan(parse('"-k 151" K {3 1 8 5 40 11}', "plan"), "trn", "binary", "m")
+    work = planned('"-k 151" K {3 1 8 5 40 11}')
     with pytest.raises(JobsFailed, match=r"^plan:1:1: 'm': 151 nearest neighbours need as many "
                                          "samples, there are 150"):
-        train_directs(work)
+        train(work)
     assert not list(tmp_path.glob("m*")) and not list(tmp_path.glob(".agfmc*"))
     trained('"-k 150" K {3 1 8 5 40 11}')
     with open("ctl") as file:
@@ -287,8 +289,9 @@ def test_training_of_a_command_is_writing_its_points(data):
         lines = [line.split() for line in file]
     assert [LABELS[int(words[0])] for words in lines] == y.tolist()
     assert [float(word.split(":")[1]) for word in lines[0][1:]] == x[0].astype(float).tolist()
-    job, = plan_directs(parse('"c" G {3 1 8 5 40 11}'), "n").values()
-    train_direct(job, x, y, text="lvq", convert=Command("sed s/^/x/"))
+    job, = plan_jobs(parse('"c" G {3 1 8 5 40 11}'), "n", "", 1)
+    write_node(job, NodeProblem(x, samples(job, rows_by_class(y)), text="lvq"), ["n"],
+               convert=Command("sed s/^/x/"))
     with open("n") as file:
         assert file.readline() == "x4\n"
         assert file.readline().split()[-1] == str(LABELS.tolist().index(y[0]))

@@ -11,12 +11,12 @@ from agfmc.errors import AgfmcWarning, DataError
 from agfmc.training import fit as fit_module
 from agfmc.data_tools import training_data
 from agfmc.training import kernel_tables
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats.dataset import iter_points, read_training
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.formats.vectors import write_cls, write_vec
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
 LINEAR = ["learner=linear", "learner=linear -s 1", "learner=linear -s 2", "learner=linear -w1 2",
@@ -54,7 +54,8 @@ def command(name, *words):
 
 def trained(x, y, text, workers=1, **more):
     jobs = plan_jobs(parse(CODE), "m", text, 1)
-    done = {job.name: model for job, model, _ in fit(jobs, x, y, workers, **more)}
+    done = {one.job.name: one.model for one in fit(
+        jobs, x, y, TrainingSettings(workers=workers, **more))}
     return [done[job.name] for job in jobs]
 
 
@@ -253,7 +254,7 @@ def test_trees_and_neighbours(tmp_path, monkeypatch, capsys):
     x, y = points()
     tree = parse('"learner=linear" {"learner=linear -s 2" {0 1} 2}')
     jobs = plan_jobs(tree, "m", "", 1)
-    done = {job.name: model for job, model, _ in fit(jobs, sparse_of(x), y)}
+    done = {one.job.name: one.model for one in fit(jobs, sparse_of(x), y)}
     tree = rename(tree, model_names(tree, "m"))
     model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes,
                     control="")

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.learners import neighbours
-from agfmc.learners.neighbours import Neighbours
-from agfmc.learners.multiclass_options import NeighbourOptions, parse_neighbour_options
+from agfmc.learners.neighbours import NeighbourOptions, Neighbours
 from agfmc.errors import DataError, UsageError
 
 
@@ -131,7 +130,7 @@ def test_no_points_and_points_that_do_not_fit(way):
 @pytest.mark.parametrize("text, k", [("", 11), ("  ", 11), ("-k 3", 3), ("-m 0 -k 5", 5),
                                      ("-k 1 -k 2", 2)])
 def test_options(text, k):
-    options = parse_neighbour_options(text)
+    options = NeighbourOptions.parse(text)
     assert options == NeighbourOptions(k)
     assert options.canonical() == f"-k {k}"
 
@@ -145,4 +144,4 @@ def test_options(text, k):
 ])
 def test_bad_options(text, words):
     with pytest.raises(UsageError, match="^p.mbc:3:7: " + words):
-        parse_neighbour_options(text, file="p.mbc", line=3, column=7)
+        NeighbourOptions.parse(text, file="p.mbc", line=3, column=7)
