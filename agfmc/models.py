@@ -184,7 +184,15 @@ class DirectModel:
     @property
     def features(self):
         """Number of features of the points it takes."""
-        return self.points.shape[1] if self.code == "K" else self.weights.shape[1] - 1
+        return self.weights.shape[1] - 1 if self.points is None else self.points.shape[1]
+
+    @property
+    def samples(self):
+        """How many samples of each branch it was trained on, or None where that is not known."""
+        import numpy as np
+
+        return self.provenance.samples if self.y is None else \
+            np.bincount(self.y, minlength=self.branches).tolist()
 
 
 @dataclass(frozen=True, eq=False)

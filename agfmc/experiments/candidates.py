@@ -64,7 +64,7 @@ def read_candidate(text, wanted=None, **design):
         tree = read_control(name)
         tree.require_options()
         for direct in tree.directs.values():
-            if direct.code == "G":
+            if direct.learner.is_program:
                 raise tree.place(direct).error(
                     ControlError, "a classifier of code G is another program's: it cannot be tried "
                     "here")

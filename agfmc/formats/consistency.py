@@ -78,11 +78,11 @@ def _check_direct(model, features, fail):
     """A direct classifier that has everything its code needs."""
     if model.features != features or model.branches < 2:
         raise fail("a direct classifier has the wrong size")
-    if model.code == "K":
+    if model.points is not None:
         if len(model.y) != len(model.points) or not 1 <= model.k <= len(model.points) or \
                 model.y.min() < 0 or model.y.max() >= model.branches:
             raise fail("the neighbours of a direct classifier are not as they should be")
     elif len(model.weights) != model.branches:
         raise fail("the weights of a direct classifier are not as they should be")
-    if not np.isfinite(model.points if model.code == "K" else model.weights).all():
+    if not np.isfinite(model.weights if model.points is None else model.points).all():
         raise fail("a number is not finite")

@@ -230,10 +230,6 @@ class CommandOptions(NodeLearner):
             raise UsageError("expected a command in the quotes of code G, found nothing", **place)
         return cls(text)
 
-    def canonical(self):
-        """The command."""
-        return self.text
-
     def fit(self, job, problem):
         """Raises `ModelError`: what the command does is not known here."""
         raise job.place.error(ModelError, "a classifier of code G is another program's: it cannot "

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError, UsageError
-from .nodes import Nodes, set_print, shared_object, Solution
+from .nodes import declare, Nodes, shared_object, Solution, weight_fields
 from .options import PlaneLearner, scan
 
 __all__ = ["LinearOptions", "solve"]
@@ -144,14 +144,9 @@ def _library():
     library = ctypes.CDLL(found)
     if _version(library) < _OLDEST:
         raise UsageError("LIBLINEAR is too old: liblinear-official 2.50 or newer is needed")
-    library.train.restype = ctypes.POINTER(_Model)
-    library.train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.check_parameter.restype = ctypes.c_char_p
-    library.check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    declare(library, ("train", "check_parameter", "free_and_destroy_model",
+                      "set_print_string_function"), _Model, _Problem, _Parameter)
     library.get_nr_feature.argtypes = [ctypes.POINTER(_Model)]
-    library.free_and_destroy_model.restype = None
-    library.free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
-    set_print(library.set_print_string_function)
     return library
 
 
@@ -175,11 +170,7 @@ def solve(nodes, rows, side, options):
     parameter = _Parameter(
         solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
         eps=_TOLERANCE[options.solver] if options.tolerance is None else options.tolerance,
-        regularize_bias=int(not options.free), nr_weight=len(options.weights))
-    if options.weights:
-        count = len(options.weights)
-        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
-        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+        regularize_bias=int(not options.free), **weight_fields(options.weights))
     complaint = library.check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
         raise DataError(f"LIBLINEAR refuses the problem: {complaint.decode()}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Kernel, KERNELS
-from .nodes import Nodes, set_print, shared_object, Solution
+from .nodes import declare, Nodes, shared_object, Solution, weight_fields
 from .options import BinaryLearner, BORDERS, scan
 
 __all__ = ["SvmOptions", "library_version", "solve"]
@@ -181,13 +181,8 @@ def _library():
             del os.environ["OMP_NUM_THREADS"]
     if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
         raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
-    library.svm_train.restype = ctypes.POINTER(_Model)
-    library.svm_train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.svm_check_parameter.restype = ctypes.c_char_p
-    library.svm_check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.svm_free_and_destroy_model.restype = None
-    library.svm_free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
-    set_print(library.svm_set_print_string_function)
+    declare(library, ("svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
+                      "svm_set_print_string_function"), _Model, _Problem, _Parameter)
     return library
 
 
@@ -215,11 +210,7 @@ def solve(nodes, rows, side, options):
         kernel_type=_PRECOMPUTED if nodes.precomputed else KERNELS[options.kernel].number,
         degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
         cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
-        shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))
-    if options.weights:
-        count = len(options.weights)
-        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
-        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+        shrinking=int(options.shrinking), probability=0, **weight_fields(options.weights))
     complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
         way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""

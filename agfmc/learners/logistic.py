@@ -43,7 +43,7 @@ from .nodes import Solution
 from .options import NodeLearner, PlaneLearner, scan
 
 __all__ = ["LogisticOptions", "MultinomialOptions", "fit_logistic", "logistic_probabilities",
-           "minimise", "negative_log_likelihood", "solve"]
+           "minimise", "solve"]
 
 _ROWS = 4096  # points for one matrix product
 _WHOLE = 200  # features up to which the second derivative of two sides is made as a matrix
@@ -120,10 +120,6 @@ class LogisticOptions(PlaneLearner):
         """Why single samples cannot be left out by a formula, or ""."""
         return "for LIBSVM's C-SVC only, not for learner=logistic with weights" \
             if self.weights else ""
-
-    def made_by(self):
-        """No library is needed."""
-        return ""
 
     def pack(self, x, rows=None):
         """The points as they are."""
@@ -349,18 +345,10 @@ def fit_logistic(x, y, c, ridge=1.0):
     return weights
 
 
-def negative_log_likelihood(w, x, y, ridge=0.0):
-    """(value, gradient (c, d)) at w (c, d) for points x (n, d), y (n,) in 0..c-1.
+def minimise(x, y, c, ridge):
+    """Weights w (c, d) where the value of `_evaluate` is smallest; no intercept is added.
 
     ridge: one factor for all weights, or (d,) factors of the columns.
-    """
-    value, gradient, _ = _evaluate(w, x, np.asarray(y), np.broadcast_to(ridge, x.shape[1:]))
-    return value, gradient
-
-
-def minimise(x, y, c, ridge):
-    """Weights w (c, d) where `negative_log_likelihood` is smallest; no intercept is added.
-
     Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X
     / c + ridge, which is the same for all classes; shortened until Armijo's
     condition holds.  Warns with `AgfmcWarning` where the minimum was not reached.

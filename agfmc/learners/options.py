@@ -13,18 +13,28 @@ from ..numerals import numeral
 __all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "NodeLearner", "PlaneLearner", "scan"]
 
 
-class BinaryLearner:
-    """A learner of two sides; see `protocol`."""
+class _Learner:
+    """What most learners have in common; see `protocol`."""
 
-    sides = 2
-    svm_type = "c_svc"
-    own_vectors = own_probabilities = False
-    no_loo = ""
-    recognised_by = "seal"
+    own_vectors = keeps_sparse = is_program = False
+    no_loo = recognised_by = ""
+
+    def made_by(self) -> str:
+        """No library is needed."""
+        return ""
 
     def files(self, name: str) -> list[str]:
         """The model file alone."""
         return [name]
+
+
+class BinaryLearner(_Learner):
+    """A learner of two sides."""
+
+    sides = 2
+    svm_type = "c_svc"
+    own_probabilities = False
+    recognised_by = "seal"
 
     @property
     def keeps_sparse(self) -> bool:
@@ -46,23 +56,11 @@ class PlaneLearner(BinaryLearner):
         return Kernel("linear")
 
 
-class NodeLearner:
-    """A learner of as many sides as a node has branches; see `protocol`."""
+class NodeLearner(_Learner):
+    """A learner of as many sides as a node has branches."""
 
     sides = None
     own_vectors = True
-    keeps_sparse = False
-    no_loo = ""
-    recognised_by = ""
-    is_program = False
-
-    def made_by(self) -> str:
-        """No library is needed."""
-        return ""
-
-    def files(self, name: str) -> list[str]:
-        """The model file alone."""
-        return [name]
 
 
 # Letters of libAGF's own trainer, class borders, and of svm-train that are not among them.

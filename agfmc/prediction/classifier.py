@@ -274,7 +274,7 @@ def classify(classifier, chunks, workers=1, then=None):
     be a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
     an executor and classifiers that run commands.
     """
-    commands = any(direct.code == "G" for direct in classifier.tree.directs.values())
+    commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
             raise UsageError("programs that stand for classifiers are run here: --executor does "

@@ -147,7 +147,7 @@ def read_directs(tree, models_in=None, commands=None):
         name = model_file(direct.name, models_in)
         branches = len(tree.nodes[number].children)
         place = tree.place(direct)
-        if direct.code == "G":
+        if direct.learner.is_program:
             for end in ("", ".vec", ".cls"):
                 require_regular(name + end)
             if commands is None:
@@ -158,7 +158,7 @@ def read_directs(tree, models_in=None, commands=None):
         try:
             with regular_files():
                 models.append(read_node(direct, branches, name))
-            if direct.code == "K":  # in float64, as the search has them
+            if models[-1].points is not None:  # in float64, as the search has them
                 size += 8 * models[-1].points.size
                 refuse_beyond(size, "the points of all its direct classifiers", tree.source)
             asked[number] = node_classifier(models[-1])
@@ -191,12 +191,12 @@ def _stored_directs(tree, model):
 
 def _is_told(told, direct, branches):
     """Whether a `DirectModel` is the one that a control text tells of at a node."""
-    from ..learners.neighbours import NeighbourOptions
+    from ..learners.protocol import learner_class
 
     if (told.code, branches) != (direct.code, direct.branches):
         return False
     try:
-        return told.code != "K" or NeighbourOptions.parse(told.options).k == direct.k
+        return direct.points is None or learner_class(told.code).parse(told.options).k == direct.k
     except UsageError:
         return False
 
@@ -280,7 +280,7 @@ def save(path, configuration):
 
     Raises `ModelError` for commands: a model file must not make one run.
     """
-    _refuse_directs(configuration, "G")
+    _refuse_directs(configuration, programs_only=True)
     write_store(path, configuration.model, {"agfmc": __version__})
 
 
@@ -290,7 +290,7 @@ def export(path, configuration, form):
     form: "ascii" for libAGF's ASCII model, "svm" for one LIBSVM model of all
     classes.  Raises `ModelError` for what the format cannot hold.
     """
-    _refuse_directs(configuration, "GKL")
+    _refuse_directs(configuration)
     from ..formats.libagf_model import format_ascii_model
     from ..formats.libsvm_model import format_svm_multiclass
 
@@ -300,8 +300,8 @@ def export(path, configuration, form):
         file.writelines(lines)
 
 
-def _refuse_directs(configuration, codes):
+def _refuse_directs(configuration, programs_only=False):
     for direct in configuration.tree.directs.values():
-        if direct.code in codes:
+        if direct.learner.is_program or not programs_only:
             raise configuration.tree.place(direct).error(
                 ModelError, f"a classifier of code {direct.code} has no place in this format")

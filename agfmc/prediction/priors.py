@@ -83,11 +83,9 @@ def class_samples(tree, model, directs=()):
     groups = [] if model is None else [
         (sides, one.samples) for sides, one in zip(tree.sides(), model.provenances)]
     branches = tree.branch_labels()
-    numbers = [number for number, direct in tree.directs.items() if direct.code != "G"]
+    numbers = [number for number, direct in tree.directs.items() if not direct.learner.is_program]
     for number, direct in zip(numbers, directs):
-        told = direct.provenance.samples if direct.code != "K" else \
-            np.bincount(direct.y, minlength=direct.branches).tolist()
-        groups.append((branches[number], told))
+        groups.append((branches[number], direct.samples))
     totals = [([place[label] for label in labels], count) for sides, told in groups
               if told is not None and len(told) == len(sides)
               for labels, count in zip(sides, told)]

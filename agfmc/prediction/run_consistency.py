@@ -21,8 +21,7 @@ def check_one_run(tree, models, directs=()):
     order of the tree's rows;  directs: its `DirectModel`s.  Models that tell nothing,
     as LIBSVM's own, fit any.
     """
-    told = [model for model in [*models, *(one for one in directs if one.code == "L")]
-            if model.provenance.samples is not None]
+    told = [model for model in [*models, *directs] if model.provenance.samples is not None]
     found = {}
     for model in told:
         found.setdefault(model.provenance.normalisation, model.name)
@@ -50,7 +49,8 @@ def all_provenances(model):
 def _tell_of_classes(tree, models, directs):
     """A warning where models were trained for other classes than they stand for here."""
     branches = tree.branch_labels()
-    trained = [branches[number] for number, direct in tree.directs.items() if direct.code != "G"]
+    trained = [branches[number] for number, direct in tree.directs.items()
+               if not direct.learner.is_program]
     found = [(model.name, taught, sides) for model, sides, taught in (
         (model, sides, model.provenance.other_classes(sides))
         for model, sides in [*zip(models, tree.sides()), *zip(directs, trained)])

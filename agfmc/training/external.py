@@ -83,14 +83,6 @@ class TrainerOptions(BinaryLearner):
             takes = is_option and word != "-q"
         return cls(text)
 
-    def canonical(self):
-        """The options as the user wrote them."""
-        return self.text
-
-    def made_by(self):
-        """What the program is is not known."""
-        return ""
-
 
 def train_external(plan, trainer, progress=None, control_out=None, started=None):
     """Train the binary jobs of a `Plan` with `trainer`, as many at a time as there are workers.

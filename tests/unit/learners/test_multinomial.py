@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.learners import logistic
 from agfmc.learners.logistic import (fit_logistic, logistic_probabilities, minimise,
-                                     MultinomialOptions, negative_log_likelihood)
+                                     MultinomialOptions)
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
@@ -19,6 +19,11 @@ def blobs(seed=0, n=400, d=5, c=4, spread=1.0):
     centres = rng.normal(size=(c, d))
     y = np.concatenate([np.arange(c), rng.integers(0, c, n - c)])
     return centres[y] + spread * rng.normal(size=(n, d)), y
+
+
+def negative_log_likelihood(w, x, y, ridge=0.0):
+    """Value and gradient."""
+    return logistic._evaluate(w, x, np.asarray(y), np.broadcast_to(ridge, x.shape[1:]))[:2]
 
 
 def objective(weights, x, y, ridge):
