@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.learners import logistic
-from agfmc.learners.logistic import (fit_logistic, logistic_probabilities, minimise,
-                                     MultinomialOptions)
+from agfmc.learners.logistic import (fit_logistic, logistic_probabilities, minimise)
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
@@ -203,23 +202,3 @@ def test_a_point_alone_and_in_a_block():
     np.testing.assert_allclose(whole.sum(axis=1), 1)
     z = points @ weights[:, :-1].T + weights[:, -1]
     np.testing.assert_allclose(whole, np.exp(z) / np.exp(z).sum(axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("text, ridge", [("", 1.0), ("-r 0.5", 0.5), ("-r 1e-3 -r 2", 2.0)])
-def test_options(text, ridge):
-    options = MultinomialOptions.parse(text)
-    assert options == MultinomialOptions(ridge)
-    assert MultinomialOptions.parse(options.canonical()) == options
-
-
-@pytest.mark.parametrize("text, words", [
-    ("-c 1", "unknown training option '-c': expected one of -r"),
-    ("-r", "option -r: expected a value after it"),
-    ("-r x", "option -r: expected a number, found 'x'"),
-    ("-r 0", "option -r: 0 is out of range: expected more than 0"),
-    ("-r nan", "option -r: nan is out of range"),
-    ("-r inf", "option -r: inf is out of range"),
-])
-def test_bad_options(text, words):
-    with pytest.raises(UsageError, match="^p.mbc:3:7: " + words):
-        MultinomialOptions.parse(text, file="p.mbc", line=3, column=7)

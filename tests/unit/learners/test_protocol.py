@@ -1,14 +1,16 @@
 """Jobs and training options: sides, names, every letter, and errors with a place."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from agfmc.control.learners import LEARNERS
 from agfmc.control.parse import parse
 from agfmc.errors import ControlError, DataError, UsageError
 from agfmc.learners.libsvm import SvmOptions
-from agfmc.learners.protocol import check_jobs, parse_options, plan_jobs, samples
+from agfmc.learners.protocol import check_jobs, learner_class, parse_options, plan_jobs, samples
 from agfmc.models import Kernel
 
 
@@ -65,10 +67,6 @@ def test_few_samples():
         check_jobs(jobs, {**counts, 7: 0})
 
 
-def test_default_options_are_shared():
-    assert jobs_of()[1].options == parse_options("-c 8")
-
-
 def test_defaults_are_those_of_libsvm():
     assert parse_options("") == SvmOptions()
     assert parse_options("  ").canonical() == "-s 0 -t 2 -g 1/d -c 1.0 -e 0.001 -h 1"
@@ -97,6 +95,12 @@ def test_letters_that_change_nothing():
     ("-c 50 -g 0.1 -m 7", "-s 0 -t 2 -g 0.1 -c 50.0 -e 0.001 -h 1"),
     ("-s 1 -t 3 -c 9", "-s 1 -t 3 -g 1/d -r 0.0 -n 0.5 -e 0.001 -h 1"),
     ("-w1 2 -h 0 -w0 1", "-s 0 -t 2 -g 1/d -c 1.0 -e 0.001 -h 0 -w0 1.0 -w1 2.0"),
+    ("learner=linear", "learner=linear -s 0 -c 1.0 -e 0.0001 -B 1.0"),
+    ("learner=linear -c 1", "learner=linear -s 0 -c 1.0 -e 0.0001 -B 1.0"),
+    ("learner=linear -s 1 -B -7 -w1 2 -q", "learner=linear -s 1 -c 1.0 -e 0.1 -B -1.0 -w1 2.0"),
+    ("learner=linear -R -s 2 -e .5", "learner=linear -s 2 -c 1.0 -e 0.5 -B 1.0 -R"),
+    ("learner=linear -e 0.0001", "learner=linear -s 0 -c 1.0 -e 0.0001 -B 1.0"),
+    ("learner=logistic -w0 2", "learner=logistic -c 1.0 -e 1e-06 -w0 2.0"),
 ])
 def test_canonical_form(text, canonical):
     options = parse_options(text)
@@ -133,9 +137,62 @@ def test_kernels():
     ("-w-1 1", "weights are for the sides"), ("-w 1", "weights are for the sides"),
     ("-w0 0", "option -w0: 0 is out of range"), ("-w1 x", "option -w1: expected a number"),
     (".", "unknown training option '.'"), ("-v 5", "unknown training option '-v'"),
+    ("learner=tree", "there is no learner 'tree': expected one of svm linear logistic"),
+    ("learner=", "there is no learner ''"), ("-c 1 learner=linear", "is for the first word"),
+    ("learner=svm learner=linear", "is for the first word"),
+    ("learner=linear -t 0", "unknown training option '-t': expected one of -s -c -e -B -R -w0"),
+    ("learner=linear -s 4", "option -s: 4 is not for two classes: expected one of 0 1 2 3 5 6 7"),
+    ("learner=linear -s 8", "option -s: 8 is out of range"),
+    ("learner=linear -s 1 -R", "option -R goes with -B 1 and with -s 0 2 5 6"),
+    ("learner=linear -B 2 -R", "option -R goes with -B 1"),
+    ("learner=linear -B inf", "out of range"), ("learner=linear -c 0", "out of range"),
+    ("learner=linear -w2 1", "weights are for the sides"),
+    ("learner=logistic -s 0", "unknown training option '-s'"),
+    ("learner=logistic -e 0", "out of range"),
 ])
 def test_errors_with_their_place(text, words):
     with pytest.raises(UsageError) as caught:
         parse_options(text, file="plan.mbt", line=3, column=7)
     assert str(caught.value).startswith("plan.mbt:3:7: ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("letter, text, canonical", [
+    ("K", "", "-k 11"), ("K", "  ", "-k 11"), ("K", "-k 3", "-k 3"), ("K", "-m 0 -k 5", "-k 5"),
+    ("K", "-k 1 -k 2", "-k 2"), ("L", "", "-r 1.0"), ("L", "-r 0.5", "-r 0.5"),
+    ("L", "-r 1e-3 -r 2", "-r 2.0")])
+def test_options_of_nodes(letter, text, canonical):
+    options = learner_class(letter).parse(text)
+    assert options.canonical() == canonical
+    assert learner_class(letter).parse(canonical) == options
+
+
+@pytest.mark.parametrize("letter, text, words", [
+    ("K", "-z 1", "unknown training option '-z': expected one of -k -m"),
+    ("K", "-q", "unknown training option '-q'"), ("K", "-w0 2", "unknown training option '-w0'"),
+    ("K", "-k", "option -k: expected a value after it"),
+    ("K", "-k x", "option -k: expected a whole number, found 'x'"),
+    ("K", "-k 0", "option -k: 0 is out of range: expected 1 or more"),
+    ("K", "-m 1", r"option -m: metric 1 is not supported: expected 0 \(Cartesian\)"),
+    ("L", "-c 1", "unknown training option '-c': expected one of -r"),
+    ("L", "-r", "option -r: expected a value after it"),
+    ("L", "-r x", "option -r: expected a number, found 'x'"),
+    ("L", "-r 0", "option -r: 0 is out of range: expected more than 0"),
+    ("L", "-r nan", "option -r: nan is out of range"),
+    ("L", "-r inf", "option -r: inf is out of range"),
+    ("G", " ", "expected a command in the quotes of code G, found nothing")])
+def test_wrong_options_of_nodes(letter, text, words):
+    with pytest.raises(UsageError, match="^p.mbc:3:7: " + words):
+        learner_class(letter).parse(text, file="p.mbc", line=3, column=7)
+
+
+def test_every_learner_keeps_the_protocol():
+    for name, row in LEARNERS.items():
+        kind = learner_class(name)
+        options = kind.parse("cat" if row.is_program else "")
+        assert kind.sides == row.sides and kind.is_program == row.is_program
+        assert hash(options) == hash(replace(options)) and isinstance(options.made_by(), str)
+        assert options.files("m")[0].startswith("m") and options.recognised_by in (
+            "seal", "contents", "")
+        methods = ("kernel_for", "pack", "solve") if row.sides == 2 else ("fit", "write", "read")
+        assert all(callable(getattr(options, method)) for method in methods)
