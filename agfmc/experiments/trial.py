@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._version import __version__
-from ..collate.merge import collate
-from ..control.build import check_classes, rename, rename_directs, to_code
+from ..collate.merge import assemble
+from ..control.build import check_classes
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, DataError
-from ..prediction.configuration import Configuration
-from ..prediction.direct import classifier_of, direct_model, plan_directs
+from ..prediction.direct import direct_model, plan_directs
 from ..prediction.evaluation import evaluate, Results
 from ..executors.threads import run_tasks
 from ..prediction.classifier import Classifier
@@ -275,19 +274,11 @@ def _configuration(plan, stage, parts):
     directs = {number: direct_model(job, stage.x, stage.y)
                for number, job in plan.directs.items()}
     seconds += time.thread_time() - start
-    tree = rename_directs(rename(plan.tree, [job.name for job in plan.jobs]),
-                          {number: job.name for number, job in plan.directs.items()})
-    model = collate(models, tree.sides(), tree.classes, control=format_tree(tree),
-                    names=tree.names, direct=tuple(directs.values()))
-    return Configuration(model, tree, None, {number: classifier_of(direct)
-                                             for number, direct in directs.items()}), seconds
+    return assemble(plan.tree, models, directs), seconds
 
 
 def _answers(configuration, decoder, x, workers):
-    if decoder.mode == "flat" and configuration.tree.hierarchical:
-        configuration = Configuration(configuration.model, to_code(configuration.tree), None, {})
-    classifier = Classifier(configuration, decoder.method,
-                            "path" if decoder.mode == "recursive" else decoder.mode)
+    classifier = Classifier(configuration, decoder.decoding)
 
     def ask(chunk):
         start = time.thread_time()
@@ -300,9 +291,9 @@ def _answers(configuration, decoder, x, workers):
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = configuration.tree.classes
-    votes = classifier.method.gives == "votes"
+    votes = classifier.decoding.decoder.gives == "votes"
     p = None
-    if classifier.mode in ("flat", "full") and not votes:
+    if classifier.all_classes and not votes:
         p = np.concatenate([part.columns for part in answers])
     winner = None if votes else probability(confidence, len(labels)) if p is None else p.max(axis=1)
     return Answered(classes, confidence, p, winner, labels, float(sum(seconds)))

@@ -1,38 +1,19 @@
-"""Training and classification in memory: arrays in, arrays out, and no files.
-
-The way of Python programs that do not use scikit-learn:
-
-    tree = design("one-vs-one", [0, 1, 2])
-    configuration = train_configuration(tree, x, y, options="-c 50 -g 0.01")
-    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
-    answers = classify_points(classifier, new_x)
-    save("model.mbm", configuration)
-
-with `design` from `training.design`, `classifier_with` and `decoders_of` from
-`prediction.decoders`, `save` from `prediction.configuration`.
-"""
+"""Training in memory: a control tree and arrays in, a configuration out, and no files."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from ..collate.merge import collate
-from ..control.build import check_classes, rename, rename_directs
-from ..control.parse import parse
-from ..control.write import format_tree
-from ..decode.stops import Stops
+from ..collate.merge import assemble
+from ..control.build import check_classes
 from ..errors import AgfmcError, DataError
-from ..prepare.normalise import fit_normalisation
 from ..learners.jobs import plan_jobs
-from ..prediction.configuration import Configuration
-from ..prediction.direct import classifier_of, direct_model, plan_directs
+from ..prediction.direct import direct_model, plan_directs
+from ..prepare.normalise import fit_normalisation
 from .fit import fit
-from ..prediction.classifier import Answers, classify
 from .kernel_tables import MEGABYTES
 
-__all__ = ["classify_points", "configuration_of", "train_configuration"]
+__all__ = ["train_configuration"]
 
 _LARGEST = 2**31 - 1
 
@@ -69,13 +50,9 @@ def train_configuration(tree, x, y, *, options="", seed=1, name="m", scale=False
         if isinstance(model, AgfmcError):
             raise model
         trained[job.name] = model
-    direct = [direct_model(job, x, y, normalisation) for job in directs.values()]
-    tree = rename_directs(rename(tree, [job.name for job in jobs]),
-                          {number: job.name for number, job in directs.items()})
-    model = collate([trained[job.name] for job in jobs], tree.sides(), tree.classes,
-                    control=format_tree(tree), names=tree.names, direct=direct)
-    return Configuration(replace(model, normalisation=normalisation), tree, None,
-                         dict(zip(directs, map(classifier_of, direct))))
+    return assemble(tree, [trained[job.name] for job in jobs],
+                    {number: direct_model(job, x, y, normalisation)
+                     for number, job in directs.items()}, normalisation)
 
 
 def _checked(x, y):
@@ -94,26 +71,3 @@ def _checked(x, y):
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")
     return x, y.astype(np.int32)
-
-
-def configuration_of(model, made_by=None):
-    """The `Configuration` of a `CollatedModel`, which is all that needs to be kept of one."""
-    tree = parse(model.control)
-    return Configuration(model, tree, made_by,
-                         dict(zip(tree.directs, map(classifier_of, model.direct))))
-
-
-def classify_points(classifier, x, workers=1):
-    """`Answers` of a `Classifier` for points x (n, d), with `workers` threads.
-
-    The answers to a point do not depend on the others.  Raises `DataError` for points
-    of another width, or that give no decision value.
-    """
-    step = classifier.rows
-    parts = list(classify(classifier, (x[at:at + step] for at in range(0, max(len(x), 1), step)),
-                          workers))
-    joined = {name: None if getattr(parts[0], name) is None else
-              np.concatenate([getattr(part, name) for part in parts])
-              for name in ("classes", "confidence", "columns", "asked")}
-    stops = sum((stop for part in parts for stop in part.stops), Stops())
-    return Answers(**joined, stops=(stops,))

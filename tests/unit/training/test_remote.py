@@ -9,6 +9,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from agfmc.prediction.decoding import Decoding
 from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
@@ -271,7 +272,8 @@ def test_closed_while_running():
 def configuration(tmp_path_factory):
     from agfmc.control.build import rename
     from agfmc.control.tree import model_names
-    from agfmc.prediction.configuration import merge
+    from agfmc.formats.controlfile import write_control
+    from agfmc.prediction.configuration import load
     from agfmc.formats.libsvm_model import format_svm_model
 
     folder = tmp_path_factory.mktemp("models")
@@ -281,7 +283,8 @@ def configuration(tmp_path_factory):
         lines = [" ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) for row in x[rows].tolist()]
         with open(job.name, "w", encoding="utf-8") as file:
             file.write(format_svm_model(model, lines))
-    return merge(rename(tree, model_names(tree, str(folder / "m"))))[0]
+    write_control(str(folder / "c"), rename(tree, model_names(tree, str(folder / "m"))))
+    return load(str(folder / "c"))
 
 
 @pytest.mark.parametrize("more", [
@@ -289,7 +292,8 @@ def configuration(tmp_path_factory):
 def test_same_answers(configuration, tmp_path, more):
     x, _ = data(1000, 3)
     chunks = [x[start:start + 90] for start in range(0, 1000, 90)]
-    classifier = Classifier(configuration, **more)
+    counting = more.pop("counting", False)
+    classifier = Classifier(configuration, Decoding(**more), counting=counting)
     texts = {}
     for name, pool in (("here", None), ("there", Here())):
         text = bytearray()
@@ -302,7 +306,7 @@ def test_same_answers(configuration, tmp_path, more):
 
 def test_a_classifier_travels(configuration):
     x, _ = data(50, 3)
-    classifier = Classifier(configuration, "least-squares", reject=0.5)
+    classifier = Classifier(configuration, Decoding("least-squares", reject=0.5))
     before = classifier(x)
     other = copy.deepcopy(classifier)  # by what it was made of, as pickling does
     assert other is not classifier and not other.values._machines
