@@ -19,7 +19,7 @@ MODULES = {
                      "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
     "subprocess": ("agfmc/external/command.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/decode/asked.py", "agfmc/decode/front.py",
+    "importlib": ("agfmc/__init__.py", "agfmc/decode/asked.py", "agfmc/decode/front.py",
                   "agfmc/picture/loading.py", "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
                   "agfmc/executors/wire_format.py", "agfmc/executors/processes.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
