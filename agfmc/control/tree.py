@@ -80,6 +80,9 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
 
     __slots__ = ()
 
+    def __getnewargs__(self):
+        return self.nodes, dict(self.names), self.source  # a mapping proxy cannot be pickled
+
     @property
     def labels(self):
         """Class labels in the order of the text."""

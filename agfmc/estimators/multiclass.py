@@ -14,9 +14,10 @@ from ..learners.protocol import unnamed
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning
 from ..prediction.configuration import load, save
-from ..prediction.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
-from ..training.memory import classify_points, configuration_of, train_configuration
+from ..prediction.classifier import Classifier
+from ..prediction.decoding import decoders_of, gives_probabilities, gives_scores
 from ..training.fit import TrainingSettings
+from ..training.memory import train_configuration
 from ..training.kernel_tables import MEGABYTES
 from ..formats.vectors import read_std
 from .labels import labels_for, labels_in, named
@@ -39,16 +40,15 @@ def _has(gives):
         try:
             return gives(*estimator._decoder_and_tree())
         except (AgfmcError, TypeError):
-            return True  # what is wrong will be told by the call
+            return True  # the call says what is wrong
     return check
 
 
 class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
-    """Several classes from support vector machines for two, laid out by a control tree.
+    """Several classes from binary classifiers, laid out by a control tree.
 
     The numbers are those of the commands print_control, multi_borders, mbh2mbm and
-    classify_m with the same settings.  Functions without scikit-learn are in
-    `agfmc.training.memory`.
+    classify_m with the same settings.  `agfmc.train` does without scikit-learn.
 
     Parameters
     ----------
@@ -64,14 +64,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         of them); a tree with another decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
         "recursive" for trees, else "least-squares".
-    C, gamma : float, default=None
-        Of the support vector machines.  None: what `options` say, else 1 and 1/n_features.
+    learner : {"svm", "linear", "logistic"}, default=None
+        The library of the binary classifiers: LIBSVM, LIBLINEAR, or logistic regression.
+        None: what `options` say, else "svm".
+    C, gamma, coef0, tol : float, default=None
+    kernel : {"linear", "polynomial", "rbf", "sigmoid"}, default=None
+    degree : int, default=None
+        Parameters of the learner.  None: what `options` say, else its default: for "svm" an
+        rbf kernel, C 1 and gamma 1/n_features.
     options : str, default=""
-        Further training options in LIBSVM's letters, such as "-t 0" for linear ones.  All
-        three are for classifiers that have none of their own in `control`.
+        Further training options in the letters of the learner's own program, such as "-s 1"
+        for nu-SVC.  Learner, parameters and options are for classifiers that have no options
+        of their own in `control`.
     normalise : bool, default=False
         Divide features by their standard deviations; part of the model, saved with it.
-    nsv : int, default=None
+    n_components : int, default=None
         Project the features on so many singular vectors.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
@@ -92,8 +99,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Their names, where `X` had any.
     decoder_ : str
         The decoder in use.
-    model_ : agfmc.models.CollatedModel
-        All binary classifiers, with each support vector once.
+    configuration_ : agfmc.Configuration
+        The trained classifiers and their layout.
 
     Examples
     --------
@@ -108,16 +115,22 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     (2, 3)
     """
 
-    def __init__(self, control="one-vs-one", *, decoder=None, C=None, gamma=None, options="",
-                 normalise=False, nsv=None, platt="cv", random_state=1, n_jobs=None,
+    def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
+                 gamma=None, degree=None, coef0=None, tol=None, options="", normalise=False,
+                 n_components=None, platt="cv", random_state=1, n_jobs=None,
                  kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
+        self.learner = learner
         self.C = C
+        self.kernel = kernel
         self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
         self.options = options
         self.normalise = normalise
-        self.nsv = nsv
+        self.n_components = n_components
         self.platt = platt
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -142,9 +155,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             self._decoder_for(tree)  # what does not suit it is refused before the training
             configuration = train_configuration(
                 tree, X, labelled.labels[codes], TrainingSettings(
-                    options_of(self.options, self.C, self.gamma), seed,
-                    scale=bool(self.normalise), nsv=self.nsv, loo=self.platt == "loo",
-                    workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory))
+                    options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
+                    loo=self.platt == "loo", workers=workers_of(self.n_jobs),
+                    kernel_memory=self.kernel_memory))
             return self._keep(configuration, labelled)
 
     def predict(self, X):
@@ -189,7 +202,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self._labelled.nameless:
             raise ValueError("a model file cannot name these classes: names are of one line, "
                              f"different, and not empty ({self.classes_[:8].tolist()!r})")
-        save(path, configuration_of(self.model_))
+        save(path, self.configuration_)
 
     @classmethod
     def load(cls, path, *, normalisation=None, models_in=None, decoder=None, n_jobs=None):
@@ -208,20 +221,19 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _keep(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
-        model = configuration.model
-        decoder = self._decoder_for(configuration.tree, model)
-        classifier = classifier_with(configuration, decoder)
-        self.model_, self._labelled, self._classifier = model, labelled, classifier
+        decoder = self._decoder_for(configuration.tree, configuration.machines)
+        classifier = Classifier(configuration, decoder.decoding)
+        self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
         if classifier.features is not None:
             self.n_features_in_ = classifier.features
         return self
 
-    def _decoder_for(self, tree, model=None):
-        """The `Decoder` for a tree; model: votes alone may be possible with its classifiers."""
+    def _decoder_for(self, tree, machines=None):
+        """The `Decoder` for a tree; machines: they may hold no probabilities, only votes."""
         wanted = self.decoder
-        if wanted is None and model is not None and not tree.hierarchical and \
-                not np.isfinite(model.a).all():
+        if wanted is None and machines is not None and not tree.hierarchical and \
+                not np.isfinite(machines.a).all():
             wanted = "vote"
         decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]
         if decoder.method == "and":
@@ -230,7 +242,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _decoder_and_tree(self):
         if hasattr(self, "_classifier"):
-            tree = self._classifier.tree
+            tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
         tree = sketch(self.control)
         return self._decoder_for(tree), tree
@@ -239,7 +251,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_DTYPES, reset=False)
         with refused_as_value_error():
-            answers = classify_points(self._classifier, X, workers_of(self.n_jobs))
+            answers = self._classifier.classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
             if stop.warning():
                 warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
@@ -252,7 +264,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if "model_" in state:
-            configuration = configuration_of(self.model_)
-            decoder, = decoders_of(configuration.tree, (self.decoder_,))
-            self._classifier = classifier_with(configuration, decoder)
+        if "configuration_" in state:
+            decoder, = decoders_of(self.configuration_.tree, (self.decoder_,))
+            self._classifier = Classifier(self.configuration_, decoder.decoding)

@@ -1,4 +1,4 @@
-"""What the parameters of an estimator mean to the rest of the suite."""
+"""Parameters of an estimator in the terms of the package: trees, training options, seeds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..errors import AgfmcError
 from ..training.design import design, design_for
 from ..executors.threads import available_cores
 from ..formats.controlfile import read_control
+from ..models import KERNELS
 
 __all__ = ["control_tree", "options_of", "refused_as_value_error", "seed_of", "sketch",
            "workers_of"]
@@ -63,16 +64,28 @@ def _given(control):
     return parse(control) if "{" in control else None
 
 
-def options_of(options, C, gamma):
-    """Training options as text: C and gamma, where given, take the place of -c and -g."""
-    words = [options]
-    for letter, name, value in (("-c", "C", C), ("-g", "gamma", gamma)):
+# Parameters of the learners and their letters in training options.
+_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e"}
+
+
+def options_of(estimator):
+    """Training options as text: parameters that are given take the place of their letters."""
+    words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
+    words.append(estimator.options)
+    for name, letter in _LETTERS.items():
+        value = getattr(estimator, name)
         if value is None:
             continue
-        try:
-            words.append(f"{letter} {float(value)!r}")
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} must be a number or None, not {value!r}") from None
+        if name == "kernel":
+            if value not in KERNELS:
+                raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
+            text = str(KERNELS[value].number)
+        else:
+            try:
+                text = repr(int(value) if name == "degree" else float(value))
+            except (TypeError, ValueError):
+                raise ValueError(f"{name} must be a number or None, not {value!r}") from None
+        words.append(f"{letter} {text}")
     return " ".join(words).strip()
 
 

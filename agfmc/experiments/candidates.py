@@ -12,7 +12,7 @@ from ..control.names import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoders import TREE_DECODERS, Decoder, decoders_of
+from ..prediction.decoding import TREE_DECODERS, Decoder, decoders_of
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control

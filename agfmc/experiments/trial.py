@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._version import __version__
-from ..control.build import check_classes, to_code
+from ..collate.merge import assemble
+from ..control.build import check_classes
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning, DataError
-from ..prediction.configuration import Configuration
 from ..prediction.evaluation import evaluate, Results
 from ..executors.threads import run_tasks
 from ..prediction.classifier import Classifier
@@ -24,7 +24,7 @@ from ..score.brier import probability
 from ..score.scores import SCORES
 from ..learners.protocol import plan_jobs
 from ..training.fit import TrainingSettings
-from ..training.memory import assemble, fit_nodes
+from ..training.memory import fit_nodes
 from .candidates import decoders_of
 from .result_cache import are_numbers, key_of
 from .binary_problems import binary_model, problem_key, train_missing
@@ -281,10 +281,7 @@ def _configuration(plan, stage, parts):
 
 
 def _answers(configuration, decoder, x, workers):
-    if decoder.mode == "flat" and configuration.tree.hierarchical:
-        configuration = Configuration(configuration.model, to_code(configuration.tree), None, {})
-    classifier = Classifier(configuration, decoder.method,
-                            "path" if decoder.mode == "recursive" else decoder.mode)
+    classifier = Classifier(configuration, decoder.decoding)
 
     def ask(chunk):
         start = time.thread_time()
@@ -297,9 +294,9 @@ def _answers(configuration, decoder, x, workers):
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = configuration.tree.classes
-    votes = classifier.method.gives == "votes"
+    votes = classifier.decoding.decoder.gives == "votes"
     p = None
-    if classifier.mode in ("flat", "full") and not votes:
+    if classifier.all_classes and not votes:
         p = np.concatenate([part.columns for part in answers])
     winner = None if votes else probability(confidence, len(labels)) if p is None else p.max(axis=1)
     return Answered(classes, confidence, p, winner, labels, float(sum(seconds)))

@@ -20,7 +20,7 @@ from ..score import brier, calibration
 from ..score.contingency import accuracy, contingency, uncertainty_coefficient
 from ..score.scores import SCORES
 from ..score.weights import class_weights
-from .priors import listed, proportions
+from .decoding import listed, proportions
 
 __all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside",
            "warn_of_other_numbers", "weighted"]

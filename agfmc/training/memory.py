@@ -1,18 +1,4 @@
-"""Training and classification in memory: arrays in, arrays out, and no files.
-
-The way of Python programs that do not use scikit-learn:
-
-    tree = design("one-vs-one", [0, 1, 2])
-    settings = TrainingSettings("-c 50 -g 0.01")
-    configuration = train_configuration(tree, x, y, settings)
-    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
-    answers = classify_points(classifier, new_x)
-    save("model.mbm", configuration)
-
-with `design` from `training.design`, `TrainingSettings` from `training.fit`,
-`classifier_with` and `decoders_of` from `prediction.decoders`, `save` from
-`prediction.configuration`.
-"""
+"""Training in memory: a control tree and arrays in, a configuration out, and no files."""
 
 from __future__ import annotations
 
@@ -20,20 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..collate.merge import collate
+from ..collate.merge import assemble
 from ..control.build import check_classes
-from ..control.parse import parse
-from ..control.write import format_tree
-from ..decode.stops import Stops
 from ..errors import AgfmcError, DataError
-from ..learners.protocol import (named, node_classifier, NodeProblem, plan_jobs, rows_by_class,
-                                 samples)
-from ..prediction.classifier import Answers, classify
-from ..prediction.configuration import Configuration
+from ..learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
 from ..prepare.normalise import fit_normalisation
 from .fit import fit, TrainingSettings
 
-__all__ = ["assemble", "classify_points", "configuration_of", "fit_nodes", "train_configuration"]
+__all__ = ["fit_nodes", "train_configuration"]
 
 _LARGEST = 2**31 - 1
 
@@ -83,19 +63,6 @@ def fit_nodes(tree, jobs, x, y, normalisation=None):
             for number, job in zip(tree.directs, nodes)}
 
 
-def assemble(tree, models, node_models, normalisation=None):
-    """The `Configuration` of a training control tree whose classifiers are trained.
-
-    models: a `BinaryModel` for each row of the tree;  node_models: {node number: its
-    `DirectModel`};  normalisation: the one that points are to go through, or None.
-    """
-    tree = named(tree, [*models, *node_models.values()])
-    model = collate(models, tree.sides(), tree.classes, control=format_tree(tree),
-                    names=tree.names, direct=tuple(node_models.values()))
-    return Configuration(replace(model, normalisation=normalisation), tree, None,
-                         {number: node_classifier(one) for number, one in node_models.items()})
-
-
 def _checked(x, y):
     """x float32 or float64, y int32: what `fit` may rely on."""
     x, y = np.asarray(x), np.asarray(y)
@@ -112,26 +79,3 @@ def _checked(x, y):
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")
     return x, y.astype(np.int32)
-
-
-def configuration_of(model, made_by=None):
-    """The `Configuration` of a `CollatedModel`, which is all that needs to be kept of one."""
-    tree = parse(model.control)
-    return Configuration(model, tree, made_by,
-                         dict(zip(tree.directs, map(node_classifier, model.direct))))
-
-
-def classify_points(classifier, x, workers=1):
-    """`Answers` of a `Classifier` for points x (n, d), with `workers` threads.
-
-    The answers to a point do not depend on the others.  Raises `DataError` for points
-    of another width, or that give no decision value.
-    """
-    step = classifier.rows
-    parts = list(classify(classifier, (x[at:at + step] for at in range(0, max(len(x), 1), step)),
-                          workers))
-    joined = {name: None if getattr(parts[0], name) is None else
-              np.concatenate([getattr(part, name) for part in parts])
-              for name in ("classes", "confidence", "columns", "asked")}
-    stops = sum((stop for part in parts for stop in part.stops), Stops())
-    return Answers(**joined, stops=(stops,))

@@ -17,7 +17,7 @@ FLOORS = {
     "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
     "executors": 4, "picture": 4,
     "data_tools": 5, "prediction": 5, "training": 5,
-    "experiments": 6, "estimators": 6,
+    "experiments": 6, "estimators": 6, "api": 6,
     "cli": 7,
 }
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
@@ -66,7 +66,8 @@ def test_the_house_is_found():
     assert ("kernel", "values") in found or ("kernel", "machine") in found
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", [path for path in FILES if name_of(path) != "__init__.py"],
+                         ids=name_of)
 def test_imports_go_downward(path):
     inside = path.relative_to(PACKAGE).with_suffix("").parts
     room = room_of(inside if len(inside) > 1 else inside if inside != ("__init__",) else ())
@@ -121,6 +122,18 @@ def test_files_are_small_and_say_what_they_are(path):
     if len(lines) > 5:
         assert "from __future__ import annotations" in lines
     assert "type: ignore" not in text and "noqa" not in text
+
+
+def test_importing_the_package_loads_none_of_its_rooms():
+    code = ("import sys, agfmc\n"
+            "assert not [m for m in sys.modules if m.count('.') and m.startswith('agfmc.')\n"
+            "            and m not in ('agfmc.errors', 'agfmc._version')]\n"
+            f"assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
+            "assert all(getattr(agfmc, name) is not None for name in agfmc.__all__)\n"
+            "assert set(agfmc.__all__) <= set(dir(agfmc)) and not hasattr(agfmc, 'nothing')\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_commands_load_nothing_heavy():

@@ -22,7 +22,7 @@ MODULES = {
                    "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py"),
     "subprocess": ("agfmc/learners/commands.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/decode/asked.py", "agfmc/decode/front.py",
+    "importlib": ("agfmc/__init__.py", "agfmc/decode/asked.py", "agfmc/decode/front.py",
                   "agfmc/picture/loading.py", "agfmc/learners/nodes.py", "agfmc/learners/protocol.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),

@@ -38,7 +38,7 @@ def test_unique_rows():
 
 
 def test_every_support_vector_once_and_coefficients_added_up():
-    model = collate([ONE, TWO], SIDES, [0, 1, 2], control="text", names={0: "a"})
+    model = collate([ONE, TWO], SIDES, [0, 1, 2])
     assert sorted(map(tuple, model.sv.tolist())) == [(0, 5), (1, 2), (3, 4), (7, 7)]
     assert not np.signbit(model.sv).any()
     told = [{tuple(model.sv[i]): c for i, c in zip(
@@ -52,13 +52,13 @@ def test_every_support_vector_once_and_coefficients_added_up():
     assert (model.a[0], model.b[0]) == (-1.0, 0.125)
     assert np.isnan([model.a[1], model.b[1]]).all()
     assert [one.to_line() for one in model.provenances] == ["made one", "made two"]
-    assert (model.control, model.names, model.any_width) == ("text", {0: "a"}, True)
+    assert model.any_width
 
 
 def test_support_vectors_stand_by_class():
     # (3, 4) is left of the first only: class 0; (7, 7) is left of the second: class 0 or 2, the
     # first is taken; (1, 2) and (0, 5) stand right and left: (0, 5) is 1 and 1, (1, 2) 0 and 0 or 2
-    model = collate([ONE, TWO], SIDES, [0, 1, 2], control="")
+    model = collate([ONE, TWO], SIDES, [0, 1, 2])
     groups = {tuple(row): group for row, group in zip(model.sv.tolist(), model.group.tolist())}
     assert groups == {(1, 2): 0, (3, 4): 0, (7, 7): 0, (0, 5): 1}
     assert np.all(np.diff(model.group) >= 0)
@@ -66,7 +66,7 @@ def test_support_vectors_stand_by_class():
 
 def test_a_support_vector_of_two_classes():
     one = model_of("a", [[1, 1], [1, 1]], [1.0, -0.5], (1, 1))
-    model = collate([one], [((4,), (9,))], [4, 9], control="")
+    model = collate([one], [((4,), (9,))], [4, 9])
     assert model.sv.tolist() == [[1, 1]] and model.group.tolist() == [2]
     assert model.coef.tolist() == [0.5]
 
@@ -83,7 +83,7 @@ def test_equals_its_parts(seed):
                                kernel=kernel, rho=generator.normal(),
                                labels=(i % 2, 1 - i % 2)))
         sides.append(((0, 1), (2,)))
-    model = collate(models, sides, [0, 1, 2], control="")
+    model = collate(models, sides, [0, 1, 2])
     assert len(model.sv) <= 9 and len(model.kernels) == 3
     x = generator.normal(size=(20, 3))
     expected = np.transpose([decision_values(m.kernel, m.sv, m.coef, m.rho, x) for m in models])
@@ -92,19 +92,19 @@ def test_equals_its_parts(seed):
 
 
 def test_order_of_models_with_equal_contents_gives_equal_bytes():
-    one = collate([ONE, TWO], SIDES, [0, 1, 2], control="")
-    two = collate([replace(ONE), replace(TWO)], SIDES, [0, 1, 2], control="")
+    one = collate([ONE, TWO], SIDES, [0, 1, 2])
+    two = collate([replace(ONE), replace(TWO)], SIDES, [0, 1, 2])
     for name in ("sv", "group", "indptr", "index", "coef"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
 
 
 def test_widths():
     narrow = model_of("narrow", [[1.0]], [1.0], (1, 0))
-    model = collate([narrow, ONE], SIDES, [0, 1, 2], control="")
+    model = collate([narrow, ONE], SIDES, [0, 1, 2])
     assert model.any_width and model.sv.shape[1] == 2
-    told = collate([narrow, replace(ONE, features=5)], SIDES, [0, 1, 2], control="")
+    told = collate([narrow, replace(ONE, features=5)], SIDES, [0, 1, 2])
     assert not told.any_width and told.sv.shape[1] == 5
     with pytest.raises(ModelError, match="^two: was trained on 4 features, and one on 3$"):
-        collate([replace(ONE, features=3), replace(TWO, features=4)], SIDES, [0, 1, 2], control="")
+        collate([replace(ONE, features=3), replace(TWO, features=4)], SIDES, [0, 1, 2])
     with pytest.raises(ModelError, match="^two: has 2 features, and narrow was trained on 1$"):
-        collate([replace(narrow, features=1), TWO], SIDES, [0, 1, 2], control="")
+        collate([replace(narrow, features=1), TWO], SIDES, [0, 1, 2])

@@ -22,6 +22,7 @@ from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, Usa
 from agfmc.prediction.answers import write_answers
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier, classify
+from agfmc.prediction.decoding import Decoding
 from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of
 from agfmc.executors.processes import ProcessPool
@@ -333,7 +334,8 @@ def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
 def configuration(tmp_path_factory):
     from agfmc.control.build import rename
     from agfmc.control.tree import model_names
-    from agfmc.prediction.configuration import merge
+    from agfmc.formats.controlfile import write_control
+    from agfmc.prediction.configuration import load
     from agfmc.formats.libsvm_model import format_svm_model
 
     folder = tmp_path_factory.mktemp("models")
@@ -344,7 +346,8 @@ def configuration(tmp_path_factory):
                  for row in x[one.rows].tolist()]
         with open(one.job.name, "w", encoding="utf-8") as file:
             file.write(format_svm_model(one.model, lines))
-    return merge(rename(tree, model_names(tree, str(folder / "m"))))[0]
+    write_control(str(folder / "c"), rename(tree, model_names(tree, str(folder / "m"))))
+    return load(str(folder / "c"))
 
 
 @pytest.mark.parametrize("more", [
@@ -352,7 +355,8 @@ def configuration(tmp_path_factory):
 def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(1000, 3)
     chunks = [x[start:start + 90] for start in range(0, 1000, 90)]
-    classifier = Classifier(configuration, **more)
+    decoding = Decoding(**{name: value for name, value in more.items() if name != "counting"})
+    classifier = Classifier(configuration, decoding, counting="counting" in more)
     texts = {}
     for name, workers in (("here", 1), ("there", executor)):
         text = bytearray()
@@ -364,7 +368,7 @@ def test_same_answers(executor, configuration, tmp_path, more):
 
 def test_a_classifier_travels(configuration):
     x, _ = data(50, 3)
-    classifier = Classifier(configuration, "least-squares", reject=0.5)
+    classifier = Classifier(configuration, Decoding("least-squares", reject=0.5))
     before = classifier(x)
     other = pickle.loads(pickle.dumps(classifier))  # by what it was made of
     assert other is not classifier and not other.values._machines

@@ -8,11 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.prediction.configuration import check_one_run, load
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError
-from agfmc.prediction.configuration import load
 from agfmc.training.fit import fit, TrainingSettings
-from agfmc.prediction.run_consistency import check_one_run
 from agfmc.training.plan import check_outputs, Output, plan, Source
 from agfmc.training.run import Earlier, replaced, TimeUp, train
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
@@ -40,7 +39,7 @@ def models(*samples, more=""):
 def test_numbers_of_samples(tree, samples, warned):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        check_one_run(tree, models(*samples))
+        check_one_run(tree, models(*samples), {})
     assert [warning.category for warning in told] == [AgfmcWarning] * warned
 
 
@@ -61,7 +60,7 @@ def test_other_classes(tree, taught, warned):
              for name, text in zip("abc", taught)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        check_one_run(tree, found)
+        check_one_run(tree, found, {})
     assert [warning.category for warning in told] == [AgfmcWarning] * bool(warned)
     assert all(warned in str(warning.message) and len(str(warning.message)) < 250
                for warning in told)
@@ -87,23 +86,23 @@ def test_direct_classifiers_of_another_run():
     direct = [SimpleNamespace(name="m", code="L", provenance=made("x; classes 0/1"))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_one_run(tree, found, direct)
+        check_one_run(tree, found, {1: direct[0]})
     direct[0].provenance = made("x; classes 1/0")
     with pytest.warns(AgfmcWarning, match="'m' was trained to tell apart the classes 1 / 0"):
-        check_one_run(tree, found, direct)
+        check_one_run(tree, found, {1: direct[0]})
 
 
 def test_normalisations():
     found = models("5 3", "5 2", "3 2", more="; normalised 0123456789abcdef")
-    check_one_run(PAIRS, found)
+    check_one_run(PAIRS, found, {})
     found[1].provenance = made(found[1].provenance.to_line().replace("cdef", "cdee"))
     with pytest.raises(ModelError, match="'a' and 'b' were trained with different"):
-        check_one_run(PAIRS, found)
+        check_one_run(PAIRS, found, {})
     found[1].provenance = made("agfmc 1; samples 5 2")
     with pytest.raises(ModelError, match="'a' and 'b'"):
-        check_one_run(PAIRS, found)
+        check_one_run(PAIRS, found, {})
     found[1].provenance = made("")  # of another program: tells nothing
-    check_one_run(PAIRS, found)
+    check_one_run(PAIRS, found, {})
 
 
 @pytest.fixture(autouse=True)

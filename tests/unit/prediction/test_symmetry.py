@@ -8,9 +8,10 @@ samples move it a little.  Nothing else may change but by rounding.
 import numpy as np
 import pytest
 
+from agfmc.models import Configuration
+from agfmc.prediction.decoding import Decoding
 from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
-from agfmc.prediction.configuration import Configuration
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
 from agfmc.kernel.machine import decision_values
@@ -51,12 +52,11 @@ def trained(text, x, y, workers=1):
     jobs = plan_jobs(tree, "m", TIGHT, 1)
     made = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     models = [made[job.name] for job in jobs]
-    return tree, models, Configuration(
-        collate(models, tree.sides(), tree.classes, control=text), tree)
+    return tree, models, Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
 def answers(configuration, x, method="0"):
-    return Classifier(configuration, method, tree="full")(x)
+    return Classifier(configuration, Decoding(method, tree="full"))(x)
 
 
 TEST = data(99)[0]
@@ -65,7 +65,7 @@ TEST = data(99)[0]
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_collated_model_is_its_parts(kind):
     tree, models, configuration = trained(with_labels(KINDS[kind]), *data(1))
-    told = Classifier(configuration, "-1", tree="full")(TEST).columns
+    told = Classifier(configuration, Decoding("-1", tree="full"))(TEST).columns
     for column, model in zip(told.T, models, strict=True):
         f = decision_values(model.kernel, model.sv, model.coef, model.rho, TEST)
         a, b = model.scale
@@ -112,9 +112,7 @@ def test_other_labels(kind):
         assert first.coef.tobytes() == second.coef.tobytes() and first.rho == second.rho
         assert first.labels == second.labels and first.kernel == second.kernel
     # The same sigmoids: the same answers, in the order of the new labels.
-    text = with_labels(KINDS[kind], other)
-    same = Configuration(collate(one, elsewhere.sides(), elsewhere.classes, control=text),
-                         elsewhere)
+    same = Configuration(elsewhere, collate(one, elsewhere.sides(), elsewhere.classes))
     p, q = answers(configuration, TEST), answers(same, TEST)
     columns = [sorted(other.values()).index(other[name]) for name in LABELS]
     np.testing.assert_allclose(q.columns[:, columns], p.columns, atol=1e-12)
@@ -144,7 +142,7 @@ def test_classes_and_rows_elsewhere_in_the_control_file(method):
 @pytest.mark.filterwarnings("ignore:the decoder orthogonal")
 def test_a_point_and_its_copies_have_one_answer(kind, method):
     configuration = trained(with_labels(KINDS[kind]), *data(6))[2]
-    classifier = Classifier(configuration, method, tree="full")
+    classifier = Classifier(configuration, Decoding(method, tree="full"))
     twice = np.vstack([TEST, TEST[::-1], TEST[:3]])
     whole = classifier(twice)
     n = len(TEST)

@@ -6,14 +6,15 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from agfmc.prediction.decoding import Decoding
 from agfmc.control.build import rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import model_names
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.prediction.configuration import load, merge, save
+from agfmc.prediction.configuration import load, save
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
-from agfmc.formats.controlfile import read_control, write_control
+from agfmc.formats.controlfile import write_control
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.learners.protocol import plan_jobs, rows_by_class
 
@@ -147,13 +148,13 @@ def test_fit_save_load_classify(tmp_path, monkeypatch):
     write_control("m.mbc", rename(tree, model_names(tree, "m")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        configuration, _ = merge(read_control("m.mbc"))
+        configuration = load("m.mbc")
     save("m.mbm", configuration)
     first = (tmp_path / "m.mbm").read_bytes()
-    save("n.mbm", merge(read_control("m.mbc"))[0])
+    save("n.mbm", load("m.mbc"))
     assert (tmp_path / "n.mbm").read_bytes() == first
     test_x, test_y = data(400, 6)
-    answers = [Classifier(load(path), tree="full")(test_x) for path in ("m.mbc", "m.mbm")]
+    answers = [Classifier(load(path), Decoding(tree="full"))(test_x) for path in ("m.mbc", "m.mbm")]
     assert answers[0].columns.tobytes() == answers[1].columns.tobytes()
     np.testing.assert_allclose(answers[0].columns.sum(axis=1), 1, atol=1e-12)
     assert np.mean(answers[0].classes == test_y) > .8

@@ -5,6 +5,8 @@ import importlib
 import numpy as np
 import pytest
 
+from agfmc.models import Configuration
+from agfmc.prediction.decoding import Decoding
 from agfmc.arrays import is_sparse, SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError
@@ -247,7 +249,6 @@ def test_trees_and_neighbours(tmp_path, monkeypatch, capsys):
     """A point's answer depends neither on its neighbours nor on the chunk."""
     from agfmc.control.tree import model_names
     from agfmc.control.build import rename
-    from agfmc.prediction.configuration import Configuration
     from agfmc.collate.merge import collate
     from agfmc.prediction.classifier import Classifier
 
@@ -256,11 +257,10 @@ def test_trees_and_neighbours(tmp_path, monkeypatch, capsys):
     jobs = plan_jobs(tree, "m", "", 1)
     done = {one.job.name: one.model for one in fit(jobs, sparse_of(x), y)}
     tree = rename(tree, model_names(tree, "m"))
-    model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes,
-                    control="")
+    model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes)
     test, _ = points(70, seed=2)
     for mode in ("recursive", "path", "full"):
-        whole = Classifier(Configuration(model, tree), tree=mode)
+        whole = Classifier(Configuration(tree, model), Decoding(tree=mode))
         assert whole.values.takes_sparse and whole.rows > 500
         answers = whole(sparse_of(test))
         np.testing.assert_array_equal(answers.classes, whole(test).classes)
@@ -275,8 +275,8 @@ def test_decision_values_of_sparse_points():
     models = trained(x, y, "-t 0")
     from agfmc.collate.merge import collate
 
-    model = collate(models, [((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (0, 1, 2), control="")
-    values = MachineValues(model)
+    model = collate(models, [((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (0, 1, 2))
+    values = MachineValues(Configuration(parse("a 0/1; b 0/2; c 1/2; {0 1 2}"), model))
     test, _ = points(70, seed=2)
     for columns in (range(3), (0, 2), range(1, 2)):
         for one, other in zip(values(columns, test), values(columns, sparse_of(test))):
