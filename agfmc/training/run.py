@@ -148,7 +148,7 @@ def _holds_contents(plan, job):
                 return False
             job.options.write(job, _problem(plan, job), list(map(_Comparison, files)))
             return not any(file.read(1) for file in files)
-    except (_Differs, OSError):
+    except (_Differs, DataError, OSError):
         return False
 
 
