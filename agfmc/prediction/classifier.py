@@ -150,7 +150,7 @@ class Classifier:
 def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:
     """The `Classifier` with the decoder of that name, or with the one that suits the tree."""
     wanted = None if decoder is None else (decoder,)
-    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0].decoding)
+    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
 
 
 def _decoder(tree, decoding, values):
