@@ -105,7 +105,8 @@ def test_descent_takes_the_best_branch_of_each_node(kind):
     configuration, _ = trained(KINDS[kind][0], LABELS, x, y)
     tree = configuration.tree
     full = Classifier(configuration, Decoding(tree="full"))(POINTS).columns
-    found = {mode: Classifier(configuration, Decoding(tree=mode))(POINTS) for mode in TREE_MODES[:3]}
+    found = {mode: Classifier(configuration, Decoding(tree=mode))(POINTS)
+             for mode in TREE_MODES[:3]}
     p = {label: full[:, i] for i, label in enumerate(tree.classes)}
     branches = tree.branch_labels()
     for i in range(len(POINTS)):
