@@ -114,8 +114,6 @@ def _check_options(args, kind):
     check_executor(args)
     if args.no_labels and kind != "lvq":
         raise UsageError("-C goes with -A")
-    if args.unnormalised and args.norm_file is None:
-        raise UsageError("-u goes with -a")
     if args.predictor is not None and (args.count or args.margins):
         raise UsageError("--count and --margins are for support vector machines: they do not go "
                          "with -O")

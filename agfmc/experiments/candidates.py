@@ -12,12 +12,12 @@ from ..control.names import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoding import TREE_DECODERS, Decoder, decoders_of
+from ..prediction.decoding import TREE_DECODERS, decoders_of
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "Decoder", "TREE_DECODERS", "decoders_of", "read_candidate"]
+__all__ = ["Candidate", "TREE_DECODERS", "decoders_of", "read_candidate"]
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def find_best(data, candidates, plan, settings, ledger, *, by, progress=None):
     (x,) = settings.normalised(data.x)
     tree = candidate.tree_for(x, data.y, dict(enumerate(data.names or ())))
     decoder = next(d for d in decoders_of(tree, candidate.wanted) if d.name == row["decoder"])
-    if decoder.mode == "flat" and tree.hierarchical:
+    if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
     return tree, row, top, result
 

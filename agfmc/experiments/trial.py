@@ -281,7 +281,7 @@ def _configuration(plan, stage, parts):
 
 
 def _answers(configuration, decoder, x, workers):
-    classifier = Classifier(configuration, decoder.decoding)
+    classifier = Classifier(configuration, decoder)
 
     def ask(chunk):
         start = time.thread_time()

@@ -51,7 +51,7 @@ def check_configuration(configuration, fail):
 
 
 def _repeated(index, indptr, s):
-    """Whether a classifier names a support vector twice."""
+    """True where a classifier has a support vector twice."""
     falls = np.flatnonzero(index[1:] <= index[:-1]) + 1
     if np.isin(falls, indptr).all():  # ascending within each, as this suite writes them
         return False
@@ -60,11 +60,11 @@ def _repeated(index, indptr, s):
 
 
 def _check_features(configuration, fail):
-    """Points take memory for each feature, so that their number cannot be a mere claim."""
+    """Refuse a number of features that is a mere claim: points take memory for each."""
     sv, norm = configuration.machines.sv, configuration.normalisation
     widths = [sv.shape[1]] if norm is None else [sv.shape[1], len(norm.mean)]
-    told = len(sv) or configuration.node_classifiers or norm is not None
-    if max(widths) > (_MOST_FEATURES if told else _FEW_FEATURES) or \
+    known = len(sv) or configuration.node_classifiers or norm is not None
+    if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
             norm is not None and not len(norm.mean):
         raise fail("the number of features is not as it should be")
 

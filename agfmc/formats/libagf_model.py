@@ -81,7 +81,7 @@ def read_ascii_model(path, raw=None):
 
 
 class _Text:
-    """The lines of the file with the place that has been reached."""
+    """The lines of the file, and how far they have been read."""
 
     def __init__(self, raw, path):
         self.path = path
@@ -263,9 +263,9 @@ def format_ascii_model(configuration):
     foreign = [name for name in names if not _NAME.fullmatch(name)]
     if foreign:
         names = model_names(tree, "m")
-        told = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        new = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         warnings.warn(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
-                      f"the classifiers are called {told}", AgfmcWarning, stacklevel=4)
+                      f"the classifiers are called {new}", AgfmcWarning, stacklevel=4)
         tree = rename(tree, names)
     return _lines(model, tree)
 

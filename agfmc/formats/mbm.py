@@ -128,7 +128,7 @@ def read_store(path, raw=None):
             and all(text == one_line(text) for text in settings)
             and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)
             and all(isinstance(word, str) and word == one_line(word)
-                    for told in header["made_by"].items() for word in told)):
+                    for entry in header["made_by"].items() for word in entry)):
         raise fail("a value of the header has the wrong type")
     normalisation = None
     if "matrix" in arrays:

@@ -130,12 +130,14 @@ class Classifier:
         step = self.rows
         parts = list(classify(self, (x[at:at + step] for at in range(0, max(len(x), 1), step)),
                               workers))
-        classes, ratings, columns, asked = (
-            None if getattr(parts[0], name) is None else
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("classes", "confidence", "columns", "asked"))
+
+        def joined(name):
+            pieces = [getattr(part, name) for part in parts]
+            return None if pieces[0] is None else np.concatenate(pieces)
+
         stops = sum((stop for part in parts for stop in part.stops), Stops())
-        return Answers(classes, ratings, columns, (stops,), asked)
+        return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
+                       joined("asked"))
 
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
         """Probabilities (n, k) of points x (n, d), in the order of `classes`.
@@ -150,7 +152,7 @@ class Classifier:
 def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:
     """The `Classifier` with the decoder of that name, or with the one that suits the tree."""
     wanted = None if decoder is None else (decoder,)
-    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0].decoding)
+    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
 
 
 def _decoder(tree, decoding, values):

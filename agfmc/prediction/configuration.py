@@ -172,7 +172,7 @@ def _collated(tree, models, classifiers):
 
 
 def _warn_of_votes(names):
-    """A warning where the models of these names hold no probabilities."""
+    """Warn where the models of these names hold no probabilities."""
     if names:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         warnings.warn(f"{names[0]}{more} holds no probabilities (probA, probB): only votes "
@@ -232,11 +232,11 @@ def _normalised(configuration, source, file):
 def check_one_run(tree, models, classifiers):
     """Raise `ModelError` where models went through different normalisations.
 
-    Where they were trained for other classes than they stand for, or tell of numbers of
-    samples that no numbers of samples of the classes can make, there is a warning: they
-    may be meant for that, or trained anew on purpose.  models: `BinaryModel`s in the
-    order of the tree's rows;  classifiers: {node number: classifier}.  Models that tell nothing,
-    as LIBSVM's own, fit any.
+    There is a warning where they were trained for other classes than they stand for, or on
+    numbers of samples that no numbers of samples of the classes add up to: they may be meant
+    for that, or trained anew on purpose.  models: `BinaryModel`s in the
+    order of the tree's rows;  classifiers: {node number: classifier}.  Models of unknown
+    origin, as LIBSVM's own, fit any.
     """
     found = {}
     for model in [*models, *classifiers.values()]:
@@ -253,7 +253,7 @@ def check_one_run(tree, models, classifiers):
 
 
 def _warn_of_classes(tree, models, classifiers):
-    """A warning where models were trained for other classes than they stand for here."""
+    """Warn where models were trained for other classes than they stand for here."""
     branches = tree.branch_labels()
     pairs = [*zip(models, tree.sides()),
              *((model, branches[number]) for number, model in classifiers.items())]
@@ -273,7 +273,7 @@ def _short(text):
 
 
 def _consistent(tree, models):
-    """Whether there are numbers of samples of each class that make those of all sides."""
+    """True where numbers of samples of the classes can add up to those of all sides."""
     place = {label: i for i, label in enumerate(tree.classes)}
     rows, counts = [], []
     for sides, model in zip(tree.sides(), models):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +25,8 @@ from ..formats.pair_errors import read_pair_errors
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
-__all__ = ["Decoder", "Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
-           "class_samples", "decoders_of", "gives_probabilities", "gives_scores", "listed",
-           "proportions"]
+__all__ = ["Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
+           "class_samples", "decoders_of", "gives_probabilities", "listed", "proportions"]
 
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
@@ -108,27 +106,23 @@ class Decoding:
         return find_method(self.method)
 
     @property
+    def name(self) -> str:
+        """The name of the decoder, or of the way through a tree where that says it all."""
+        return self.tree if self.tree in TREE_DECODERS else self.decoder.name
+
+    @property
+    def gives_scores(self) -> bool:
+        """True where there is a number for every class, and the largest one wins."""
+        return self.tree not in ("recursive", "path") and self.decoder.gives != "winner"
+
+    @property
     def prints_values(self) -> bool:
         """True where the columns of the answers are decision values, raw or as probabilities."""
         return self.raw or self.decoder.name == "binary"
 
 
-class Decoder(NamedTuple):
-    """name: as it is printed;  method: as `find_method` takes it;  mode: "flat" for a
-    coding matrix, and for a tree taken as one, else one of `TREE_DECODERS`."""
-
-    name: str
-    method: str
-    mode: str
-
-    @property
-    def decoding(self) -> Decoding:
-        """The `Decoding` that it stands for."""
-        return Decoding(self.method, tree=self.mode)
-
-
-def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decoder, ...]:
-    """The `Decoder`s for a control tree: those wanted, else those that suit its structure.
+def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decoding, ...]:
+    """The `Decoding`s for a control tree: those wanted, else those that suit its structure.
 
     One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
     matrices: least-squares;  trees: recursive, and the tree as a code by
@@ -142,21 +136,21 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decode
             wanted = ("least-squares",)
         else:
             wanted = (_suiting(tree),)
-    return tuple(_decoder(word, hierarchical, direct) for word in wanted)
+    return tuple(_named(word, hierarchical, direct) for word in wanted)
 
 
-def _decoder(word, hierarchical, direct):
+def _named(word, hierarchical, direct):
     if word in TREE_DECODERS:
         if not hierarchical:
             raise UsageError(f"the decoder {word} is for trees")
-        return Decoder(word, "least-squares", word)
+        return Decoding(tree=word)
     method = find_method(word)
     if method.gives == "values":
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
     if hierarchical and direct:
         raise UsageError("a tree with a direct classifier is no coding matrix: its decoders are "
                          "recursive and full")
-    return Decoder(method.name, method.name, "flat")
+    return Decoding(method.name, tree="flat")
 
 
 def _suiting(tree):
@@ -175,23 +169,17 @@ def _code(tree):
     return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
 
-def gives_scores(decoder: Decoder) -> bool:
-    """True where a `Decoder` gives a number for every class, and the largest one wins."""
-    return decoder.mode != "recursive" and find_method(decoder.method).gives != "winner"
-
-
-def gives_probabilities(decoder: Decoder, tree: Tree) -> bool:
-    """True where these numbers are probabilities: none negative, and their sum 1.
+def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
+    """True where its scores are probabilities: none negative, and their sum 1.
 
     Estimates, whose signs and sums are free, are such for one-vs-one alone.
     """
-    if not gives_scores(decoder):
-        return False
-    method = find_method(decoder.method)
-    if method.gives == "estimates" and method.name in ("inverse", "wu-lin-weng"):
+    decoder = decoding.decoder
+    if decoding.gives_scores and decoder.gives == "estimates" and \
+            decoder.name in ("inverse", "wu-lin-weng"):
         tree = to_code(tree) if tree.hierarchical else tree
         return bool(tree.directs) or pair_classes(_code(tree)) is not None
-    return method.gives == "probabilities"
+    return decoding.gives_scores and decoder.gives == "probabilities"
 
 
 def proportions(given, labels: Sequence[int], option: str = "--priors") -> np.ndarray:

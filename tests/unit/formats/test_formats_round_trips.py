@@ -368,7 +368,8 @@ def collated(draw, ascii_only=False):
     orientation = np.where(a < 0, -1, 1) if ascii_only else np.array(
         draw(st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=3)))
     return Configuration(tree, CollatedModel(
-        kernels=kernels, kernel_of=np.array([0, len(kernels) - 1, 0], np.int32), sv=sv, group=np.zeros(s, np.int32),
+        kernels=kernels, kernel_of=np.array([0, len(kernels) - 1, 0], np.int32), sv=sv,
+        group=np.zeros(s, np.int32),
         indptr=np.cumsum([0, *map(len, parts)]).astype(np.int64), index=index,
         coef=draw(hnp.arrays(np.float64, len(index), elements=FLOATS)),
         rho=draw(hnp.arrays(np.float64, 3, elements=FLOATS)), a=a, b=b,
@@ -395,7 +396,8 @@ def test_mbm(folder, given, wide):
 @pytest.mark.parametrize("gamma", [TINY, 1e300, 1.7976931348623157e308])
 def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
     given = Configuration(parse("a {0 1}"), CollatedModel(
-        kernels=(Kernel("sigmoid", gamma, -gamma),), kernel_of=np.zeros(1, np.int32), sv=np.ones((1, 1)), group=np.zeros(1, np.int32),
+        kernels=(Kernel("sigmoid", gamma, -gamma),), kernel_of=np.zeros(1, np.int32),
+        sv=np.ones((1, 1)), group=np.zeros(1, np.int32),
         indptr=np.array([0, 1]), index=np.zeros(1, np.int32), coef=np.array([gamma]),
         rho=np.array([-gamma]), a=np.array([gamma]), b=np.array([-0.0]),
         orientation=np.ones(1, np.int8), provenances=(Provenance(),)))
@@ -405,7 +407,8 @@ def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
 
 # rows that change their order when they are rounded to six digits
 ROUNDED = Configuration(parse("m0 {0 1}"), CollatedModel(
-    kernels=(Kernel("linear"),), kernel_of=np.zeros(1, np.int32), sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
+    kernels=(Kernel("linear"),), kernel_of=np.zeros(1, np.int32),
+    sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
     group=np.zeros(2, np.int32), indptr=np.array([0, 2]), index=np.array([0, 1], np.int32),
     coef=np.array([0.5, -0.5]), rho=np.zeros(1), a=np.ones(1), b=np.zeros(1),
     orientation=np.ones(1, np.int8), provenances=(Provenance(),)))

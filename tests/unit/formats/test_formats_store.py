@@ -58,7 +58,8 @@ def test_round_trip(tmp_path, changes):
     path, raw = written(tmp_path, model)
     again = read_store(str(path))
     assert again.made_by == MADE_BY and format_tree(again.tree) == format_tree(TREE)
-    for one, other in ((model.machines, again.machines), (model.normalisation, again.normalisation)):
+    for one, other in ((model.machines, again.machines),
+                       (model.normalisation, again.normalisation)):
         for field in [] if one is None else fields(one):
             a, b = getattr(one, field.name), getattr(other, field.name)
             if isinstance(a, np.ndarray):

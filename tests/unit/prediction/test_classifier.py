@@ -43,6 +43,14 @@ def configuration_of(text, probabilities=True, features=True, swapped=False):
     return Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
+def full(configuration, x):
+    return Classifier(configuration, Decoding(tree="full"))(x)
+
+
+def path(configuration, x):
+    return Classifier(configuration, Decoding(tree="path"))(x)
+
+
 def points(*rows):
     return np.arctanh(np.array(rows, dtype=float))
 
@@ -60,33 +68,33 @@ def test_one_vs_one(swapped):
 
 
 def test_full_tree():
-    answers = Classifier(configuration_of(TREE8), Decoding(tree="full"))(points(R8))
+    answers = full(configuration_of(TREE8), points(R8))
     np.testing.assert_allclose(answers.columns, [P8], atol=1e-12)
     assert answers.classes.tolist() == [5]
 
 
 def test_path_and_recursive_tree():
-    path = Classifier(configuration_of(TREE8), Decoding(tree="path"))(points(R8))
-    np.testing.assert_allclose(path.columns, [[.39]], atol=1e-12)
+    one = path(configuration_of(TREE8), points(R8))
+    np.testing.assert_allclose(one.columns, [[.39]], atol=1e-12)
     recursive = Classifier(configuration_of(TREE8))(points(R8))
     assert recursive.columns is None
-    assert recursive.classes.tolist() == path.classes.tolist() == [5]
+    assert recursive.classes.tolist() == one.classes.tolist() == [5]
     np.testing.assert_allclose(recursive.confidence, [(8 * .39 - 1) / 7], atol=1e-12)
 
 
 def test_greedy_descent_need_not_find_the_largest_product():
     x = points([-.1, 0, .9])
     text = "a { b {0 1} c {2 3} }"
-    greedy = Classifier(configuration_of(text), Decoding(tree="path"))(x)
+    greedy = path(configuration_of(text), x)
     np.testing.assert_allclose(greedy.columns, [[.275]], atol=1e-12)
-    full = Classifier(configuration_of(text), Decoding(tree="full"))(x)
-    np.testing.assert_allclose(full.columns, [[.275, .275, .0225, .4275]], atol=1e-12)
-    assert full.classes.tolist() == [3]
+    whole = full(configuration_of(text), x)
+    np.testing.assert_allclose(whole.columns, [[.275, .275, .0225, .4275]], atol=1e-12)
+    assert whole.classes.tolist() == [3]
 
 
 def test_chain_in_leaf_order_and_columns_in_label_order():
     text = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
-    answers = Classifier(configuration_of(text), Decoding(tree="full"))(points([-.8, -.5, .2, .1, -.3, .6]))
+    answers = full(configuration_of(text), points([-.8, -.5, .2, .1, -.3, .6]))
     by_leaf = dict(zip([2, 1, 5, 6, 3, 4, 0],
                        [.015795, .06318, .042525, .1485, .405, .225, .1]))
     np.testing.assert_allclose(answers.columns, [[by_leaf[label] for label in range(7)]],
@@ -95,14 +103,14 @@ def test_chain_in_leaf_order_and_columns_in_label_order():
 
 
 def test_nested():
-    full = Classifier(configuration_of(NESTED), Decoding(tree="full"))(points(R_NESTED))
-    outer = full.columns.reshape(3, 3).sum(axis=1)
+    whole = full(configuration_of(NESTED), points(R_NESTED))
+    outer = whole.columns.reshape(3, 3).sum(axis=1)
     np.testing.assert_allclose(outer, [.37782738, .37723409, .24493853], atol=1e-8)
-    assert full.classes.tolist() == [5]
-    np.testing.assert_allclose(full.columns.max(), .24452308, atol=1e-8)
-    greedy = Classifier(configuration_of(NESTED), Decoding(tree="path"))(points(R_NESTED))
+    assert whole.classes.tolist() == [5]
+    np.testing.assert_allclose(whole.columns.max(), .24452308, atol=1e-8)
+    greedy = path(configuration_of(NESTED), points(R_NESTED))
     assert greedy.classes.tolist() == [1]
-    np.testing.assert_allclose(greedy.columns, full.columns[:, 1:2], atol=1e-12)
+    np.testing.assert_allclose(greedy.columns, whole.columns[:, 1:2], atol=1e-12)
     told = Classifier(configuration_of(NESTED), "-1")(points(R_NESTED))
     np.testing.assert_allclose(told.columns, [R_NESTED], atol=1e-12)
 
@@ -110,7 +118,7 @@ def test_nested():
 def test_zero_goes_right_with_one_half():
     for swapped in (False, True):
         for value in (0.0, -0.0):
-            answers = Classifier(configuration_of("m {3 8}", swapped=swapped), Decoding(tree="path"))(np.array([[value]]))
+            answers = path(configuration_of("m {3 8}", swapped=swapped), np.array([[value]]))
             assert answers.classes.tolist() == [8]
             assert answers.columns.tolist() == [[0.5]]
 
@@ -272,9 +280,9 @@ def test_reference_trees(golden, name):
     np.testing.assert_array_equal(answers.classes, read_cls(str(golden / f"{name}_rec.cls")))
     np.testing.assert_allclose(answers.confidence, read_con(str(golden / f"{name}_rec.con")),
                                rtol=0, atol=1.1e-3)
-    full = Classifier(configuration, Decoding(tree="full"))(x)
+    whole = full(configuration, x)
     code = Classifier(load(f"{name}_lsq.mbc"))(x)  # the same, as one coding matrix
-    np.testing.assert_allclose(full.columns, code.columns, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(whole.columns, code.columns, rtol=0, atol=1e-9)
 
 
 def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):

@@ -133,7 +133,8 @@ def test_tiny_model():
         np.testing.assert_allclose(fs, expected[0], rtol=0, atol=1e-14)
         np.testing.assert_allclose(rs, expected[1], rtol=0, atol=1e-14)
     for raw, values in ((True, f), (False, r)):
-        answers = Classifier(configuration, Decoding("0" if raw else "-1", raw=raw))(np.array(POINTS))
+        decoding = Decoding("0" if raw else "-1", raw=raw)
+        answers = Classifier(configuration, decoding)(np.array(POINTS))
         np.testing.assert_array_equal(answers.columns, values)
 
 

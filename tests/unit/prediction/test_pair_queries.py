@@ -38,6 +38,11 @@ def configuration(text, d, probabilities=True, swapped=False):
     return Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
+def queried(given, x, method, **queries):
+    """Answers that tell which classifiers were queried."""
+    return Classifier(given, Decoding(method, queries=PairQueries(**queries)), counting=True)(x)
+
+
 def example():
     """x of one point with the winners of the example: r >= 0 is the later class."""
     return np.array([[1.0 if word[3] == word[1] else -1.0 for word in WINS]])
@@ -73,13 +78,12 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
     rng = np.random.default_rng(3)
     given = configuration(one_vs_one(list(range(6))), 15)
     x = rng.normal(size=(300, 15))
-    one, again, other = (Classifier(given, Decoding("poll", queries=PairQueries("2", seed)), counting=True)(x)
-                         for seed in (1, 1, 2))
+    one, again, other = (queried(given, x, "poll", opponents="2", seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.classes, again.classes)
     np.testing.assert_array_equal(one.asked, again.asked)
     assert (one.asked == one.asked[0]).all() and (other.asked[0] != one.asked[0]).any()
     full = Classifier(given, "max-win")(x).classes
-    topped = Classifier(given, Decoding("poll", queries=PairQueries("2", 1, top=6)), counting=True)(x)
+    topped = queried(given, x, "poll", opponents="2", top=6)
     np.testing.assert_array_equal(topped.classes, full)
     assert topped.asked.all()
 
@@ -91,7 +95,7 @@ def test_radag_needs_weights():
     weights = np.ones((6, 6))
     for i, j in ((0, 1), (2, 3), (4, 5)):
         weights[i, j] = weights[j, i] = 0.0
-    answers = Classifier(given, Decoding("radag", queries=PairQueries(pair_errors=weights)), counting=True)(example())
+    answers = queried(given, example(), "radag", pair_errors=weights)
     first = {PAIRS[i] for i in np.flatnonzero(answers.asked[0])} & {(0, 1), (2, 3), (4, 5)}
     assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.asked) == 5
 

@@ -8,9 +8,8 @@ samples move it a little.  Nothing else may change but by rounding.
 import numpy as np
 import pytest
 
-from agfmc.models import Configuration
 from agfmc.prediction.decoding import Decoding
-from agfmc.collate.merge import collate
+from agfmc.collate.merge import assemble
 from agfmc.control.parse import parse
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
@@ -52,7 +51,7 @@ def trained(text, x, y, workers=1):
     jobs = plan_jobs(tree, "m", TIGHT, 1)
     made = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     models = [made[job.name] for job in jobs]
-    return tree, models, Configuration(tree, collate(models, tree.sides(), tree.classes))
+    return tree, models, assemble(tree, models, {})
 
 
 def answers(configuration, x, method="0"):
@@ -112,7 +111,7 @@ def test_other_labels(kind):
         assert first.coef.tobytes() == second.coef.tobytes() and first.rho == second.rho
         assert first.labels == second.labels and first.kernel == second.kernel
     # The same sigmoids: the same answers, in the order of the new labels.
-    same = Configuration(elsewhere, collate(one, elsewhere.sides(), elsewhere.classes))
+    same = assemble(elsewhere, one, {})
     p, q = answers(configuration, TEST), answers(same, TEST)
     columns = [sorted(other.values()).index(other[name]) for name in LABELS]
     np.testing.assert_allclose(q.columns[:, columns], p.columns, atol=1e-12)
