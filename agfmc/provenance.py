@@ -43,20 +43,26 @@ class Provenance:
         return cls(tuple(line.split("; ")) if line else ())
 
     @classmethod
-    def of_training(cls, *, version, options, samples, sides, library="", features=None,
-                    probabilities="", seed=None, normalisation=None):
-        """The provenance of a model that is trained here.
+    def of_training(cls, version, options, *, library="", features=None, probabilities="",
+                    seed=None):
+        """The provenance of a model that is trained here, but for its samples.
 
-        options: in their one spelling;  samples: of each side;  sides: the labels of each;
-        probabilities: how they were fitted;  normalisation: the digest of the one that the
-        points went through, or None.
+        options: in their one spelling;  probabilities: how they were fitted.
         """
         return cls(tuple(filter(None, [
             version, library, f"options {options}",
             "" if features is None else f"features {features}", probabilities,
-            "" if seed is None else f"seed {seed}",
-            f"samples {' '.join(map(str, samples))}", f"classes {classes_text(sides)}",
-            "" if normalisation is None else f"normalised {normalisation}"])))
+            "" if seed is None else f"seed {seed}"])))
+
+    def with_samples(self, samples, sides, normalisation=None):
+        """The same of a model with so many samples of each side in training.
+
+        sides: the labels of each;  normalisation: the digest of the one that the samples went
+        through, or None.
+        """
+        digest = () if normalisation is None else (f"normalised {normalisation}",)
+        return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
+                           f"classes {classes_text(sides)}", *digest))
 
     def __bool__(self):
         return bool(self.parts)

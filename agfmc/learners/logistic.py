@@ -266,10 +266,9 @@ class MultinomialOptions(NodeLearner):
         """The `DirectModel` of a `NodeProblem`."""
         part, branches = problem.samples, len(job.sides)
         weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge)
-        return DirectModel("L", job.name, branches, Provenance.of_training(
-            version=__version__, options=self.canonical(),
-            samples=np.bincount(part.side, minlength=branches), sides=job.sides,
-            normalisation=problem.normalisation), weights=weights)
+        provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
+            np.bincount(part.side, minlength=branches), job.sides, problem.normalisation)
+        return DirectModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):
         """Write the model as text, sealed where the problem has an origin."""

@@ -265,10 +265,9 @@ def _finished(work, x, normalised, held_out):
                           AgfmcWarning, stacklevel=3)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
-        version=__version__, library=options.made_by(), options=options.canonical(),
-        features=x.shape[1], probabilities=source, seed=job.seed,
-        samples=(np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
-        sides=job.sides, normalisation=normalised)
+        __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
+        probabilities=source, seed=job.seed).with_samples(
+            (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides, normalised)
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
