@@ -1,18 +1,23 @@
-"""The frozen types that the rooms hand to each other."""
+"""Frozen types: data, kernels, trained models and configurations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import DataError, UsageError
+from .errors import DataError, ModelError, UsageError
 from .provenance import Provenance
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BinaryModel", "CollatedModel", "Dataset", "DirectModel", "InputFormat", "KERNELS",
-           "Kernel", "KernelKind", "Normalisation", "TUNED_KERNELS"]
+    from .control.tree import Tree
+    from agfmc import Classifier
+
+__all__ = ["BinaryModel", "CollatedModel", "Configuration", "Dataset", "DirectModel",
+           "InputFormat", "KERNELS", "Kernel", "KernelKind", "ModelFiles", "Normalisation",
+           "TUNED_KERNELS"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,27 +227,30 @@ class DirectModel:
     @property
     def features(self):
         """Number of features of the points it takes."""
-        return self.points.shape[1] if self.code == "K" else self.weights.shape[1] - 1
+        return self.weights.shape[1] - 1 if self.points is None else self.points.shape[1]
+
+    @property
+    def samples(self):
+        """How many samples of each branch it was trained on, or None where that is not known."""
+        import numpy as np
+
+        return self.provenance.samples if self.y is None else \
+            np.bincount(self.y, minlength=self.branches).tolist()
 
 
 @dataclass(frozen=True, eq=False)
 class CollatedModel:
-    """A whole configuration, every support vector once.
+    """The binary support vector machines of a configuration, every support vector once.
 
-    control: its control text;  names: {label: name};
     kernels: the different kernels, kernel_of (m,) the one of each classifier;
     sv (s, d) float64, group (s,) int32: support vectors of one class stand together;
     indptr (m + 1,), index, coef: support vectors and coefficients per classifier;
     rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
     orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
-    normalisation: applied to raw points, or None;
     provenances: a `Provenance` for each classifier;
-    any_width: True where d is only the largest index met, so that points may be wider;
-    direct: the `DirectModel`s, in the order of their nodes.
+    any_width: True where d is only the largest index met, so that points may be wider.
     """
 
-    control: str
-    names: dict
     kernels: tuple
     kernel_of: np.ndarray
     sv: np.ndarray
@@ -254,7 +262,95 @@ class CollatedModel:
     a: np.ndarray
     b: np.ndarray
     orientation: np.ndarray
-    normalisation: Normalisation | None
     provenances: tuple
     any_width: bool = False
-    direct: tuple = ()
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Files of binary models that another program reads, in the order of the classifiers."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """A trained configuration: a control tree and the classifiers that it names.
+
+    tree: the control tree, which has the names of the classes;
+    machines: its binary classifiers in the order of its rows, a `CollatedModel`, or the
+    `ModelFiles` that another program reads;
+    node_classifiers: {node number: classifier} of the nodes that tell all their branches
+    apart at once, in the order of the text;
+    normalisation: applied to raw points, or None;
+    made_by: {program: version} of the model file it was read from;
+    merged_from: the number of support vectors in the files that were merged, None for a
+    configuration that was in one file or never in any.
+
+    The methods are the functions of the package of the same meaning.
+    """
+
+    tree: Tree
+    machines: CollatedModel | ModelFiles
+    node_classifiers: Mapping = field(default_factory=dict)
+    normalisation: Normalisation | None = None
+    made_by: Mapping = field(default_factory=dict)
+    merged_from: int | None = None
+
+    def __post_init__(self):
+        machines = self.machines
+        count = len(machines.paths if isinstance(machines, ModelFiles) else machines.rho)
+        if len(self.tree.rows) != count:
+            raise ModelError(f"the control tree has {len(self.tree.rows)} classifiers, "
+                             f"the model {count}")
+
+    @property
+    def features(self) -> int | None:
+        """Number of features of the points to classify; None where any number will do."""
+        if self.normalisation is not None:
+            return self.normalisation.matrix.shape[0]
+        if isinstance(self.machines, ModelFiles) or self.machines.any_width:
+            return None
+        return self.machines.sv.shape[1]
+
+    @property
+    def provenances(self) -> list[Provenance]:
+        """The `Provenance` of every classifier that tells one."""
+        machines = self.machines
+        return [*(() if isinstance(machines, ModelFiles) else machines.provenances),
+                *(one.provenance for one in self.node_classifiers.values())]
+
+    @property
+    def lacks_normalisation(self) -> bool:
+        """True where points were normalised in training, and here are not."""
+        return self.normalisation is None and any(
+            one.normalisation is not None for one in self.provenances)
+
+    def renamed(self, names: Mapping[int, str]) -> Configuration:
+        """The same with other names of the classes, {label: name}."""
+        names = {label: names[label] for label in self.tree.labels if label in names}
+        return replace(self, tree=self.tree._replace(names=names))
+
+    def as_code(self) -> Configuration:
+        """The same with the coding matrix that its tree stands for."""
+        from .control.build import to_code
+
+        return replace(self, tree=to_code(self.tree), node_classifiers={})
+
+    def save(self, path: str) -> None:
+        """Write it as a `.mbm` file: `agfmc.save`."""
+        import agfmc
+
+        agfmc.save(path, self)
+
+    def export(self, path: str, form: str) -> None:
+        """Write it for other programs: `agfmc.export`."""
+        import agfmc
+
+        agfmc.export(path, self, form)
+
+    def classifier(self, decoder: str | None = None) -> Classifier:
+        """A `Classifier` with the decoder of that name, by default the one that suits it."""
+        import agfmc
+
+        return agfmc.classifier_for(self, decoder)

@@ -1,4 +1,4 @@
-"""What a trained model was made from, and the one line of text in which its file tells it.
+"""Provenance of a trained model, and the one line of text in which its file has it.
 
 The line has parts between semicolons: the version of this package, the library that trained,
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
@@ -29,83 +29,89 @@ _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a model was made from.
+    """The origin of a model: options, seed, samples, normalisation.
 
-    parts: the parts of its line, in their order.  Every property is None where the line does
-    not tell it.
+    parts: the parts of its line, in their order.  Every property is None where the line has
+    no such part.
     """
 
     parts: tuple = ()
 
     @classmethod
     def from_line(cls, line):
-        """The provenance that a line tells; `to_line` gives the same line."""
+        """The provenance in a line; `to_line` gives the same line."""
         return cls(tuple(line.split("; ")) if line else ())
 
     @classmethod
-    def of_training(cls, *, version, options, samples, sides, library="", features=None,
-                    probabilities="", seed=None, normalisation=None):
-        """The provenance of a model that is trained here.
+    def of_training(cls, version, options, *, library="", features=None, probabilities="",
+                    seed=None):
+        """The provenance of a model that is trained here, but for its samples.
 
-        options: in their one spelling;  samples: of each side;  sides: the labels of each;
-        probabilities: how they were fitted;  normalisation: the digest of the one that the
-        points went through, or None.
+        options: in their one spelling;  probabilities: how they were fitted.
         """
         return cls(tuple(filter(None, [
             version, library, f"options {options}",
             "" if features is None else f"features {features}", probabilities,
-            "" if seed is None else f"seed {seed}",
-            f"samples {' '.join(map(str, samples))}", f"classes {classes_text(sides)}",
-            "" if normalisation is None else f"normalised {normalisation}"])))
+            "" if seed is None else f"seed {seed}"])))
+
+    def with_samples(self, samples, sides, normalisation=None):
+        """The same of a model with so many samples of each side in training.
+
+        sides: the labels of each;  normalisation: the digest of the one that the samples went
+        through, or None.
+        """
+        digest = () if normalisation is None else (f"normalised {normalisation}",)
+        return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
+                           f"classes {classes_text(sides)}", *digest))
 
     def __bool__(self):
         return bool(self.parts)
 
     def to_line(self):
-        """The line, "" for a model that tells nothing."""
+        """The line, "" for a model of unknown origin."""
         return "; ".join(self.parts)
 
     @cached_property
-    def _told(self):
+    def _values(self):
         """{name: value} of the parts that are understood, the first of each."""
-        told = {}
+        values = {}
         for part in self.parts:
             pattern = _PARTS.get(part.partition(" ")[0])
             found = pattern and pattern.fullmatch(part)
             if found:
-                told.setdefault(part.partition(" ")[0], found[1])
-        return told
+                values.setdefault(part.partition(" ")[0], found[1])
+        return values
 
     @property
     def options(self):
         """The training options in their one spelling."""
-        return self._told.get("options")
+        return self._values.get("options")
 
     @property
     def features(self):
         """The number of features that the model was trained on."""
-        return int(self._told["features"]) if "features" in self._told else None
+        return int(self._values["features"]) if "features" in self._values else None
 
     @property
     def samples(self):
         """The numbers of samples of each side in training, as a tuple."""
-        told = self._told.get("samples")
-        return None if told is None else tuple(map(int, told.split()))
+        numbers = self._values.get("samples")
+        return None if numbers is None else tuple(map(int, numbers.split()))
 
     @property
     def classes(self):
         """The labels of each side in training, as `classes_text` writes them."""
-        return self._told.get("classes")
+        return self._values.get("classes")
 
     @property
     def normalisation(self):
         """The digest of the normalisation that the points went through in training."""
-        return self._told.get("normalised")
+        return self._values.get("normalised")
 
     @property
     def raw_vectors(self):
         """Whether the support vectors are as they were before the normalisation."""
-        return "vectors" in self._told
+        return "vectors" in self._values
 
     def other_classes(self, sides):
         """The classes in training, as text, where they are not true of `sides`; else None.
@@ -115,8 +121,8 @@ class Provenance:
         """
         if self.classes is None or self.classes == classes_text(sides):
             return None
-        taught = self.classes.split("/")
-        if len(taught) == len(sides) and all(map(_within, sides, taught)):
+        trained = self.classes.split("/")
+        if len(trained) == len(sides) and all(map(_within, sides, trained)):
             return None
         return self.classes
 
@@ -132,7 +138,7 @@ class Provenance:
     def for_pairs(self, labels):
         """A function of two labels: the `Provenance` of one classifier of a file for all of them.
 
-        It differs from this one where this one tells the samples of each class, the labels
+        It differs from this one where this one has the samples of each class, the labels
         ascending.
         """
         if self.samples is None or len(self.samples) != len(labels) or self.classes is not None:
@@ -150,9 +156,9 @@ class Provenance:
 def shared(provenances, sides, features=None):
     """The `Provenance` that all classifiers of a file have in common; sides: their labels.
 
-    The samples are told by class, ascending, if the classifiers agree on them.  A normalisation
-    is told if any classifier went through it: its points are normalised, whoever else tells
-    nothing.  features: told where no classifier tells the number.
+    The samples are those of the classes, ascending, if the classifiers agree on them.  A
+    normalisation is kept if any classifier went through it: its points are normalised, even
+    if the others have none.  features: added where no classifier has the number.
     """
     first = provenances[0].parts
     common = set(first).intersection(*(one.parts for one in provenances[1:]))
@@ -168,7 +174,7 @@ def shared(provenances, sides, features=None):
 
 
 def _samples_of_all(provenances, sides):
-    """`samples` of each class, ascending; None unless every classifier tells the same ones."""
+    """`samples` of each class, ascending; None unless the classifiers agree on them."""
     count = {}
     for one, labels in zip(provenances, sides):
         if one.samples is None or len(one.samples) != 2 or \

@@ -1,7 +1,4 @@
-"""classify_m: classes and probabilities of points.
-
-The options of classify_m.
-"""
+"""classify_m: classes and probabilities of points."""
 
 from __future__ import annotations
 
@@ -16,64 +13,131 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, check_executor,
-                      data_files, executor, input_format, Parser, PROPORTIONS, proportions,
-                      refuse_ending, refuse_inputs, whole_number)
+                      data_files, input_format, Parser, PROPORTIONS, proportions, refuse_ending,
+                      refuse_inputs, whole_number, workers)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
 
 def execute(args):
     """Load the model, then stream points in and answers out."""
-    from ..prediction.answers import write_answers, write_predictions
-    from ..executors.threads import available_cores
-    from ..prediction.opening import open_classifier
-    from ..formats.controlfile import model_files
     from ..formats.dataset import iter_points
-    from ..formats.vectors import read_std
     from ..kernel.machine import KernelCounter
+    from ..prediction.answers import write_answers, write_predictions
+    from ..prediction.classifier import Classifier
+    from ..prediction.configuration import load_configuration
 
     # libAGF's
     lvq = args.predictor is not None and not args.svm and not args.test.endswith(".vec")
     form = input_format(args, lvq or args.lvq, not args.no_labels)
     kind = form.kind
-    _check_names(args, kind)
-    workers = args.jobs or available_cores()
-    classifier = open_classifier(
-        args.model, kind, method=args.method, tree=args.tree, raw=args.decision_values,
-        reject=args.reject, unnormalised=args.unnormalised, models_in=args.path,
-        normalisation=None if args.norm_file is None else read_std(args.norm_file),
-        sigmoid=args.sigmoid, predictor=args.predictor, keep=args.keep, workers=workers,
-        allow_commands=args.allow_commands, counting=args.count, pair_errors=args.pair_errors,
-        opponents=args.opponents, seed=args.seed, top=args.top or 0, priors=args.priors,
-        trained_priors=args.trained_priors)
+    _check_operands(args)
+    _check_options(args, kind)
+    decoding, execution = _decoding(args), _execution(args, kind)
+    configuration = load_configuration(_source(args))
+    if configuration.lacks_normalisation and args.predictor is None:
+        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
+                      "(-a): the points are taken as normalised already", AgfmcWarning,
+                      stacklevel=2)
+    classifier = Classifier(configuration, decoding, execution, args.count)
+    _check_files(args, kind, classifier.tree)
+    if form.fill != 0 and classifier.features is None:
+        raise UsageError("-E needs a model that tells its number of features, and the files of "
+                         f"{args.model} do not: what a line leaves out can only be 0")
+    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
+                         sparse=classifier.values.takes_sparse)
+    if args.predictor is not None:
+        done = write_predictions(classifier, chunks, args.output, _show)
+    else:
+        with workers(args) as executor:
+            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
+                                 KernelCounter(classifier.values.model) if args.count else None)
+    if done.stops.warning():
+        warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
+    _report(args, classifier, done)
+
+
+def _source(args):
+    """The `ModelSource` of the options."""
+    from ..formats.vectors import read_std
+    from ..prediction.configuration import ModelSource
+
+    return ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
+                       args.path, args.unnormalised, foreign=args.predictor is not None)
+
+
+def _decoding(args):
+    """The `Decoding` of the options."""
+    from ..prediction.decoding import Decoding, PairQueries
+
+    # the text that -O writes has room for the one probability
+    tree = "path" if args.predictor is not None and args.tree == "recursive" else args.tree
+    decoding = Decoding(args.method, tree, args.decision_values, args.reject, args.priors,
+                        args.trained_priors, PairQueries(args.opponents, args.seed, args.top,
+                                                         args.pair_errors))
+    if args.predictor is not None and decoding.prints_values:
+        raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
+    return decoding
+
+
+def _execution(args, kind):
+    """The `Execution` of the options for points of that kind."""
+    from ..executors.threads import available_cores
+    from ..prediction.external import Execution
+
+    return Execution(kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
+                     args.jobs or available_cores())
+
+
+def _check_operands(args):
+    """Refuse, before anything is read, operands that stand in the wrong order or clash."""
+    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
+                              "trained")
+    if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
+        raise UsageError(f"expected a base name for the output files, found '{args.output}'")
+    if args.predictor is None:
+        if args.output.endswith(".vec") and os.path.isfile(args.output) \
+                and args.test != "-" and not os.path.exists(args.test):
+            raise UsageError(f"there is no {args.test}, and {args.output} is there: expected the "
+                             "points to classify, and after them the base name of the outputs")
+        refuse_ending(args.output, (".cls", ".con"))
+    for source in (f"{args.output}.vec", args.output):
+        if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
+            raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
+                             f"{args.test}: choose another name")
+    if args.model == "-" and args.test == "-":
+        raise UsageError("control and test cannot both be standard input")
+
+
+def _check_options(args, kind):
+    """Refuse options of the command itself that cannot go together."""
+    check_executor(args)
+    if args.no_labels and kind != "lvq":
+        raise UsageError("-C goes with -A")
+    if args.predictor is not None and (args.count or args.margins):
+        raise UsageError("--count and --margins are for support vector machines: they do not go "
+                         "with -O")
+    if args.executor is not None and (args.predictor is not None or args.allow_commands):
+        raise UsageError("--executor does not go with other programs: -O, --allow-commands")
+
+
+def _check_files(args, kind, tree):
+    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
+    from ..formats.controlfile import model_files
+
     outputs = [args.output] if args.predictor is not None else [f"{args.output}.cls",
                                                                 f"{args.output}.con"]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     refuse_inputs(outputs, [
         args.model, args.norm_file, args.pair_errors, args.test, *data_files(base),
         *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
-        *model_files(classifier.tree, args.path, outputs)])
+        *model_files(tree, args.path, outputs)])
     if base is not None:
-        _compare_names(args.model, classifier.tree, f"{base}.names")
-    if form.fill != 0 and classifier.features is None:
-        raise UsageError("-E needs a model that tells its number of features, and the files of "
-                         f"{args.model} do not: what a line leaves out can only be 0")
-    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
-                         sparse=getattr(classifier.values, "takes_sparse", False))
-    if args.predictor is not None:
-        done = write_predictions(classifier, chunks, args.output, _show)
-    else:
-        with executor(args) as pool:
-            done = write_answers(classifier, chunks, workers, args.output, _show, args.header,
-                                 KernelCounter(classifier.values.model) if args.count else None,
-                                 pool)
-    if done.stops.warning():
-        warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
-    _report(args, classifier, done)
+        _compare_names(args.model, tree, f"{base}.names")
 
 
 def _compare_names(model, tree, path):
-    """A warning where the names beside the points say that their labels mean other classes."""
+    """Warn where the names in `path` say that the labels of the points mean other classes."""
     if not tree.names or not os.path.isfile(path):
         return
     from ..formats.class_names import read_names
@@ -93,10 +157,10 @@ def _compare_names(model, tree, path):
 
 
 def _report(args, classifier, done):
-    """What was asked for on standard error."""
+    """The numbers of --reject, --count and --margins on standard error."""
     from ..kernel.machine import KernelCounter, squared_norms
 
-    if args.reject is not None or classifier.method.name == "and":
+    if args.reject is not None or classifier.decoding.decoder.name == "and":
         report(args, PROG, f"{done.rejected} of {done.points} points rejected")
     if args.count and done.points:
         model = classifier.values.model
@@ -114,44 +178,6 @@ def _show(text):
     sys.stdout.buffer.write(text)
     if not text:
         sys.stdout.flush()
-
-
-def _check_names(args, kind):
-    """Refuse, before anything is read, operands and options that cannot go together."""
-    check_executor(args)
-    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
-                              "trained")
-    if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
-        raise UsageError(f"expected a base name for the output files, found '{args.output}'")
-    if args.predictor is None:
-        if args.output.endswith(".vec") and os.path.isfile(args.output) \
-                and args.test != "-" and not os.path.exists(args.test):
-            raise UsageError(f"there is no {args.test}, and {args.output} is there: expected the "
-                             "points to classify, and after them the base name of the outputs")
-        refuse_ending(args.output, (".cls", ".con"))
-    for source in (f"{args.output}.vec", args.output):
-        if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
-            raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
-                             f"{args.test}: choose another name")
-    if args.trained_priors is not None and args.priors is None:
-        raise UsageError("--trained-priors goes with --priors")
-    if args.no_labels and kind != "lvq":
-        raise UsageError("-C goes with -A")
-    if args.model == "-" and args.test == "-":
-        raise UsageError("control and test cannot both be standard input")
-    if args.unnormalised and args.norm_file is None:
-        raise UsageError("-u goes with -a")
-    for given, option, method in ((args.top is not None, "--top", "poll"),
-                                  (args.pair_errors is not None, "--pair-errors", "radag")):
-        if given and args.method != method:
-            raise UsageError(f"{option} goes with -Q {method}")
-    if args.predictor is not None and (args.count or args.margins):
-        raise UsageError("--count and --margins are for support vector machines: they do not go "
-                         "with -O")
-    if args.executor is not None and (args.predictor is not None or args.allow_commands):
-        raise UsageError("--executor does not go with other programs: -O, --allow-commands")
-    if args.keep and args.predictor is None and not args.allow_commands:
-        raise UsageError("-K goes with -O or --allow-commands")
 
 
 def main(argv=None):
@@ -183,7 +209,7 @@ def get_parser():
                                        "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
                                        "the text file that is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
-    _add_asking(parser.add_argument_group("decoders that ask some of the classifiers"))
+    _add_queries(parser.add_argument_group("decoders that ask some of the classifiers"))
     kinds = add_input_kind(parser, "test")
     kinds.add_argument("-C", "--no-labels", action="store_true",
                        help="with -A: the lines hold no labels")
@@ -241,7 +267,7 @@ def _add_decoding(group):
                             "follows: the labels of the columns")
 
 
-def _add_asking(group):
+def _add_queries(group):
     group.add_argument("--opponents", default="3log", metavar="L",
                        help="with -Q poll: random opponents of each class, a number, or a multiple "
                             "of log2 of the number of classes such as 3log (default)")

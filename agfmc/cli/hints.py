@@ -66,7 +66,7 @@ def hint_for(word, options, training=None, prog=None):
     if (prog, word) in _ABSENT:
         return _ABSENT[prog, word]
     if training is not None and re.match("-[a-zA-Z]", word):
-        from ..learners.option_scanner import BORDERS, LIBSVM
+        from ..learners.options import BORDERS, LIBSVM
 
         if letter in BORDERS:
             return (f"{letter} is an option of libAGF's class borders, which are not here: LIBSVM "

@@ -42,8 +42,7 @@ def get_parser():
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import AgfmcWarning, UsageError
-    from ..prediction.configuration import export, gather, renamed, save
-    from ..prediction.run_consistency import normalised
+    from ..prediction.configuration import export, load_configuration, ModelSource, save
     from ..formats.controlfile import model_files
     from ..formats.class_names import read_names, read_names_of
     from ..formats.vectors import read_std
@@ -65,24 +64,25 @@ def execute(args):
     _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
-    configuration, before = gather(args.control, normalisation, args.path,
-                                   commands=lambda text: None, names=names)
+    configuration = load_configuration(ModelSource(args.control, normalisation, args.path,
+                                                   names=names))
     if names is not None:
-        configuration = renamed(configuration,
-                                read_names_of(args.names, configuration.tree.classes, names))
+        configuration = configuration.renamed(
+            read_names_of(args.names, configuration.tree.classes, names))
+    before = configuration.merged_from
     if before is not None:
         refuse_inputs([args.out], model_files(configuration.tree, args.path, [args.out]))
     if form:
         export(args.out, configuration, form)
     else:
         save(args.out, configuration)
-    if normalised(configuration.model):
+    if configuration.lacks_normalisation:
         alike = "points must be normalised alike before they are classified, which "
         then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot tell",
                 "svm": f"{alike}svm-predict cannot tell (classify_m will)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
-    after = len(configuration.model.sv)
+    after = len(configuration.machines.sv)
     found = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""

@@ -1,4 +1,4 @@
-"""mbm_info: say what is in a model file."""
+"""mbm_info: describe a model file."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ def get_parser():
 
 def execute(args):
     """Load the model and print its description."""
+    from ..control.write import format_tree
     from ..errors import UsageError
     from ..prediction.configuration import load
     from ..prediction.description import describe, format_description
 
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
-    configuration = load(args.model, models_in=args.path, commands=lambda text: None)
+    configuration = load(args.model, models_in=args.path)
     if args.control:
-        show([configuration.model.control])
+        show([format_tree(configuration.tree)])
     elif args.json:
         import json
         json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)

@@ -8,11 +8,10 @@ from contextlib import suppress
 
 from ..errors import JobsFailed, UsageError
 from .hints import refuse_scheme
-from .messages import library_words
-from .messages import Progress, report, say, show
+from .messages import library_words, Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_train, add_workers, check_executor, executor, fitting, input_format,
-                      Parser, time_span, training_data_options, whole_number)
+                      add_train, add_workers, check_executor, input_format, Parser, time_span,
+                      whole_number, workers)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
@@ -125,18 +124,18 @@ def execute(args):
     trainer = _trainer(args, form)
     work = _plan(args, form, read_control(args.control or "-"))
     tally = None if args.cv_errors is None else PairTally(
-        work.jobs, work.data.x, work.data.y, args.cv_irrelevant)
+        work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     ends = (".vec", ".cls", ".names") if form.kind == "binary" else ("",)
     check_outputs(work, args.control_out if args.only is None else "-", [
         args.control or "-", None if work.fitted else args.norm_file,
         *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
     if args.dry_run:
-        lines = [_command_line(args, form, work, job) for job in [*work.jobs, *work.directs]]
+        lines = [_command_line(args, form, work, job) for job in work.jobs]
         save_normalisation(work)
         _save(args, work.tree)
         sys.stdout.write("".join(lines))
         return
-    _train(args, form, work, trainer, tally, deadline)
+    _train(args, work, trainer, tally, deadline)
     if args.only is None:
         _save(args, work.tree)
 
@@ -190,7 +189,7 @@ def _trainer(args, form):
     """The `Trainer` of the options, or None where LIBSVM trains."""
     if args.command is None:
         return None
-    from ..external.command import Command
+    from ..learners.commands import Command
     from ..training.external import Trainer
 
     return Trainer(Command(args.command), args.convert and Command(args.convert),
@@ -206,15 +205,18 @@ def _plan(args, form, tree):
     from functools import partial
 
     from ..learners.protocol import parse_options
-    from ..training.external import any_options
-    from ..training.plan import plan
+    from ..training.external import TrainerOptions
+    from ..training.fit import MEGABYTES, TrainingSettings
+    from ..training.plan import Output, plan, Source
 
     parse = parse_options if args.command is None else partial(
-        any_options, own=args.options or "", allowed=args.allow_commands)
-    return plan(tree, args.train, form, args.model, default=args.options, seed=args.seed,
-                only=args.only, path=args.path, unnormalised=args.unnormalised,
-                loo=args.platt == "loo", dense=args.dense, parse=parse,
-                **training_data_options(args))
+        TrainerOptions.parse, own=args.options or "", allowed=args.allow_commands)
+    memory = MEGABYTES if args.kernel_memory is None else args.kernel_memory
+    return plan(tree, Source(args.train, form, args.norm_file, args.min_class, args.dense),
+                Output(args.model, args.path, args.only, args.unnormalised),
+                TrainingSettings(args.options, args.seed, args.normalise, args.svd,
+                                 loo=args.platt == "loo", workers=args.jobs,
+                                 kernel_memory=memory), parse)
 
 
 def _save(args, tree):
@@ -233,7 +235,7 @@ def _save(args, tree):
 def _command_line(args, form, work, job):
     """A shell command that trains one job of `work` on its own, with its line break or NUL."""
     words = [*_ourselves(), f"--only={job.name}",
-             f"--options={getattr(job, 'text', '')}", f"--seed={args.seed}"]
+             f"--options={job.text if job.is_binary else ''}", f"--seed={args.seed}"]
     if form.kind == "svm":
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
     if form.kind == "lvq":
@@ -272,39 +274,29 @@ def _ourselves():
     return [PROG]
 
 
-def _train(args, form, work, trainer, tally, deadline):
+def _train(args, work, trainer, tally, deadline):
     """Train what is not there from an earlier run; `JobsFailed` where something is missing.
 
     trainer: `Trainer`, or None;  tally: `PairTally`, or None;  deadline: on
     `time.monotonic`, or None.
     """
-    from ..training.external import train_external
-    from ..training.resume import replaced
-    from ..training.run import Outcome, save_normalisation, train, train_directs
+    from ..training.run import Earlier, replaced, train
 
-    kept = _kept(args, work, trainer, tally)
-    total = len(work.jobs) + len(work.directs)
-    control_out = _replaceable_control(args)
-    with library_words(), executor(args) as pool, Progress(args, "training", PROG) as progress:
-        if trainer is None:
-            made = train(work, args.jobs, progress, control_out, tally and tally.add,
-                         args.kernel_memory, kept=kept, deadline=deadline, **fitting(pool))
-        else:
-            train_external(work, trainer, args.jobs, progress, control_out,
-                           lambda: save_normalisation(work, control_out))
-            made = Outcome(len(work.jobs))
-        direct = train_directs(work, progress, control_out, trainer and trainer.convert,
-                               _text_kind(form), kept=kept, deadline=deadline)
+    kept = _kept(args, work, tally)
+    earlier = Earlier(kept, _replaceable_control(args))
+    with library_words(), workers(args) as executor, Progress(args, "training", PROG) as progress:
+        made = train(work, progress, earlier, deadline=deadline, trainer=trainer,
+                     held_out=tally and tally.add, workers=executor)
     for failure in made.errors:
         say(PROG, str(failure))
-    if made.stopped or direct.stopped:
-        raise JobsFailed(f"time limit reached: {made.done + direct.done} of {total} classifiers "
-                         f"are trained; the same command {'without --retrain ' * args.retrain}"
+    if made.stopped:
+        raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
+                         f"trained; the same command {'without --retrain ' * args.retrain}"
                          "continues from there")
     if made.errors:
-        raise JobsFailed(f"{len(made.errors)} of {len(work.jobs)} binary classifiers could not be "
-                         "trained; the finished ones are kept, and control-out is not written")
-    other = replaced(work, only_direct=trainer is not None)
+        raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
+                         "be trained; the finished ones are kept, and control-out is not written")
+    other = replaced(work)
     if other is not None:
         raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
                          "same names. control-out is not written; the same command continues "
@@ -329,18 +321,18 @@ def _replaceable_control(args):
     return args.control_out
 
 
-def _kept(args, work, trainer, tally):
+def _kept(args, work, tally):
     """Names of the models of an earlier run that need no training."""
-    from ..training.resume import finished
+    from ..training.run import finished
 
     if args.retrain:
         return frozenset()
-    kept = finished(work, only_direct=trainer is not None)
+    kept = finished(work)
     if kept and tally is not None:
         report(args, PROG, "--cv-errors counts samples that are held out: all are trained again")
         return frozenset()
     if kept:
         report(args, PROG, f"kept from an earlier run: {len(kept)} of "
-                           f"{len(work.jobs) + len(work.directs)} classifiers "
+                           f"{len(work.jobs)} classifiers "
                            "(--retrain trains all)")
     return kept

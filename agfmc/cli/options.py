@@ -42,9 +42,9 @@ from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquot
 
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
            "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
-           "check_executor", "data_files", "executor", "finite_number", "fitting", "input_format",
-           "list_of", "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
-           "training_data_options", "whole_number"]
+           "check_executor", "data_files", "finite_number", "input_format", "list_of",
+           "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
+           "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -383,31 +383,22 @@ def check_executor(args):
     """Refuse --executor with -j, and text that names none."""
     if args.executor is None:
         return
-    from ..training.remote import executor_words
+    from ..executors.remote import executor_kind
 
     if args.jobs != 1:
         raise UsageError("-j and --executor exclude each other")
-    executor_words(args.executor)
+    executor_kind(args.executor)
 
 
-def executor(args):
-    """A context manager: the pool of --executor, or None without it."""
+def workers(args):
+    """A context manager: the executor of --executor, or the number of threads of -j."""
     if args.executor is None:
-        return contextlib.nullcontext()
-    from ..training.remote import open_executor
+        from ..executors.threads import available_cores
+
+        return contextlib.nullcontext(args.jobs or available_cores())
+    from ..executors.remote import open_executor
 
     return open_executor(args.executor)
-
-
-def fitting(pool):
-    """The arguments of `train` for training by a pool's workers; {} without a pool."""
-    if pool is None:
-        return {}
-    import functools
-
-    from ..training.remote import remote_fit
-
-    return {"fitting": functools.partial(remote_fit, pool)}
 
 
 PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... for all of them, or " \

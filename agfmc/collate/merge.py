@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..control.build import rename, rename_directs
 from ..errors import ModelError
-from ..models import CollatedModel
+from ..models import CollatedModel, Configuration
 
-__all__ = ["collate", "regroup", "unique_rows"]
+__all__ = ["assemble", "collate", "regroup", "unique_rows"]
 
 _BLOCK = 1 << 22  # bytes of rows that are compared at once
 
@@ -41,17 +42,30 @@ def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[order], rank[inverse]
 
 
-def collate(models, sides, classes, *, control, names=None, direct=()):
+def assemble(tree, models, node_classifiers, normalisation=None):
+    """The `Configuration` of a control tree whose classifiers have been trained.
+
+    models: a `BinaryModel` for each row of the tree;  node_classifiers: {node number: its
+    `DirectModel`};  normalisation: that the training points went through, or None.  The
+    classifiers of the tree get the names of their models.
+    """
+    tree = rename_directs(rename(tree, [model.name for model in models]),
+                          {number: model.name for number, model in node_classifiers.items()})
+    machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
+    return Configuration(tree, machines, node_classifiers, normalisation)
+
+
+def collate(models, sides, classes, node_classifiers=()):
     """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
 
     sides: per model the labels (left, right) on its sides; classes: all
     labels in ascending order.  Support vectors that are equal bit for bit are
     merged, also within one model, where their coefficients add up.  They are
-    ordered by class, as far as the partitions show it.  direct: the
+    ordered by class, as far as the partitions show it.  node_classifiers: the
     `DirectModel`s of the configuration.  Raises `ModelError` where the models do
     not have the same number of features.
     """
-    width = _width(models, direct)
+    width = _width(models, node_classifiers)
     points = np.zeros((sum(len(model.sv) for model in models), width))
     owner = np.repeat(np.arange(len(models)), [len(model.sv) for model in models])
     at = 0
@@ -75,25 +89,24 @@ def collate(models, sides, classes, *, control, names=None, direct=()):
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
     scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
     return CollatedModel(
-        control=control, names=dict(names or {}), kernels=kernels,
+        kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
         sv=sv, group=group[order].astype(np.int32),
         indptr=indptr.astype(np.int64), index=(keys % max(len(first), 1)).astype(np.int32),
         coef=merged, rho=np.array([model.rho for model in models]),
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
-        normalisation=None, provenances=tuple(model.provenance for model in models),
-        any_width=not direct and not any(model.features for model in models),
-        direct=tuple(direct))
+        provenances=tuple(model.provenance for model in models),
+        any_width=not node_classifiers and not any(model.features for model in models))
 
 
-def _width(models, direct=()):
+def _width(models, node_classifiers):
     """The number of features: as the models state it, else the largest index met."""
     stated = {}
     for model in models:
         if model.features:
             stated.setdefault(model.features, model.name)
-    for model in direct:
+    for model in node_classifiers:
         stated.setdefault(model.features, model.name)
     if len(stated) > 1:
         (one, name), (two, other) = list(stated.items())[:2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .tree import CODES, Leaf, Tree
+from .tree import Leaf, Tree
 
 __all__ = ["format_dot", "visible"]
 
@@ -95,7 +95,7 @@ def _table(tree, node, sizes):
 
 
 def _direct(direct):
-    texts = [f"{direct.code}: {CODES[direct.code]}", direct.name, direct.options.strip()]
+    texts = [f"{direct.code}: {direct.learner.title}", direct.name, direct.options.strip()]
     return _quoted("\n".join(visible(text) for text in texts if text))
 
 

@@ -16,8 +16,8 @@ import re
 from bisect import bisect_right
 
 from ..errors import ControlError
-from .tree import (clash, CODES, Direct, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node, Row,
-                   Tree)
+from .learners import NODE_LEARNERS
+from .tree import clash, Direct, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node, Row, Tree
 
 __all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "parse"]
 
@@ -235,8 +235,8 @@ def _direct(src, start, at, name, quoted):
     code = match.group() if match else ""
     if len(code) != 1 or not code.isalpha() or not code.isupper():
         return at, None
-    if code not in CODES:
-        known = ", ".join(f"{letter} ({what})" for letter, what in CODES.items())
+    if code not in NODE_LEARNERS:
+        known = ", ".join(f"{letter} ({row.title})" for letter, row in NODE_LEARNERS.items())
         raise src.error(at, f"there is no classifier with the code {code} here: expected {known}")
     brace = src.skip(match.end())
     options = None

@@ -15,8 +15,9 @@ from operator import eq
 from types import MappingProxyType
 
 from ..errors import ControlError, Place
+from .learners import NODE_LEARNERS
 
-__all__ = ["CODES", "Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL", "Made", "Node",
+__all__ = ["Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL", "Made", "Node",
            "Row", "Tree", "changed", "clash", "looks_like_options", "model_names", "node_names"]
 
 
@@ -61,9 +62,6 @@ MAX_CELLS = 2**29
 # bytes, the base and an ending among them.
 LONGEST_NAME = 120
 
-# Multi-class classifiers, for all branches of a node.
-CODES = {"K": "k nearest neighbours", "L": "multinomial logistic regression",
-         "G": "external command"}
 
 
 class Leaf(namedtuple("Leaf", "label line column", defaults=(1, 1))):
@@ -90,11 +88,16 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 class Direct(namedtuple("Direct", "code options name line column", defaults=(None, 1, 1))):
     """A multi-class classifier for all branches of its node.
 
-    `code` is one of `CODES`; `options` stand in its quotes; `name` is that of
+    `code` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
     the trained model, None in a training file.
     """
 
     __slots__ = ()
+
+    @property
+    def learner(self):
+        """Its row in the table of learners."""
+        return NODE_LEARNERS[self.code]
 
 
 class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,))):
@@ -113,6 +116,9 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
     """A whole control file: nodes in pre-order, the first one the root."""
 
     __slots__ = ()
+
+    def __getnewargs__(self):
+        return self.nodes, dict(self.names), self.source  # a mapping proxy cannot be pickled
 
     @property
     def labels(self):

@@ -1,4 +1,4 @@
-"""Classes of any kind on one side, the labels and names of control files on the other."""
+"""Classes of any kind, and the labels and names that stand for them in control files."""
 
 from __future__ import annotations
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from contextlib import contextmanager
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..control.build import rename, rename_directs
+from ..control.parse import parse
+from ..control.tree import Tree
 from ..control.write import format_tree
 from ..errors import AgfmcError, AgfmcWarning
-from ..prediction.configuration import load, save
-from ..prediction.decoders import classifier_with, decoders_of, gives_probabilities, gives_scores
-from ..training.memory import classify_points, configuration_of, train_configuration
-from ..training.kernel_tables import MEGABYTES
+from ..executors.threads import available_cores
+from ..formats.controlfile import read_control
+from ..learners.protocol import unnamed
 from ..formats.vectors import read_std
+from ..models import KERNELS
+from ..prediction.classifier import Classifier
+from ..prediction.configuration import load, save
+from ..prediction.decoding import decoders_of, gives_probabilities
+from ..training import design
+from ..training.fit import TrainingSettings
+from ..training.kernel_tables import MEGABYTES
+from ..training.memory import train_configuration
 from .labels import labels_for, labels_in, named
-from .settings import control_tree, options_of, refused_as_value_error, seed_of, sketch, workers_of
 
 try:
     from sklearn.utils.validation import validate_data
@@ -33,21 +44,20 @@ _DTYPES = (np.float64, np.float32)
 
 
 def _has(gives):
-    """A check for `available_if`: gives(decoder, tree) of the estimator's decoder."""
+    """A check for `available_if`: gives(decoding, tree) of the estimator's decoder."""
     def check(estimator):
         try:
             return gives(*estimator._decoder_and_tree())
         except (AgfmcError, TypeError):
-            return True  # what is wrong will be told by the call
+            return True  # the call says what is wrong
     return check
 
 
 class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
-    """Several classes from support vector machines for two, laid out by a control tree.
+    """Several classes from binary classifiers, laid out by a control tree.
 
     The numbers are those of the commands print_control, multi_borders, mbh2mbm and
-    classify_m with the same settings.  Functions without scikit-learn are in
-    `agfmc.training.memory`.
+    classify_m with the same settings.  `agfmc.train` does without scikit-learn.
 
     Parameters
     ----------
@@ -63,14 +73,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         of them); a tree with another decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
         "recursive" for trees, else "least-squares".
-    C, gamma : float, default=None
-        Of the support vector machines.  None: what `options` say, else 1 and 1/n_features.
+    learner : {"svm", "linear", "logistic"}, default=None
+        The library of the binary classifiers: LIBSVM, LIBLINEAR, or logistic regression.
+        None: what `options` say, else "svm".
+    C, gamma, coef0, tol : float, default=None
+    kernel : {"linear", "polynomial", "rbf", "sigmoid"}, default=None
+    degree : int, default=None
+        Parameters of the learner.  None: what `options` say, else its default: for "svm" an
+        rbf kernel, C 1 and gamma 1/n_features.
     options : str, default=""
-        Further training options in LIBSVM's letters, such as "-t 0" for linear ones.  All
-        three are for classifiers that have none of their own in `control`.
+        Further training options in the letters of the learner's own program, such as "-s 1"
+        for nu-SVC.  Learner, parameters and options are for classifiers that have no options
+        of their own in `control`.
     normalise : bool, default=False
         Divide features by their standard deviations; part of the model, saved with it.
-    nsv : int, default=None
+    n_components : int, default=None
         Project the features on so many singular vectors.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
@@ -91,8 +108,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Their names, where `X` had any.
     decoder_ : str
         The decoder in use.
-    model_ : agfmc.models.CollatedModel
-        All binary classifiers, with each support vector once.
+    configuration_ : agfmc.Configuration
+        The trained classifiers and their layout.
 
     Examples
     --------
@@ -107,16 +124,22 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     (2, 3)
     """
 
-    def __init__(self, control="one-vs-one", *, decoder=None, C=None, gamma=None, options="",
-                 normalise=False, nsv=None, platt="cv", random_state=1, n_jobs=None,
+    def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
+                 gamma=None, degree=None, coef0=None, tol=None, options="", normalise=False,
+                 n_components=None, platt="cv", random_state=1, n_jobs=None,
                  kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
+        self.learner = learner
         self.C = C
+        self.kernel = kernel
         self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
         self.options = options
         self.normalise = normalise
-        self.nsv = nsv
+        self.n_components = n_components
         self.platt = platt
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -140,10 +163,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             tree, labelled = named(tree, labelled)
             self._decoder_for(tree)  # what does not suit it is refused before the training
             configuration = train_configuration(
-                tree, X, labelled.labels[codes],
-                options=options_of(self.options, self.C, self.gamma), seed=seed,
-                scale=bool(self.normalise), nsv=self.nsv, loo=self.platt == "loo",
-                workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory)
+                tree, X, labelled.labels[codes], TrainingSettings(
+                    options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
+                    loo=self.platt == "loo", workers=workers_of(self.n_jobs),
+                    kernel_memory=self.kernel_memory))
             return self._keep(configuration, labelled)
 
     def predict(self, X):
@@ -160,7 +183,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         answers = self._answers(X)
         return answers.columns[:, self._labelled.columns]
 
-    @available_if(_has(lambda decoder, tree: gives_scores(decoder)))
+    @available_if(_has(lambda decoder, tree: decoder.gives_scores))
     def decision_function(self, X):
         """Scores (n_samples, n_classes) whose largest is the predicted class.
 
@@ -188,7 +211,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self._labelled.nameless:
             raise ValueError("a model file cannot name these classes: names are of one line, "
                              f"different, and not empty ({self.classes_[:8].tolist()!r})")
-        save(path, configuration_of(self.model_))
+        save(path, self.configuration_)
 
     @classmethod
     def load(cls, path, *, normalisation=None, models_in=None, decoder=None, n_jobs=None):
@@ -202,27 +225,24 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         configuration = load(path, None if normalisation is None else read_std(normalisation),
                              models_in)
         tree = configuration.tree
-        layout = rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
-                                dict.fromkeys(tree.directs))
-        estimator = cls(control=format_tree(layout), decoder=decoder, n_jobs=n_jobs)
+        estimator = cls(control=format_tree(unnamed(tree)), decoder=decoder, n_jobs=n_jobs)
         return estimator._keep(configuration, labels_in(tree))
 
     def _keep(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
-        model = configuration.model
-        decoder = self._decoder_for(configuration.tree, model)
-        classifier = classifier_with(configuration, decoder)
-        self.model_, self._labelled, self._classifier = model, labelled, classifier
+        decoder = self._decoder_for(configuration.tree, configuration.machines)
+        classifier = Classifier(configuration, decoder)
+        self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
         if classifier.features is not None:
             self.n_features_in_ = classifier.features
         return self
 
-    def _decoder_for(self, tree, model=None):
-        """The `Decoder` for a tree; model: votes alone may be possible with its classifiers."""
+    def _decoder_for(self, tree, machines=None):
+        """The `Decoding` for a tree; machines: they may hold no probabilities, only votes."""
         wanted = self.decoder
-        if wanted is None and model is not None and not tree.hierarchical and \
-                not np.isfinite(model.a).all():
+        if wanted is None and machines is not None and not tree.hierarchical and \
+                not np.isfinite(machines.a).all():
             wanted = "vote"
         decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]
         if decoder.method == "and":
@@ -231,7 +251,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _decoder_and_tree(self):
         if hasattr(self, "_classifier"):
-            tree = self._classifier.tree
+            tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
         tree = sketch(self.control)
         return self._decoder_for(tree), tree
@@ -240,7 +260,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_DTYPES, reset=False)
         with refused_as_value_error():
-            answers = classify_points(self._classifier, X, workers_of(self.n_jobs))
+            answers = self._classifier.classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
             if stop.warning():
                 warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
@@ -253,7 +273,90 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if "model_" in state:
-            configuration = configuration_of(self.model_)
-            decoder, = decoders_of(configuration.tree, (self.decoder_,))
-            self._classifier = classifier_with(configuration, decoder)
+        if "configuration_" in state:
+            decoder, = decoders_of(self.configuration_.tree, (self.decoder_,))
+            self._classifier = Classifier(self.configuration_, decoder)
+
+
+@contextmanager
+def refused_as_value_error():
+    """What the suite refuses is a ValueError, as users of scikit-learn expect."""
+    try:
+        yield
+    except AgfmcError as error:
+        raise ValueError(str(error)) from error
+
+
+def control_tree(control, x, y, labelled, seed):
+    """The training control tree that `control` stands for.
+
+    x (n, d), y (n,) control labels: of use to schemes that are made from data.
+    """
+    tree = _given(control)
+    if tree is not None:
+        return tree
+    return design.design_for(control, x, y, sorted(labelled.labels.tolist()), labelled.names,
+                             seed=seed)
+
+
+def sketch(control):
+    """A tree of the kind that `control` stands for, as far as it is known before any data."""
+    tree = _given(control)
+    if tree is not None:
+        return tree
+    return design.sketch(control)
+
+
+def _given(control):
+    """The tree that `control` is, names or spells out; None for a scheme."""
+    if isinstance(control, Tree):
+        return control
+    if isinstance(control, os.PathLike):
+        return read_control(os.fspath(control))
+    if not isinstance(control, str):
+        raise TypeError("control must be the name of a scheme, the text of a control file, a "
+                        f"pathlib.Path, or a Tree, not {control!r}")
+    return parse(control) if "{" in control else None
+
+
+# Parameters of the learners and their letters in training options.
+_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e"}
+
+
+def options_of(estimator):
+    """Training options as text: parameters that are given take the place of their letters."""
+    words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
+    words.append(estimator.options)
+    for name, letter in _LETTERS.items():
+        value = getattr(estimator, name)
+        if value is None:
+            continue
+        if name == "kernel":
+            if value not in KERNELS:
+                raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
+            text = str(KERNELS[value].number)
+        else:
+            try:
+                text = repr(int(value) if name == "degree" else float(value))
+            except (TypeError, ValueError):
+                raise ValueError(f"{name} must be a number or None, not {value!r}") from None
+        words.append(f"{letter} {text}")
+    return " ".join(words).strip()
+
+
+def seed_of(random_state):
+    """The seed of a run: the number itself, else one drawn as scikit-learn would."""
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state must be 0 or more, not {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def workers_of(n_jobs):
+    """Threads for n_jobs as joblib counts: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning: -1 stands for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))

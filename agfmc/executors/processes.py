@@ -1,221 +1,193 @@
-"""Workers that are processes of this machine, and may die one by one.
+"""An executor of processes of this machine, which may die one by one.
 
-Each has a socket of its own, so that it is known what a worker was doing when it
-died: that task alone is begun again, by a new worker.
+`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not tell which task
+it had.  Here a thread hands tasks to each process: the one task is lost, and the thread
+starts another process.
 """
 
 from __future__ import annotations
 
 import errno
-import importlib
 import os
+import pickle
 import queue
 import signal
 import socket
 import subprocess
 import sys
-from collections import deque
+import threading
 from contextlib import suppress
 
 from ..errors import CommandFailed
-from .worker_call import call, lost, raised, TRIES, warn
-from .threads import collect, start_threads
-from .wire_format import Channel, ready
+from .threads import start_threads, Threads
 
-__all__ = ["ProcessPool", "serve"]
+__all__ = ["ProcessPool", "WorkerLost", "serve"]
 
 _START = ("import sys; sys.excepthook = lambda *_: None; sys.path[:] = {}; "  # its end tells enough
-          "from agfmc.executors.processes import serve; serve(*{})")
+          "from agfmc.executors.processes import serve; serve({})")
 _TOO_MANY = "this user may have no more processes and threads (ulimit -u): ask for fewer workers"
 _PATIENCE = 1.0  # seconds for a process that has closed its socket to end
 
 
-class ProcessPool:
-    """`workers` processes, made for each `run` and gone after it.
+class WorkerLost(Exception):
+    """The end of a worker in the middle of a task."""
+
+
+class ProcessPool(Threads):
+    """An executor of `workers` processes; each is started with its first task.
 
     together: how many tasks share the memory of one machine.
     """
 
-    def __init__(self, workers):
+    def __init__(self, workers: int):
         self.workers = self.together = workers
-        self._crews = []
+        self._mine = threading.local()  # worker: the process of a thread
+        self._all: list[_Worker] = []
+        self._lock = threading.Lock()
+        super().__init__(workers)
 
-    def run(self, function, shared, items, *, name, ordered=False, window=None, hear=warn):
-        """Yield (item, result) with result = function(shared, item), or an `AgfmcError`.
+    def submit(self, function, /, *args):
+        """The `Future` of function(*args), for a function of a module."""
+        return self.submit_with(None, function, *args)
 
-        function: of a module, as it is known elsewhere by its name alone;  shared:
-        goes to each worker once;  name(item): what messages call it;  ordered, window:
-        as for `run_tasks`;  hear: called with the text of each warning.  The task of a
-        worker that dies is begun once more, and then its result is the error.  Raises
-        any other exception of a task, and `CommandFailed` where workers cannot be
-        started.
-        """
-        crew = _Crew(function, shared, name, hear)
-        self._crews.append(crew)
+    def submit_with(self, shared, function, /, *args):
+        """The `Future` of function(shared, *args); `shared`, if not None, is sent once."""
+        return super().submit(self._call, shared, function, args)
+
+    @staticmethod
+    def lost(error: BaseException) -> str | None:
+        """How the worker ended, where `error` is of a future whose worker did."""
+        return str(error) if isinstance(error, WorkerLost) else None
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        if wait:
+            self.kill_workers()
+
+    def kill_workers(self):
+        """End all processes, whatever they do."""
+        with self._lock:
+            self._ended = True
+        for worker in self._all:
+            worker.process.kill()
+        super().shutdown(cancel_futures=True)
+        for worker in self._all:
+            worker.end()
+
+    def _call(self, shared, function, args):
+        worker = getattr(self._mine, "worker", None)
+        if worker is None:
+            with self._lock:
+                if self._ended:
+                    raise CommandFailed("the workers have been stopped")
+                worker = _Worker()
+                self._all.append(worker)
+            worker.greet()
+            self._mine.worker = worker
         try:
-            crew.start(self.workers)
-            yield from collect(iter(items), crew.send, crew.receive, ordered,
-                               window or 4 * self.workers)
-        finally:
-            crew.end()
-            self._crews.remove(crew)
-
-    def close(self):
-        """Stop all processes, also of runs that were left behind in another thread."""
-        for crew in list(self._crews):
-            crew.end()
+            result, error = worker.call(shared, function, args)
+        except BaseException:  # nothing can be sent after half a message
+            self._mine.worker = None
+            worker.end()
+            raise
+        if error is not None:
+            raise error
+        return result
 
 
 class _Worker:
-    """One process; task: (number, item) that it works on, or None."""
+    """One process, and our end of the socket between us."""
 
-    def __init__(self, function):
+    def __init__(self):
         try:
             ours, theirs = socket.socketpair()
-            self.pipe = Channel(ours)
-        except OSError as error:
-            raise _not_started(error) from error
-        try:
-            with theirs:
-                what = theirs.fileno(), function.__module__, function.__qualname__
+            with ours, theirs:
+                self._file = ours.makefile("rwb")
                 # by itself, -c would look for modules in the current folder first
                 self.process = subprocess.Popen(
-                    [sys.executable, "-c", _START.format(sys.path, what)],
+                    [sys.executable, "-c", _START.format(sys.path, theirs.fileno())],
                     pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL, start_new_session=True)
         except OSError as error:
-            self.pipe.close()
-            raise _not_started(error) from error
-        self.task = None
-        self.ready = False
+            reason = _TOO_MANY if error.errno == errno.EAGAIN else error.strerror or error
+            raise CommandFailed(f"a worker process cannot be started: {reason}") from error
+        self._shared = None
 
-    def send(self, message):
-        """Hand something over; a worker that is dead is found so when its answer is read."""
+    def greet(self):
+        """Wait until it is ready; `CommandFailed` where it cannot work."""
         try:
-            self.pipe.send(message)
-        except OSError:
-            pass
+            error = pickle.load(self._file)
+        except (EOFError, OSError):
+            raise CommandFailed(
+                f"a worker process ended {self.end()} before it was ready to work") from None
+        if error is not None:
+            self.end()
+            raise error
+
+    def call(self, shared, function, args):
+        """(result, error), one of which is None; `WorkerLost` where the process ends."""
+        new = shared is not None and shared is not self._shared
+        try:
+            with suppress(OSError):  # of a process that ended: so does the answer
+                _send(self._file, (shared if new else None, shared is not None, function, args))
+            self._shared = shared
+            answer = pickle.load(self._file)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise WorkerLost(f"worker process {self.process.pid} ended {self.end()}") from None
+        if isinstance(answer, CommandFailed):  # its last word
+            raise answer
+        return answer
 
     def end(self):
-        """Stop it, whatever it does; -> how it ended, in words."""
-        self.pipe.close()
+        """Stop it; -> how it ended, in words."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_PATIENCE)
         self.process.kill()
         status = self.process.wait()
+        with suppress(OSError, ValueError):
+            self._file.close()
         return f"by signal {-status}" if status < 0 else f"with status {status}"
 
 
-def _not_started(error):
-    reason = _TOO_MANY if error.errno == errno.EAGAIN else error.strerror or error
-    return CommandFailed(f"a worker process cannot be started: {reason}")
+def _send(file, message):
+    pickle.dump(message, file, protocol=5)
+    file.flush()
 
 
-class _Crew:
-    """The processes of one run, and what is still to be handed to them."""
-
-    def __init__(self, function, shared, name, hear):
-        self._function, self._shared = function, shared
-        self._name, self._hear = name, hear
-        self._workers = []
-        self._waiting = deque()
-        self._deaths = {}
-        self._ended = False
-
-    def start(self, count):
-        """So many more workers; they load what they need side by side."""
-        new = []
-        for _ in range(count):
-            new.append(_Worker(self._function))
-            self._workers.append(new[-1])
-        for worker in new:
-            worker.send(self._shared)
-
-    def send(self, task):
-        """Take a (number, item) into the queue."""
-        self._waiting.append(task)
-
-    def receive(self):
-        """(number, item, result, error) of a task that is done."""
-        while not self._ended:
-            for worker in self._workers:
-                if worker.ready and worker.task is None and self._waiting:
-                    worker.task = self._waiting.popleft()
-                    worker.send(worker.task[1])
-            at = {worker.pipe: worker for worker in self._workers}
-            for pipe in ready(at):
-                done = self._heard(at[pipe])
-                if done is not None:
-                    return done
-        raise CommandFailed("the workers have been stopped")
-
-    def _heard(self, worker):
-        """What a worker's answer, or its end, comes to; None where nothing is done yet."""
-        try:
-            answer = worker.pipe.receive()
-        except (EOFError, OSError):
-            return self._died(worker)
-        if not worker.ready:
-            if answer is not None:  # why it cannot work
-                raise answer
-            worker.ready = True
-            return None
-        (number, item), worker.task = worker.task, None
-        result, texts = answer
-        for text in texts:
-            self._hear(text)
-        return number, item, raised(result), None
-
-    def _died(self, worker):
-        if self._ended:
-            return None
-        self._workers.remove(worker)
-        with suppress(subprocess.TimeoutExpired):
-            worker.process.wait(_PATIENCE)
-        process, end = worker.process.pid, worker.end()
-        if not worker.ready:
-            raise CommandFailed(f"a worker process ended {end} before it was ready to work")
-        self.start(1)
-        if worker.task is None:
-            return None
-        number, item = worker.task
-        deaths = self._deaths[number] = self._deaths.get(number, 0) + 1
-        told = f"worker process {process} ended {end} while it worked on {self._name(item)}"
-        if deaths < TRIES:
-            self._hear(f"{told}, which is begun once more")
-            self._waiting.appendleft(worker.task)
-            return None
-        return number, item, lost(told), None
-
-    def end(self):
-        """Stop all of them."""
-        self._ended = True
-        while self._workers:
-            self._workers.pop().end()
-
-
-def serve(number, module, name):
-    """Be a worker, at the socket of that number, until whoever made it is gone.
-
-    module, name: of the function that is called with what is sent.
-    """
-    function = getattr(importlib.import_module(module), name)
-    pipe = Channel(socket.socket(fileno=number))
-    messages = queue.SimpleQueue()
-    if not start_threads(1, _listen, pipe, messages, daemon=True):
-        pipe.send(CommandFailed(f"a worker process cannot begin to work: {_TOO_MANY}"))
+def serve(number: int) -> None:
+    """Be a worker, at the socket of that number, until whoever made it is gone."""
+    file = socket.socket(fileno=number).makefile("rwb")
+    tasks: queue.SimpleQueue = queue.SimpleQueue()
+    if not start_threads(1, _listen, file, tasks):
+        _send(file, CommandFailed(f"a worker process cannot begin to work: {_TOO_MANY}"))
         return
-    shared = messages.get()
-    pipe.send(None)
+    _send(file, None)
+    shared = None
     while True:
-        pipe.send(call(function, shared, messages.get()))
+        new, with_shared, function, args = tasks.get()
+        shared = shared if new is None else new
+        del new
+        result = problem = None
+        try:
+            result = function(*((shared, *args) if with_shared else args))
+        except BaseException as error:
+            problem = error
+        try:
+            data = pickle.dumps((result, problem), protocol=5)
+        except Exception as error:
+            data = pickle.dumps((None, RuntimeError(f"a result cannot be sent: {error}")))
+        file.write(data)
+        file.flush()
 
 
-def _listen(pipe, messages):
-    """Take what is sent; a worker whose master is gone ends at once, and not when it is done.
-
-    It ends as well where it cannot take something in: its master would wait for ever.
-    """
+def _listen(file, tasks):
+    """Take what is sent; a worker whose parent is gone ends at once, and not when it is done."""
     try:
         while True:
-            messages.put(pipe.receive())
+            tasks.put(pickle.load(file))
+    except (EOFError, OSError):
+        pass
+    except BaseException as error:  # it has no work then, and its parent waits for an answer
+        _send(file, CommandFailed(f"a worker process cannot load its task: {error}"))
     finally:
         os.kill(os.getpid(), signal.SIGKILL)

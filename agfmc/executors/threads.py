@@ -1,4 +1,4 @@
-"""Many tasks on the cores of this machine, in threads.
+"""Tasks on any `concurrent.futures` executor, a bounded number at a time; threads as one.
 
 LIBSVM and NumPy release the interpreter's lock, so threads share the data
 and still run side by side.  Results do not depend on the number of threads.
@@ -10,15 +10,15 @@ import itertools
 import os
 import queue
 import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 
-__all__ = ["Background", "available_cores", "collect", "run_tasks", "start_threads"]
-
-_LONGEST = 20.0  # seconds for a thread to begin
-_PATIENCE = 2.0  # seconds between two looks at the threads that are waited for
+__all__ = ["Background", "Threads", "available_cores", "outcomes", "run_tasks", "start_threads"]
 
 
-def available_cores():
-    """How many cores this process may use, by its affinity and its control group."""
+def available_cores() -> int:
+    """The number of cores that this process may use, by its affinity and its control group."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:
@@ -33,65 +33,71 @@ def available_cores():
     return cores
 
 
-def run_tasks(function, items, workers, *, ordered=True, inline=True, window=None):
+def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = False,
+             retry: Callable | None = None) -> Iterator[tuple]:
+    """Yield (item, future) when the future that submit(item) gave is done.
+
+    ordered: in the order of `items`, else as they finish.  At most `window` items are
+    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future):
+    true where the item is to be submitted again.  Futures that have not begun are
+    cancelled when the generator is closed.
+    """
+    entries = enumerate(items)
+    done: queue.SimpleQueue = queue.SimpleQueue()
+    pending, waiting, turn = {}, {}, 0
+
+    def begin(number, item):
+        future = submit(item)
+        pending[future] = number, item
+        future.add_done_callback(done.put)
+
+    try:
+        for entry in itertools.islice(entries, window):
+            begin(*entry)
+        while pending:
+            future = done.get()
+            number, item = pending.pop(future)
+            if retry is not None and retry(item, future):
+                begin(number, item)
+                continue
+            waiting[number] = item, future
+            while waiting and (not ordered or turn in waiting):
+                yield waiting.pop(turn) if ordered else waiting.popitem()[1]
+                turn += 1
+                for entry in itertools.islice(entries, 1):
+                    begin(*entry)
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def run_tasks(function: Callable, items: Iterable, workers: int, *, ordered: bool = True,
+              inline: bool = True, window: int | None = None) -> Iterator[tuple]:
     """Yield (item, function(item)) with `workers` threads.
 
-    ordered: in the order of `items`, else as they finish.  At most `window`
-    items (default 4 a worker) are taken from `items` ahead of what was
-    yielded, so that memory stays bounded.  With one worker and `inline`, no
-    thread is made; without `inline` a signal can interrupt the caller while a
-    long task runs.  An exception of a task is raised here, in
-    its turn.
+    ordered, window (default 4 a worker): as for `outcomes`.  With one worker and `inline`,
+    no thread is made; without `inline` a signal can interrupt the caller while a long
+    task runs.  An exception of a task is raised here, in its turn.
     """
     if workers <= 1 and inline:
         for item in items:
             yield item, function(item)
         return
-    tasks, results = queue.SimpleQueue(), queue.SimpleQueue()
-    threads = start_threads(max(workers, 1), _work, function, tasks, results, daemon=True)
-    if not threads:
-        yield from ((item, function(item)) for item in items)
-        return
+    threads = Threads(max(workers, 1))
     try:
-        yield from collect(iter(items), tasks.put, lambda: _result(results, threads), ordered,
-                           window or 4 * max(workers, 1))
-    finally:
-        # Idle threads leave; a busy one finishes its task and then finds its place closed.
-        while True:
-            try:
-                tasks.get_nowait()
-            except queue.Empty:
-                break
-        for _ in threads:
-            tasks.put(None)
+        for item, future in outcomes(lambda item: threads.submit(function, item), items,
+                                     window or 4 * max(workers, 1), ordered=ordered):
+            yield item, future.result()
+    finally:  # a busy thread finishes its task first
+        threads.shutdown(wait=False)
 
 
-def _result(results, threads):
-    """What a thread hands over; MemoryError where one has died before it could hand anything."""
-    while True:
-        try:
-            return results.get(timeout=_PATIENCE)
-        except queue.Empty:
-            if not all(thread.is_alive() for thread in threads):
-                raise MemoryError("a thread has ended in the middle of its work") from None
-
-
-class _Begun(threading.Event):
-    """The sign that a thread has begun, for which `Thread.start` waits, but not without end."""
-
-    def wait(self, timeout=None):
-        if not super().wait(_LONGEST if timeout is None else timeout):
-            raise MemoryError("a thread did not begin")
-        return True
-
-
-def start_threads(count, function, *args, daemon=False):
-    """`count` running threads that call function(*args), or as many as the system allows."""
+def start_threads(count: int, function: Callable, *args) -> list[threading.Thread]:
+    """`count` running daemon threads of function(*args), or as many as the system allows."""
     threads = []
     for _ in range(count):
+        thread = threading.Thread(target=function, args=args, daemon=True)
         try:
-            thread = threading.Thread(target=function, args=args, daemon=daemon)
-            thread._started = _Begun()  # else `start` waits for ever where memory is short
             thread.start()
         except (RuntimeError, MemoryError):  # a limit of the user's processes, no room for a stack
             break
@@ -99,87 +105,94 @@ def start_threads(count, function, *args, daemon=False):
     return threads
 
 
-class Background:
-    """A context manager whose call hands work to other threads, and that ends when all is done.
+class Threads(Executor):
+    """An executor of `count` threads, or of as many as the system allows.
 
-    For what waits rather than computes, such as bringing files to the disk.
-    `most` calls may wait; the next one blocks.  After an error of one nothing more is
-    begun: it is raised by the next call, or at the end.
+    `ThreadPoolExecutor` joins its threads when the program ends, so that Ctrl-C would wait
+    for a classifier to be trained, and its `submit` fails where a thread cannot be started.
     """
 
-    def __init__(self, threads=4, most=16):
-        self._tasks = queue.Queue(most)
+    def __init__(self, count: int):
+        self._tasks: queue.SimpleQueue = queue.SimpleQueue()
+        self._ended = False
+        self._threads = start_threads(count, self._serve)
+
+    def submit(self, function, /, *args, **kwargs):
+        """The `Future` of a call; it is done at once where there are no threads."""
+        if self._ended:
+            raise RuntimeError("no tasks can be submitted after the shutdown")
+        future = Future()
+        if self._threads:
+            self._tasks.put((future, function, args, kwargs))
+        else:
+            _perform(future, function, args, kwargs)
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        """Let the threads end when the queue is empty; cancel_futures: empty it."""
+        self._ended = True
+        while cancel_futures:
+            try:
+                task = self._tasks.get_nowait()
+            except queue.Empty:
+                break
+            if task is not None:
+                task[0].cancel()
+        for _ in self._threads:
+            self._tasks.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _serve(self):
+        while (task := self._tasks.get()) is not None:
+            _perform(*task)
+            del task  # else the result would live until the next task comes
+
+
+def _perform(future, function, args, kwargs):
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(function(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+
+
+class Background:
+    """A context manager whose call hands work to threads, and that ends when all is done.
+
+    For what waits rather than computes, such as bringing files to the disk.
+    At most `most` calls are under way; the next one waits.  An error is raised by a later
+    call, or at the end, and what has not begun by then is not begun.
+    """
+
+    def __init__(self, threads: int = 4, most: int = 16):
+        self._count, self._most = threads, most
+        self._calls: deque[Future] = deque()
         self._error = None
-        self._count = threads
-        self._threads = []
 
     def __enter__(self):
-        self._threads = start_threads(self._count, self._work)
+        self._threads = Threads(self._count)
         return self
 
     def __call__(self, function, *args):
-        if self._error is not None:
-            raise self._error
-        if not self._threads:
-            function(*args)
-            return
-        self._tasks.put((function, args))
+        while self._calls and (len(self._calls) >= self._most or self._calls[0].done()):
+            self._calls.popleft().result()
+        self._calls.append(self._threads.submit(self._call, function, *args))
 
-    def _work(self):
-        while (task := self._tasks.get()) is not None:
-            function, args = task
+    def _call(self, function, *args):
+        if self._error is None:
             try:
-                if self._error is None:
-                    function(*args)
+                function(*args)
             except BaseException as error:
                 self._error = error
+                raise
 
     def __exit__(self, kind, error, trace):
-        for _ in self._threads:
-            self._tasks.put(None)
         try:
-            self._join()
+            self._threads.shutdown()
         except BaseException:
-            self._join()  # a signal: still leave no file half written
+            self._threads.shutdown()  # a signal: still leave no file half written
             raise
         if kind is None and self._error is not None:
             raise self._error
-
-    def _join(self):
-        for thread in self._threads:
-            thread.join()
-
-
-def _work(function, tasks, results):
-    while (task := tasks.get()) is not None:
-        number, item = task
-        try:
-            results.put((number, item, function(item), None))
-        except BaseException as error:
-            results.put((number, item, None, error))
-
-
-def collect(items, send, receive, ordered, window):
-    """Yield (item, result) of each of `items`, an iterator, wherever the work is done.
-
-    send((number, item)) hands one out, and `window` of them are out at most;
-    receive() -> (number, item, result, error) of any that is done.
-    """
-    waiting = {}
-    sent = received = yielded = 0
-    for item in itertools.islice(items, window):
-        send((sent, item))
-        sent += 1
-    while received < sent:
-        number, item, result, error = receive()
-        received += 1
-        waiting[number] = (item, result, error)
-        while waiting and (not ordered or yielded in waiting):
-            item, result, error = waiting.pop(yielded) if ordered else waiting.popitem()[1]
-            if error is not None:
-                raise error
-            yield item, result
-            yielded += 1
-            for item in itertools.islice(items, 1):
-                send((sent, item))
-                sent += 1

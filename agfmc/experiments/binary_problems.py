@@ -79,7 +79,7 @@ def problem_key(digest: str, job, loo: bool = False) -> str:
 
     digest: of the training part, as `key_of` makes it.
     """
-    return key_of("binary", __version__, job.options.made_by(), digest, job.left, job.right,
+    return key_of("binary", __version__, job.options.made_by(), digest, *job.sides,
                   job.options.canonical(), job.seed, loo)
 
 
@@ -102,23 +102,20 @@ def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Settin
     if not missing:
         return results
     counts = Dataset(x, y).counts
-    work = {key: sum(counts[label] for label in job.left + job.right) ** 2
+    work = {key: sum(counts[label] for label in job.labels) ** 2
             for key, job in missing.items()}
     done = 0
     keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-    seconds = {}
-    for job, model, rows in fit(jobs, x, y, settings.workers, loo=settings.loo,
-                                kernel_memory=settings.kernel_memory,
-                                spent=lambda job, spent: seconds.update({job.name: spent})):
-        key = keys[job.name]
+    for fitted in fit(jobs, x, y, settings.training):
+        key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
         if isinstance(model, AgfmcError):
             results[key] = model
         else:
             own = rows is None
             results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
                                    model.rho, model.labels, model.n_sv, model.platt,
-                                   seconds[job.name], model.sv if own else None)
+                                   fitted.seconds, model.sv if own else None)
             cache.put(key, results[key].to_bytes())
         done += work[key]
         if progress is not None:
@@ -131,7 +128,7 @@ def _readable_names(problems):
     names = {}
     for key, job in problems.items():
         text = " / ".join(" ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "")
-                          for side in (job.left, job.right))
+                          for side in job.sides)
         name, number = text, 1
         while name in names:
             number += 1

@@ -12,7 +12,7 @@ from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoders import TREE_DECODERS
+from ..prediction.decoding import TREE_DECODERS
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
@@ -64,7 +64,7 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
         tree = read_control(name)
         tree.require_options()
         for direct in tree.directs.values():
-            if direct.code == "G":
+            if direct.learner.is_program:
                 raise tree.place(direct).error(
                     ControlError, "a classifier of code G is another program's: it cannot be tried "
                     "here")

@@ -13,7 +13,7 @@ from ..errors import JobsFailed, UsageError
 from ..formats.atomic import replacing_all
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
-from ..prediction.decoders import decoders_of
+from ..prediction.decoding import decoders_of
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
@@ -172,7 +172,7 @@ def find_best(experiment: Experiment, candidates: list, *, by: str, progress=Non
     candidate = next(c for c in candidates if c.name == row["configuration"])
     tree, _ = experiment.tree_of(candidate)
     decoder = next(d for d in decoders_of(tree, candidate.wanted) if d.name == row["decoder"])
-    if decoder.mode == "flat" and tree.hierarchical:
+    if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
     return tree, row, top, result
 

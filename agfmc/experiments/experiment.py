@@ -14,6 +14,7 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..models import Dataset, Normalisation
 from ..prepare.normalise import fit_normalisation
 from ..prepare.split import split_stratified, stratified_parts
+from ..training.fit import TrainingSettings
 from .result_cache import key_of
 
 __all__ = ["Experiment", "PreparedSplit", "Settings", "Split", "SplitPlan",
@@ -93,6 +94,12 @@ class Settings:
     loo: bool = False
     workers: int = 1
     kernel_memory: int = 512
+
+    @property
+    def training(self) -> TrainingSettings:
+        """The `TrainingSettings` of points that are normalised already."""
+        return TrainingSettings(seed=self.seed, loo=self.loo, workers=self.workers,
+                                kernel_memory=self.kernel_memory)
 
     def normalised(self, train: np.ndarray, *others: np.ndarray) -> tuple:
         """The points of a training part, and other points, normalised alike; float64."""

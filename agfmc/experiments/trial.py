@@ -11,19 +11,19 @@ from functools import cached_property
 import numpy as np
 
 from .._version import __version__
-from ..collate.merge import collate
-from ..control.build import check_classes, rename, rename_directs
+from ..collate.merge import assemble
+from ..control.build import check_classes
 from ..control.tree import Tree
 from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
-from ..learners.jobs import plan_jobs
-from ..prediction.configuration import Configuration
-from ..prediction.decoders import classifier_with, decoders_of
-from ..prediction.direct import classifier_of, direct_model, plan_directs
+from ..learners.protocol import plan_jobs
+from ..prediction.classifier import Classifier
+from ..prediction.decoding import decoders_of
 from ..prediction.evaluation import evaluate, Results
 from ..score.probabilities import probability
 from ..score.scores import SCORES
+from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, train_missing
 from .experiment import PreparedSplit, Settings
 from .result_cache import are_numbers, key_of
@@ -92,16 +92,15 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class LaidOutCandidate:
-    """A candidate laid out for one training part: its tree, binary jobs and decoders.
+    """A candidate laid out for one training part: its tree, jobs and decoders.
 
-    keys: of the binary problems in a result cache;  directs: {node: job} of multi-class nodes.
+    jobs: the binary ones come first;  keys: of the binary problems in a result cache.
     """
 
     number: int
     tree: Tree
     jobs: list
     keys: list
-    directs: dict
     decoders: tuple
 
     @cached_property
@@ -118,9 +117,8 @@ def _lay_out(number, candidate, split, settings):
     tree = candidate.tree_for(split.x, split.y, split.names)
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
-    keys = [problem_key(split.digest, job, settings.loo) for job in jobs]
-    return LaidOutCandidate(number, tree, jobs, keys, plan_directs(tree, "m"),
-                            decoders_of(tree, candidate.wanted))
+    keys = [problem_key(split.digest, job, settings.loo) for job in jobs if job.is_binary]
+    return LaidOutCandidate(number, tree, jobs, keys, decoders_of(tree, candidate.wanted))
 
 
 def run_trial(split: PreparedSplit, candidates: list, settings: Settings, cache, *,
@@ -177,7 +175,7 @@ def _outcomes(candidate, split, trained, workers):
             yield decoder, Outcome(candidate.number, decoder.name, error=error)
             continue
         scores = evaluate(results)
-        yield decoder, Outcome(candidate.number, decoder.name, len(candidate.jobs), train_s,
+        yield decoder, Outcome(candidate.number, decoder.name, len(candidate.keys), train_s,
                                classify_s, {name: scores[name] for name in SCORES},
                                results.result, results, confidence)
 
@@ -187,20 +185,14 @@ def _configuration(candidate, split, parts):
     seconds = sum(part.seconds for part in parts)
     models = [binary_model(job, part, split.x) for job, part in zip(candidate.jobs, parts)]
     start = time.thread_time()
-    directs = {number: direct_model(job, split.x, split.y)
-               for number, job in candidate.directs.items()}
+    nodes = fit_nodes(candidate.tree, candidate.jobs, split.x, split.y)
     seconds += time.thread_time() - start
-    tree = rename_directs(rename(candidate.tree, [job.name for job in candidate.jobs]),
-                          {number: job.name for number, job in candidate.directs.items()})
-    model = collate(models, tree.sides(), tree.classes, control=format_tree(tree),
-                    names=tree.names, direct=tuple(directs.values()))
-    return Configuration(model, tree, None, {number: classifier_of(direct)
-                                             for number, direct in directs.items()}), seconds
+    return assemble(candidate.tree, models, nodes), seconds
 
 
 def _classify(configuration, decoder, split, workers):
     """(`Results` on the test part, confidence (n,), seconds of a core)."""
-    classifier = classifier_with(configuration, decoder)
+    classifier = Classifier(configuration, decoder)
 
     def classify(chunk):
         start = time.thread_time()
@@ -213,9 +205,9 @@ def _classify(configuration, decoder, split, workers):
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = np.array(configuration.tree.classes)
-    votes = classifier.method.gives == "votes"
+    votes = classifier.decoding.decoder.gives == "votes"
     p = winner = None
-    if classifier.mode in ("flat", "full") and not votes:
+    if classifier.all_classes and not votes:
         p = np.concatenate([part.columns for part in answers])
         winner = p.max(axis=1)
     elif not votes:

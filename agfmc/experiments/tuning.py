@@ -21,9 +21,8 @@ from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
-from ..learners.jobs import check_loo, plan_jobs, rows_by_class, TrainingJob
-from ..learners.protocol import parse_options
-from ..prediction.decoders import decoders_of
+from ..learners.protocol import check_loo, Job, parse_options, plan_jobs, rows_by_class
+from ..prediction.decoding import decoders_of
 from ..prediction.evaluation import evaluate, Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
@@ -397,10 +396,10 @@ class BinaryProblems:
         self.sides, self.rows = list(rows), list(rows.values())
 
     def job(self, number, text):
-        """The `TrainingJob` of a problem with these options."""
+        """The `Job` of a problem with these options."""
         row = self.rows[number][0]
-        return TrainingJob(f"m-{row:02d}", *self.sides[number], parse_options(text), text,
-                           self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
+        return Job(f"m-{row:02d}", self.sides[number], parse_options(text), text,
+                   self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
 
     def score(self, split, items, progress):
         """The scores, or the error, of each of `items` (problem, options)."""
@@ -441,7 +440,7 @@ def _binary_scores(job, trained, split, rows_of):
     """The scores of one binary classifier on the test points of its classes; None without any."""
     empty = np.empty(0, dtype=np.int64)
     left, right = (np.concatenate([rows_of.get(label, empty) for label in labels])
-                   for labels in (job.left, job.right))
+                   for labels in job.sides)
     if not len(left) + len(right):
         return dict.fromkeys(SCORES)
     model = binary_model(job, trained, split.x)

@@ -1,21 +1,22 @@
-"""What a collated model must fulfil, whatever file it comes from."""
+"""Consistency of a configuration, whatever file it comes from."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["check_control", "check_model"]
+__all__ = ["check_configuration"]
 
 _MOST_FEATURES = 2**24
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
 
 
-def check_model(model, fail):
-    """Everything that later steps take on trust; fail(message) makes the exception."""
+def check_configuration(configuration, fail):
+    """Check all that later steps take on trust; fail(message) makes the exception."""
+    model, classifiers = configuration.machines, configuration.node_classifiers
     m, s = len(model.rho), len(model.sv)
     per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
     if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or \
-            not (m or model.direct):
+            not (m or classifiers):
         raise fail("the arrays do not have the same number of classifiers")
     if len(model.group) != s or len(model.index) != len(model.coef):
         raise fail("the arrays do not have the same number of support vectors")
@@ -31,7 +32,7 @@ def check_model(model, fail):
         raise fail("an orientation or group is not as it should be")
     if _repeated(model.index, model.indptr, s):
         raise fail("a classifier has the same support vector twice")
-    _check_features(model, fail)
+    _check_features(configuration, fail)
     for values in (model.sv, model.coef, model.rho):
         if not np.isfinite(values).all():
             raise fail("a number is not finite")
@@ -40,23 +41,17 @@ def check_model(model, fail):
             raise fail("a number is not finite")
     if np.any(np.isnan(model.a) != np.isnan(model.b)):
         raise fail("half of a classifier's probabilities is missing")
-    for direct in model.direct:
-        _check_direct(direct, model.sv.shape[1], fail)
-    norm = model.normalisation
+    for classifier in classifiers.values():
+        _check_node_classifier(classifier, model.sv.shape[1], fail)
+    norm = configuration.normalisation
     if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
         raise fail("the normalisation is not finite")
-
-
-def check_control(model, tree, fail):
-    """That a model agrees with the tree of its control text; as many classifiers are known."""
-    if len(model.group) and model.group[-1] > len(tree.labels):
+    if s and model.group[-1] > len(configuration.tree.labels):
         raise fail("a support vector belongs to a class that is not there")
-    if dict(model.names) != dict(tree.names):
-        raise fail("the class names are not those of the control text")
 
 
 def _repeated(index, indptr, s):
-    """Whether a classifier names a support vector twice."""
+    """True where a classifier has a support vector twice."""
     falls = np.flatnonzero(index[1:] <= index[:-1]) + 1
     if np.isin(falls, indptr).all():  # ascending within each, as this suite writes them
         return False
@@ -64,25 +59,25 @@ def _repeated(index, indptr, s):
     return len(np.unique(owner * s + index)) < len(index)
 
 
-def _check_features(model, fail):
-    """Points take memory for each feature, so that their number cannot be a mere claim."""
-    norm = model.normalisation
-    widths = [model.sv.shape[1]] if norm is None else [model.sv.shape[1], len(norm.mean)]
-    told = len(model.sv) or model.direct or norm is not None
-    if max(widths) > (_MOST_FEATURES if told else _FEW_FEATURES) or \
+def _check_features(configuration, fail):
+    """Refuse a number of features that is a mere claim: points take memory for each."""
+    sv, norm = configuration.machines.sv, configuration.normalisation
+    widths = [sv.shape[1]] if norm is None else [sv.shape[1], len(norm.mean)]
+    known = len(sv) or configuration.node_classifiers or norm is not None
+    if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
             norm is not None and not len(norm.mean):
         raise fail("the number of features is not as it should be")
 
 
-def _check_direct(model, features, fail):
+def _check_node_classifier(model, features, fail):
     """A direct classifier that has everything its code needs."""
     if model.features != features or model.branches < 2:
         raise fail("a direct classifier has the wrong size")
-    if model.code == "K":
+    if model.points is not None:
         if len(model.y) != len(model.points) or not 1 <= model.k <= len(model.points) or \
                 model.y.min() < 0 or model.y.max() >= model.branches:
             raise fail("the neighbours of a direct classifier are not as they should be")
     elif len(model.weights) != model.branches:
         raise fail("the weights of a direct classifier are not as they should be")
-    if not np.isfinite(model.points if model.code == "K" else model.weights).all():
+    if not np.isfinite(model.weights if model.points is None else model.points).all():
         raise fail("a number is not finite")

@@ -30,9 +30,9 @@ from ..control.parse import closing_quote, parse
 from ..control.tree import changed, model_names
 from ..control.write import format_tree
 from ..errors import AgfmcWarning, ControlError, ModelError
-from ..models import CollatedModel, Kernel, KERNELS
+from ..models import CollatedModel, Configuration, Kernel, KERNELS
 from ..provenance import Provenance
-from .consistency import check_model
+from .consistency import check_configuration
 from .inputs import read_bytes
 from .text import NUMBER, numbers, tokenise
 
@@ -53,7 +53,7 @@ def is_ascii_model(raw):
 
 
 def read_ascii_model(path, raw=None):
-    """Read an ASCII model; -> `CollatedModel`.  raw: its bytes, if read already.
+    """Read an ASCII model; -> `Configuration`.  raw: its bytes, if read already.
 
     The sign of a tells the side: `orientation` is 1 for a >= 0, else -1.  `group` is
     0 throughout.  Coefficients of the same support vector in one classifier are
@@ -68,21 +68,20 @@ def read_ascii_model(path, raw=None):
     text.end()
     coef, index = [part[2] for part in parts], [part[3] for part in parts]
     a, b = (np.array([part[0][i] for part in parts]) for i in (0, 1))
-    model = CollatedModel(
-        control=format_tree(tree), names=dict(tree.names), kernels=(kernel,),
-        kernel_of=np.zeros(len(parts), dtype=np.int32), sv=sv,
+    configuration = Configuration(tree, CollatedModel(
+        kernels=(kernel,), kernel_of=np.zeros(len(parts), dtype=np.int32), sv=sv,
         group=np.zeros(len(sv), dtype=np.int32),
         indptr=np.concatenate([[0], np.cumsum([len(c) for c in coef])]).astype(np.int64),
         index=np.concatenate(index), coef=np.concatenate(coef),
         rho=np.array([part[1] for part in parts]), a=a, b=b,
         orientation=np.where(a < 0, -1, 1).astype(np.int8),
-        normalisation=None, provenances=(Provenance(),) * len(parts))
-    check_model(model, lambda message: ModelError(message, file=path))
-    return model
+        provenances=(Provenance(),) * len(parts)))
+    check_configuration(configuration, lambda message: ModelError(message, file=path))
+    return configuration
 
 
 class _Text:
-    """The lines of the file with the place that has been reached."""
+    """The lines of the file, and how far they have been read."""
 
     def __init__(self, raw, path):
         self.path = path
@@ -236,18 +235,19 @@ def _wrong(words):
     return ""
 
 
-def format_ascii_model(model, tree):
-    """Yield the lines of a `CollatedModel` with its `Tree` as an ASCII model.
+def format_ascii_model(configuration):
+    """Yield the lines of a `Configuration` as an ASCII model.
 
     Numbers have as many digits as it takes to read the same number back.  Where libAGF would
     not read a name, all classifiers get other names, with a warning: in this format they
     are nothing but labels.  Raises `ModelError` for what the format cannot hold: a
     normalisation, several kernels, classifiers without probabilities, no features.
     """
+    model, tree = configuration.machines, configuration.tree
     if tree.directs:
         raise ModelError("libAGF's ASCII model can hold support vector machines only, not a "
                          f"classifier of code {next(iter(tree.directs.values())).code}")
-    if model.normalisation is not None:
+    if configuration.normalisation is not None:
         raise ModelError("libAGF's ASCII model has no place for a normalisation: leave it out, and "
                          "normalise the data instead")
     if len(model.kernels) != 1:
@@ -263,9 +263,9 @@ def format_ascii_model(model, tree):
     foreign = [name for name in names if not _NAME.fullmatch(name)]
     if foreign:
         names = model_names(tree, "m")
-        told = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        new = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         warnings.warn(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
-                      f"the classifiers are called {told}", AgfmcWarning, stacklevel=4)
+                      f"the classifiers are called {new}", AgfmcWarning, stacklevel=4)
         tree = rename(tree, names)
     return _lines(model, tree)
 

@@ -363,8 +363,8 @@ def read_svm_multiclass(path, raw=None, names=None):
     return rename(from_rows(rows, labels, class_names), names), models
 
 
-def format_svm_multiclass(model, tree):
-    """Yield the lines of a one-vs-one `CollatedModel` with its `Tree` as one LIBSVM model.
+def format_svm_multiclass(configuration):
+    """Yield the lines of a one-vs-one `Configuration` as one LIBSVM model.
 
     The classes stand in the order of the tree, so that equal votes are decided in the
     same way.  Their labels are their names, where these are whole numbers of 32 bits and
@@ -373,10 +373,11 @@ def format_svm_multiclass(model, tree):
     LIBSVM cannot hold: a normalisation, another configuration than all pairs of classes,
     several kernels.
     """
+    model, tree = configuration.machines, configuration.tree
     if tree.directs:
         raise ModelError("a LIBSVM model can hold support vector machines only, not a classifier "
                          f"of code {next(iter(tree.directs.values())).code}")
-    if model.normalisation is not None:
+    if configuration.normalisation is not None:
         raise ModelError("a LIBSVM model has no place for a normalisation: leave it out, and "
                          "normalise the data instead")
     if len(model.kernels) != 1:

@@ -22,11 +22,14 @@ import struct
 
 import numpy as np
 
-from ..errors import ModelError, one_line
-from ..models import CollatedModel, DirectModel, Kernel, KERNELS, Normalisation
+from ..control.parse import parse
+from ..control.write import format_tree
+from ..errors import ControlError, ModelError, one_line
+from ..models import (CollatedModel, Configuration, DirectModel, Kernel, KERNELS,
+                      Normalisation)
 from ..provenance import Provenance
-from .consistency import check_model
 from .atomic import replacing
+from .consistency import check_configuration
 from .inputs import read_bytes
 
 __all__ = ["MAGIC", "read_store", "write_store"]
@@ -44,18 +47,21 @@ _DIRECT = {"K": {"points": ("<f4", 2), "y": ("<i4", 1)}, "L": {"weights": ("<f8"
 _KEYS = {"arrays", "any_width", "control", "kernels", "made_by", "names", "settings"}
 
 
-def write_store(path, model, made_by):
-    """Write a `CollatedModel` to `path`, whole or not at all.
+def write_store(path, configuration, made_by):
+    """Write a `Configuration` to `path`, whole or not at all.
 
-    made_by: {program: version}; equal models written by equal versions are
+    made_by: {program: version}; equal configurations written by equal versions are
     equal files.
     """
+    model, tree = configuration.machines, configuration.tree
     arrays = {name: getattr(model, name) for name in _ARRAYS}
     wanted = dict(_ARRAYS)
-    if model.normalisation is not None:
+    if configuration.normalisation is not None:
         wanted.update(_NORMALISATION)
-        arrays.update(matrix=model.normalisation.matrix, mean=model.normalisation.mean)
-    for number, direct in enumerate(model.direct):
+        arrays.update(matrix=configuration.normalisation.matrix,
+                      mean=configuration.normalisation.mean)
+    directs = list(configuration.node_classifiers.values())
+    for number, direct in enumerate(directs):
         for name, kind in _DIRECT[direct.code].items():
             wanted[f"{name} {number}"] = kind
             arrays[f"{name} {number}"] = getattr(direct, name)
@@ -68,9 +74,9 @@ def write_store(path, model, made_by):
         blobs.append(blob + bytes(-len(blob) % 64))
         offset += len(blobs[-1])
     extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
-                        for d in model.direct]} if model.direct else {}
+                        for d in directs]} if directs else {}
     header = json.dumps({
-        "control": model.control, "names": {str(k): v for k, v in sorted(model.names.items())},
+        "control": format_tree(tree), "names": {str(k): v for k, v in sorted(tree.names.items())},
         "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
         "settings": [one.to_line() for one in model.provenances],
         "any_width": bool(model.any_width),
@@ -78,7 +84,7 @@ def write_store(path, model, made_by):
     }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
-    start = _START.pack(MAGIC, _MAJOR, 1 if model.direct else 0, len(header), size, bytes(32))
+    start = _START.pack(MAGIC, _MAJOR, 1 if directs else 0, len(header), size, bytes(32))
     body = b"".join([header, *blobs])
     digest = hashlib.sha256(start[:32] + body).digest()
     with replacing(path, binary=True) as file:
@@ -87,7 +93,7 @@ def write_store(path, model, made_by):
 
 
 def read_store(path, raw=None):
-    """Read a `.mbm` file; -> (`CollatedModel`, made_by).  raw: its bytes, if read already.
+    """Read a `.mbm` file; -> `Configuration`.  raw: its bytes, if read already.
 
     Raises `ModelError` where the file is not one, is damaged, or is of a
     version that this program does not know.  The arrays share the memory that
@@ -110,12 +116,9 @@ def read_store(path, raw=None):
         wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
     if not isinstance(listing, dict) or set(listing) != set(wanted):
         raise fail("the list of arrays is not as it should be")
-    places = []
-    arrays = {name: _array(raw, start, listing[name], *wanted[name], name, places, fail)
-              for name in wanted}
-    places.sort()
-    if any(first_end > second for (_, first_end), (second, _) in zip(places, places[1:])):
-        raise fail("two arrays share bytes")
+    stored = _Arrays(raw, start, fail)
+    arrays = {name: stored.read(name, listing[name], *wanted[name]) for name in wanted}
+    stored.check_apart()
     names, kernels, settings = header["names"], header["kernels"], header["settings"]
     if not (isinstance(header["control"], str) and isinstance(names, dict)
             and all(key.isascii() and key.isdigit() and len(key) <= 10
@@ -126,7 +129,7 @@ def read_store(path, raw=None):
             and all(text == one_line(text) for text in settings)
             and isinstance(header["any_width"], bool) and isinstance(header["made_by"], dict)
             and all(isinstance(word, str) and word == one_line(word)
-                    for told in header["made_by"].items() for word in told)):
+                    for entry in header["made_by"].items() for word in entry)):
         raise fail("a value of the header has the wrong type")
     normalisation = None
     if "matrix" in arrays:
@@ -138,13 +141,32 @@ def read_store(path, raw=None):
         DirectModel(code, name, branches, Provenance.from_line(made_from), k=k, **{
             part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
         for number, (code, name, branches, k, made_from) in enumerate(entries))
-    model = CollatedModel(
-        control=header["control"], names={int(key): value for key, value in names.items()},
-        kernels=_kernels(kernels, fail), normalisation=normalisation,
-        provenances=tuple(map(Provenance.from_line, settings)),
-        any_width=header["any_width"], direct=direct, **arrays)
-    check_model(model, fail)
-    return model, header["made_by"]
+    tree = _tree(header["control"], path)
+    if {int(key): value for key, value in names.items()} != tree.names:
+        raise fail("the class names are not those of the control text")
+    nodes = tree.directs
+    if [(node.code, len(tree.nodes[number].children)) for number, node in nodes.items()] != \
+            [(one.code, one.branches) for one in direct]:
+        raise fail("the direct classifiers are not those of the control text")
+    machines = CollatedModel(kernels=_kernels(kernels, fail), any_width=header["any_width"],
+                             provenances=tuple(map(Provenance.from_line, settings)), **arrays)
+    try:
+        configuration = Configuration(tree, machines, dict(zip(nodes, direct)), normalisation,
+                                      header["made_by"])
+    except ModelError as error:  # another number of classifiers
+        raise fail(error.message) from None
+    check_configuration(configuration, fail)
+    return configuration
+
+
+def _tree(text, path):
+    """The control tree of the header, whose classifiers are all trained."""
+    try:
+        tree = parse(text, path)
+        tree.require_names()
+        return tree
+    except ControlError as error:
+        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
 
 
 def _checked_header(raw, path):
@@ -190,24 +212,38 @@ def _refused(text):
     raise ValueError(text)
 
 
-def _array(raw, start, entry, dtype, ndim, name, places, fail):
-    if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
-        raise fail(f"the entry of '{name}' is not as it should be")
-    shape, offset = entry["shape"], entry["offset"]
-    numbers = [*shape, offset] if isinstance(shape, list) else [None]
-    if len(numbers) != ndim + 1 or not all(type(n) is int and 0 <= n < 2**48 for n in numbers) \
-            or any(n >= 2**31 for n in shape[1:]):
-        raise fail(f"the shape of '{name}' is not as it should be")
-    count = 1
-    for n in shape:
-        count *= n
-    stop = offset + count * np.dtype(dtype).itemsize
-    if offset % 64 or start + stop > len(raw):
-        raise fail(f"'{name}' does not lie inside the file")
-    if count == 0:
-        return np.zeros(shape, dtype)
-    places.append((offset, stop))
-    return np.frombuffer(raw, dtype=dtype, count=count, offset=start + offset).reshape(shape)
+class _Arrays:
+    """The arrays behind the header, which share the memory of the bytes `raw`."""
+
+    def __init__(self, raw, start, fail):
+        self._raw, self._start, self._fail = raw, start, fail
+        self._spans = []
+
+    def read(self, name, entry, dtype, ndim):
+        """The array of an entry of the header, checked."""
+        if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
+            raise self._fail(f"the entry of '{name}' is not as it should be")
+        shape, offset = entry["shape"], entry["offset"]
+        numbers = [*shape, offset] if isinstance(shape, list) else [None]
+        if len(numbers) != ndim + 1 or \
+                not all(type(n) is int and 0 <= n < 2**48 for n in numbers) or \
+                any(n >= 2**31 for n in shape[1:]):
+            raise self._fail(f"the shape of '{name}' is not as it should be")
+        count = math.prod(shape)
+        stop = offset + count * np.dtype(dtype).itemsize
+        if offset % 64 or self._start + stop > len(self._raw):
+            raise self._fail(f"'{name}' does not lie inside the file")
+        if count == 0:
+            return np.zeros(shape, dtype)
+        self._spans.append((offset, stop))
+        return np.frombuffer(self._raw, dtype=dtype, count=count,
+                             offset=self._start + offset).reshape(shape)
+
+    def check_apart(self):
+        """Refuse two arrays that share bytes."""
+        self._spans.sort()
+        if any(end > start for (_, end), (start, _) in zip(self._spans, self._spans[1:])):
+            raise self._fail("two arrays share bytes")
 
 
 def _direct_entries(entries, fail):

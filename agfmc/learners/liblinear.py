@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError, UsageError
-from ..models import Kernel
-from .nodes import Nodes, set_print, shared_object, Solution
-from .option_scanner import scan
+from .nodes import declare, Nodes, shared_object, Solution, weight_fields
+from .options import PlaneLearner, scan
 
-__all__ = ["LinearOptions", "parse", "solve"]
+__all__ = ["LinearOptions", "solve"]
 
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
@@ -38,8 +37,8 @@ _random = threading.Lock()
 
 
 @dataclass(frozen=True)
-class LinearOptions:
-    """What LIBLINEAR can be told about a classifier; its defaults.
+class LinearOptions(PlaneLearner):
+    """Options of LIBLINEAR, and our defaults.
 
     LIBLINEAR's own, but for -s, which is 1 there, for -B, which is -1 there, no intercept,
     and for -e of logistic regression.
@@ -55,8 +54,19 @@ class LinearOptions:
     free: bool = False
     weights: tuple = ()
 
-    svm_type = "c_svc"
-    own_vectors = True
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1."""
+        values, weights = scan(text, _KNOWN, ("-R",), **place)
+        values["free"] = values.pop("-R", False)
+        options = cls(weights=weights, **values)
+        if options.solver not in _TOLERANCE:
+            raise UsageError(f"option -s: {options.solver} is not for two classes: expected one "
+                             "of " + " ".join(map(str, _TOLERANCE)), **place)
+        if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
+            raise UsageError("option -R goes with -B 1 and with -s "
+                             + " ".join(map(str, _FREE_BIAS)), **place)
+        return options
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
@@ -66,10 +76,6 @@ class LinearOptions:
         words += ["-R"] * self.free
         words += [f"-w{side} {factor!r}" for side, factor in self.weights]
         return " ".join(words)
-
-    def kernel_for(self, features):
-        """The linear `Kernel`."""
-        return Kernel("linear")
 
     @property
     def own_probabilities(self):
@@ -99,24 +105,6 @@ class LinearOptions:
     def solve(self, packed, rows, side):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
-
-
-def parse(text, **place):
-    """Parse `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1, into `LinearOptions`.
-
-    Raises `UsageError`, with the place given, for an unknown option and for a value out of
-    its range.
-    """
-    values, weights = scan(text, _KNOWN, ("-R",), **place)
-    values["free"] = values.pop("-R", False)
-    options = LinearOptions(weights=weights, **values)
-    if options.solver not in _TOLERANCE:
-        raise UsageError(f"option -s: {options.solver} is not for two classes: expected one of "
-                         + " ".join(map(str, _TOLERANCE)), **place)
-    if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
-        raise UsageError("option -R goes with -B 1 and with -s "
-                         + " ".join(map(str, _FREE_BIAS)), **place)
-    return options
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -156,14 +144,9 @@ def _library():
     library = ctypes.CDLL(found)
     if _version(library) < _OLDEST:
         raise UsageError("LIBLINEAR is too old: liblinear-official 2.50 or newer is needed")
-    library.train.restype = ctypes.POINTER(_Model)
-    library.train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.check_parameter.restype = ctypes.c_char_p
-    library.check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
+    declare(library, ("train", "check_parameter", "free_and_destroy_model",
+                      "set_print_string_function"), _Model, _Problem, _Parameter)
     library.get_nr_feature.argtypes = [ctypes.POINTER(_Model)]
-    library.free_and_destroy_model.restype = None
-    library.free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
-    set_print(library.set_print_string_function)
     return library
 
 
@@ -187,11 +170,7 @@ def solve(nodes, rows, side, options):
     parameter = _Parameter(
         solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
         eps=_TOLERANCE[options.solver] if options.tolerance is None else options.tolerance,
-        regularize_bias=int(not options.free), nr_weight=len(options.weights))
-    if options.weights:
-        count = len(options.weights)
-        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
-        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+        regularize_bias=int(not options.free), **weight_fields(options.weights))
     complaint = library.check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
         raise DataError(f"LIBLINEAR refuses the problem: {complaint.decode()}")

@@ -1,4 +1,4 @@
-"""The only importer of LIBSVM: one binary problem in, support vectors and coefficients out.
+"""The learner `svm`, and the only user of LIBSVM: C-SVC and nu-SVC with svm-train's letters.
 
 The shared object of libsvm-official is called through ctypes, which releases
 the interpreter's lock, so threads train side by side over one packed copy of
@@ -12,19 +12,129 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import DataError, UsageError
-from ..models import KERNELS
-from .nodes import set_print, shared_object, Solution
+from ..models import Kernel, KERNELS
+from .nodes import declare, Nodes, shared_object, Solution, weight_fields
+from .options import BinaryLearner, BORDERS, scan
 
-__all__ = ["library_version", "solve"]
+__all__ = ["SvmOptions", "library_version", "solve"]
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+_KNOWN = {
+    "-s": ("svm_type", 0, 1, True, False),
+    "-t": ("kernel", 0, 3, True, False),
+    "-d": ("degree", 0, 100, True, False),
+    "-g": ("gamma", 0, math.inf, False, False),
+    "-r": ("coef0", -math.inf, math.inf, False, False),
+    "-c": ("cost", 0, math.inf, False, True),
+    "-n": ("nu", 0, 1, False, True),
+    "-m": ("cache", 0, 1e6, False, True),
+    "-e": ("tolerance", 0, math.inf, False, True),
+    "-h": ("shrinking", 0, 1, True, False),
+    "-b": (None, 0, 1, True, False),
+}
+
+_STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
+                                  "here: LIBSVM trains, with svm-train's options")
+_STRANGE["-v"] = "cross-validation is what nfold does"
+_STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) tell no two "
+                  "classes apart (float_to_class makes classes of a quantity), and libAGF's class "
+                  "borders, whose -s counts samples, are not here")
+_STRANGE["-t"] = ("0 is linear, 1 polynomial, 2 radial and 3 sigmoid; precomputed kernels (4) are "
+                  "not read, and libAGF's class borders, whose -t is a tolerance, are not here")
+
+
+@dataclass(frozen=True)
+class SvmOptions(BinaryLearner):
+    """Options of svm-train, and its defaults.
+
+    `gamma` None stands for 1 / (number of features); `weights` pairs a side
+    (0 left, 1 right) with the factor of its C.
+    """
+
+    svm_type: str = "c_svc"
+    kernel: str = "rbf"
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 0.0
+    cost: float = 1.0
+    nu: float = 0.5
+    cache: float = 100.0
+    tolerance: float = 0.001
+    shrinking: bool = True
+    weights: tuple = ()
+
+    packing = "nodes"
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, svm-train's own letters.
+
+        `-b` and `-q` are accepted and change nothing: probabilities are always
+        fitted and training is always quiet.
+        """
+        values, weights = scan(text, _KNOWN, strange=_STRANGE, **place)
+        if "svm_type" in values:
+            values["svm_type"] = list(_TYPES)[values["svm_type"]]
+        if "kernel" in values:
+            values["kernel"] = list(KERNELS)[values["kernel"]]
+        if values.get("gamma") == 0:
+            values["gamma"] = None  # as svm-train takes it
+        if "shrinking" in values:
+            values["shrinking"] = bool(values["shrinking"])
+        return cls(weights=weights, **values)
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling.
+
+        The cache size is left out: it changes the time, not the model.
+        """
+        words = [f"-s {_TYPES[self.svm_type]}", f"-t {KERNELS[self.kernel].number}"]
+        used = KERNELS[self.kernel].parameters
+        if "degree" in used:
+            words.append(f"-d {self.degree}")
+        if "gamma" in used:
+            words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
+        if "coef0" in used:
+            words.append(f"-r {self.coef0!r}")
+        words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.cost!r}")
+        words.append(f"-e {self.tolerance!r} -h {int(self.shrinking)}")
+        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
+        return " ".join(words)
+
+    def kernel_for(self, features):
+        """The `Kernel` for data with that many features."""
+        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
+                  "coef0": self.coef0, "degree": self.degree}
+        return Kernel(self.kernel, **{name: values[name]
+                                      for name in KERNELS[self.kernel].parameters})
+
+    @property
+    def no_loo(self):
+        """Why single samples cannot be left out by a formula, or ""."""
+        return "" if self.svm_type == "c_svc" else "for C-SVC only, not for nu-SVC (-s 1)"
+
+    def made_by(self):
+        """The library and its version."""
+        return f"libsvm {library_version()}"
+
+    def pack(self, x, rows=None):
+        """`Nodes` of the points x (n, d)."""
+        return Nodes(x, None, rows)
+
+    def solve(self, packed, rows, side):
+        """The `Solution` of a problem; see `solve`."""
+        return solve(packed, rows, side, self)
 
 
 class _Parameter(ctypes.Structure):
@@ -71,13 +181,8 @@ def _library():
             del os.environ["OMP_NUM_THREADS"]
     if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
         raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
-    library.svm_train.restype = ctypes.POINTER(_Model)
-    library.svm_train.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.svm_check_parameter.restype = ctypes.c_char_p
-    library.svm_check_parameter.argtypes = [ctypes.POINTER(_Problem), ctypes.POINTER(_Parameter)]
-    library.svm_free_and_destroy_model.restype = None
-    library.svm_free_and_destroy_model.argtypes = [ctypes.POINTER(ctypes.POINTER(_Model))]
-    set_print(library.svm_set_print_string_function)
+    declare(library, ("svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
+                      "svm_set_print_string_function"), _Model, _Problem, _Parameter)
     return library
 
 
@@ -105,11 +210,7 @@ def solve(nodes, rows, side, options):
         kernel_type=_PRECOMPUTED if nodes.precomputed else KERNELS[options.kernel].number,
         degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
         cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
-        shrinking=int(options.shrinking), probability=0, nr_weight=len(options.weights))
-    if options.weights:
-        count = len(options.weights)
-        parameter.weight_label = (ctypes.c_int * count)(*[s for s, _ in options.weights])
-        parameter.weight = (ctypes.c_double * count)(*[w for _, w in options.weights])
+        shrinking=int(options.shrinking), probability=0, **weight_fields(options.weights))
     complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
         way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""

@@ -1,6 +1,7 @@
-"""The learner `logistic`: regularised logistic regression of our own, which needs no library.
+"""Logistic regression of our own, which needs no library: the learner `logistic`, and L of nodes.
 
-With y = +1 for the first label and -1 for the other, f(x) = w.x + b minimises
+Two sides, the learner `logistic`: with y = +1 for the first label and -1 for the other,
+f(x) = w.x + b minimises
 
     |w|^2 / 2 + sum_i C_i log(1 + exp(-y_i f(x_i))) ,
 
@@ -9,49 +10,105 @@ LIBLINEAR's -s 0 -B 1 -R.  Newton's method (iteratively reweighted least squares
 steps shortened until the loss falls: with the whole second derivative where there are few
 features, else by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method
 for logistic regression", 2008), for which the points may be sparse.
+
+The branches of a node, code L: P(c | x) = exp(w_c.x) / sum_b exp(w_b.x), and the weights
+minimise
+
+    - sum_i log P(y_i | x_i) + (ridge / 2) |W|^2 ,
+
+with gradient sum_i (P(c | x_i) - [y_i = c]) x_i + ridge w_c.  The penalty is on the weights of
+the features as they are given, not on the intercepts.  Newton's method too, always by conjugate
+gradients: its second derivative couples the classes, and has c d rows.  Therefore there
+are two descents here, each with the start, the preconditioner and the end that suit its own
+second derivative; what they share is `_conjugate_gradients`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from .._version import __version__
 from ..arrays import is_sparse
-from ..errors import AgfmcWarning, DataError
-from ..models import Kernel
+from ..errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
+from ..formats.seal import sealed
+from ..models import DirectModel
+from ..provenance import Provenance
 from .nodes import Solution
-from .option_scanner import scan
+from .options import NodeLearner, PlaneLearner, scan
 
-__all__ = ["LogisticOptions", "parse", "solve"]
+__all__ = ["LogisticOptions", "MultinomialOptions", "fit_logistic", "logistic_probabilities",
+           "minimise", "solve"]
 
-_WHOLE = 200  # features up to which the second derivative is made as a matrix
 _ROWS = 4096  # points for one matrix product
+_WHOLE = 200  # features up to which the second derivative of two sides is made as a matrix
 _STEPS, _INNER = 100, 250
+# Points of a multinomial model evaluated together.  Every block has this size, short ones are
+# padded: the answer for a point does not depend on its neighbours.
+BLOCK = 512
+_DENSE = 2000  # features up to which the preconditioner is a full matrix
+_MULTINOMIAL_STEPS, _MULTINOMIAL_INNER = 200, 300
+# Largest entry of the gradient over n, on standardised features: what is aimed at, and
+# what is passed over in silence where rounding stops the descent before.
+_AIM, _ENOUGH = 1e-10, 1e-6
+
+
+def _conjugate_gradients(hessian, precondition, gradient, share, steps):
+    """An approximate solution s of H s = -gradient by preconditioned conjugate gradients.
+
+    hessian: function v -> H v;  precondition: r -> nearly the inverse of H times r;  it ends when
+    `share` of r.precondition(r) is left, after `steps`, or where H is not positive, or the
+    values are too large.
+    """
+    step, residual = np.zeros_like(gradient), -gradient
+    treated = precondition(residual)
+    product = float(np.vdot(residual, treated))
+    goal = share * product
+    search = treated
+    for _ in range(steps):
+        bent = hessian(search)
+        curvature = float(np.vdot(search, bent))
+        if not 0.0 < curvature < math.inf:
+            break
+        size = product / curvature
+        step += size * search
+        residual -= size * bent
+        treated = precondition(residual)
+        before, product = product, float(np.vdot(residual, treated))
+        if not product > goal:
+            break
+        search = treated + product / before * search
+    return step
 
 
 @dataclass(frozen=True)
-class LogisticOptions:
-    """C, the size of the gradient at which to stop over that at 0, and weights of the sides."""
+class LogisticOptions(PlaneLearner):
+    """Options of the learner `logistic`.
+
+    C, the size of the gradient at which to stop over that at 0, and weights of the sides.
+    """
 
     cost: float = 1.0
     tolerance: float = 1e-6
     weights: tuple = ()
 
-    svm_type = "c_svc"
-    own_vectors = True
     packing = "points"
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, the letters -c -e -w0 -w1."""
+        values, weights = scan(text, _KNOWN, **place)
+        return cls(weights=weights, **values)
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
         return " ".join([f"learner=logistic -c {self.cost!r} -e {self.tolerance!r}",
                          *(f"-w{side} {factor!r}" for side, factor in self.weights)])
-
-    def kernel_for(self, features):
-        """The linear `Kernel`."""
-        return Kernel("linear")
 
     @property
     def own_probabilities(self):
@@ -64,10 +121,6 @@ class LogisticOptions:
         return "for LIBSVM's C-SVC only, not for learner=logistic with weights" \
             if self.weights else ""
 
-    def made_by(self):
-        """No library is needed."""
-        return ""
-
     def pack(self, x, rows=None):
         """The points as they are."""
         return x
@@ -75,12 +128,6 @@ class LogisticOptions:
     def solve(self, packed, rows, side):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
-
-
-def parse(text, **place):
-    """Parse `text`, the letters -c -e -w0 -w1, into `LogisticOptions`."""
-    values, weights = scan(text, _KNOWN, **place)
-    return LogisticOptions(weights=weights, **values)
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -179,28 +226,260 @@ class _Problem:
                 return -np.linalg.solve(matrix, gradient)
             except np.linalg.LinAlgError:  # of large features that are nearly the same
                 return -np.linalg.lstsq(matrix, gradient, rcond=None)[0]
-        scale = np.append(self.squares.T @ curvature + 1.0, curvature.sum() + little)
-        return self._conjugate(gradient, curvature, 1.0 / scale, little)
+        scale = 1.0 / np.append(self.squares.T @ curvature + 1.0, curvature.sum() + little)
 
-    def _conjugate(self, gradient, curvature, scale, little):
-        """Conjugate gradients, preconditioned with the diagonal, until a hundredth is left."""
-        step, residual = np.zeros_like(gradient), -gradient
-        treated = scale * residual
-        product = float(residual @ treated)
-        aim = 1e-4 * product
-        search = treated
-        for _ in range(_INNER):
-            bent = self.back(curvature * self.forward(search)) + search
-            bent[-1] += (little - 1.0) * search[-1]
-            curved = float(search @ bent)
-            if not 0.0 < curved < math.inf:  # the values are too large, or nothing is left
+        def hessian(v):
+            bent = self.back(curvature * self.forward(v)) + v
+            bent[-1] += (little - 1.0) * v[-1]
+            return bent
+
+        return _conjugate_gradients(hessian, scale.__mul__, gradient, 1e-4, _INNER)
+
+
+@dataclass(frozen=True)
+class MultinomialOptions(NodeLearner):
+    """Options of multinomial logistic regression: the factor of |W|^2 / 2."""
+
+    ridge: float = 1.0
+
+    recognised_by = "seal"
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, `-r RIDGE`.
+
+        The ridge is more than 0: without it, classes that can be separated have no
+        best weights.
+        """
+        return cls(**scan(text, {"-r": ("ridge", 0, math.inf, False, True)}, weighted=False,
+                          **place)[0])
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling."""
+        return f"-r {self.ridge!r}"
+
+    def identity(self, job):
+        """The letter, and the options as the user wrote them."""
+        return "L", job.text
+
+    def fit(self, job, problem):
+        """The `DirectModel` of a `NodeProblem`."""
+        part, branches = problem.samples, len(job.sides)
+        weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge)
+        provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
+            np.bincount(part.side, minlength=branches), job.sides, problem.normalisation)
+        return DirectModel("L", job.name, branches, provenance, weights=weights)
+
+    def write(self, job, problem, streams):
+        """Write the model as text, sealed where the problem has an origin."""
+        model = self.fit(job, problem)
+        text = format_logistic_model(LogisticModel(
+            model.weights, self.ridge, len(problem.samples.rows), model.provenance))
+        if problem.origin is not None:
+            text = sealed(text, problem.origin)
+        streams[0].write(text.encode())
+
+    def read(self, name, branches):
+        """The `DirectModel` in the file of that name."""
+        model = read_logistic_model(name)
+        if len(model.weights) != branches:
+            raise ModelError(f"is a model of {len(model.weights)} classes, and the classifier "
+                             f"has {branches} branches", file=name)
+        return DirectModel("L", name, branches, model.provenance, weights=model.weights)
+
+    @staticmethod
+    def classifier(model):
+        """What answers for a model."""
+        return _Multinomial(model.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Multinomial:
+    """A trained model of weights (c, d + 1), ready to be asked."""
+
+    weights: np.ndarray
+
+    def probabilities(self, x):
+        """p (n, c) of points x (n, d)."""
+        return logistic_probabilities(self.weights, x)
+
+
+def fit_logistic(x, y, c, ridge=1.0):
+    """Weights (c, d + 1) for points x (n, d) of classes y (n,) in 0..c-1.
+
+    The last column is the intercept, which is not penalised; the intercepts add
+    up to 0, since a common shift of them changes nothing.  The features are
+    standardised inside and their penalties with them, so that the meaning of
+    the ridge is kept and the descent does not depend on their units.
+
+    Raises `UsageError` for a ridge that is not above 0 (separable classes
+    would have no best weights) and `DataError` where a class has no points;
+    warns with `AgfmcWarning` where the minimum was not reached.
+    """
+    if not 0.0 < ridge < math.inf:
+        raise UsageError(f"ridge {ridge!r}: expected a number above 0")
+    x = np.asarray(x)
+    y = np.asarray(y, dtype=np.int64)
+    empty = np.flatnonzero(np.bincount(y, minlength=c) == 0)
+    if len(empty):
+        raise DataError(f"class {empty[0]} (counted from 0) has no points")
+    n, d = x.shape
+    scaled = np.empty((n, d + 1))
+    scaled[:, d] = 1.0
+    centred = scaled[:, :d]
+    mean = x.mean(axis=0, dtype=np.float64)
+    np.subtract(x, mean, out=centred)
+    largest = np.abs(centred).max(axis=0)
+    # a constant feature gets weight 0; a mean may be off by rounding, hence its own test
+    moving = (largest > 1e-100) & (x.max(axis=0) > x.min(axis=0))
+    centred /= np.where(moving, largest, 1.0)
+    centred[:, ~moving] = 0.0
+    deviation = np.sqrt(np.einsum("ij,ij->j", centred, centred) / n)
+    centred /= np.where(moving, deviation, 1.0)
+    deviation = np.where(moving, deviation * largest, 1.0)
+    weights = minimise(scaled, y, c, np.append(ridge / deviation**2, 0.0))
+    weights[:, :d] /= deviation
+    weights[:, d] -= weights[:, :d] @ mean
+    weights[:, d] -= weights[:, d].mean()
+    return weights
+
+
+def minimise(x, y, c, ridge):
+    """Weights w (c, d) where the value of `_evaluate` is smallest; no intercept is added.
+
+    ridge: one factor for all weights, or (d,) factors of the columns.
+    Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X
+    / c + ridge, which is the same for all classes; shortened until Armijo's
+    condition holds.  Warns with `AgfmcWarning` where the minimum was not reached.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    y = np.asarray(y, dtype=np.int64)
+    ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
+    precondition = _preconditioner(x, ridge, c)
+    w = np.zeros((c, x.shape[1]))
+    value, gradient, shares = _evaluate(w, x, y, ridge)
+    start = np.abs(gradient).max()
+    for _ in range(_MULTINOMIAL_STEPS):
+        size = np.abs(gradient).max()
+        if size <= _AIM * len(x):
+            break
+        accuracy = min(0.1, math.sqrt(size / start))
+        # over the classes the gradients add up to 0 as long as the weights do, and so do the
+        # steps then: the directions in which the loss is flat are never entered
+        direction = _conjugate_gradients(functools.partial(_curvature, x, shares, ridge),
+                                         precondition, gradient, accuracy**2, _MULTINOMIAL_INNER)
+        if not direction.any():
+            direction = precondition(-gradient)
+        slope = float(np.vdot(gradient, direction))
+        slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
+        length = 1.0
+        while length > 1e-10:
+            trial = w + length * direction
+            found = _evaluate(trial, x, y, ridge)
+            if found[0] <= value + 1e-4 * length * slope + slack:
                 break
-            size = product / curved
-            step += size * search
-            residual -= size * bent
-            treated = scale * residual
-            before, product = product, float(residual @ treated)
-            if not product > aim:
-                break
-            search = treated + product / before * search
-        return step
+            length /= 2.0
+        else:
+            break
+        if slope >= 0.0 or found[0] >= value and np.abs(found[1]).max() >= size:
+            break  # rounding: neither value nor gradient gets smaller
+        w = trial
+        value, gradient, shares = found
+    size = np.abs(gradient).max()
+    if not size <= _ENOUGH * len(x):
+        warnings.warn(
+            f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
+            f"for {len(x)} points; a larger ridge helps", AgfmcWarning, stacklevel=2)
+    return w
+
+
+def logistic_probabilities(weights, x):
+    """p (n, c) of points x (n, d) with weights (c, d + 1), the last column the intercept.
+
+    The answer for a point has the same bits whatever points come with it.
+    Raises `DataError` where the points have another number of features.
+    """
+    x = np.asarray(x)
+    c, d = weights.shape[0], weights.shape[1] - 1
+    if x.ndim != 2 or x.shape[1] != d:
+        width = x.shape[-1] if x.ndim else 0
+        raise DataError(f"the points have {width} features, the model needs {d}")
+    result = np.empty((len(x), c))
+    columns = np.zeros((d, BLOCK))
+    z = np.empty((c, BLOCK))
+    part = np.empty((c, BLOCK))
+    for start in range(0, len(x), BLOCK):
+        rows = x[start:start + BLOCK]
+        columns[:, :len(rows)] = rows.T
+        z[:] = weights[:, d:]
+        # the sum over the features in their order, not BLAS
+        for j in range(d):
+            np.multiply(weights[:, j, None], columns[j], out=part)
+            z += part
+        z -= z.max(axis=0)
+        np.exp(z, out=z)
+        z /= z.sum(axis=0)
+        result[start:start + len(rows)] = z[:, :len(rows)].T
+    return result
+
+
+def _evaluate(w, x, y, ridge):
+    """Value, gradient (c, d) and, block by block, the probabilities (c, rows) at w."""
+    value = 0.5 * float(np.sum(ridge * w * w))
+    gradient = ridge * w
+    shares = []
+    for start in range(0, len(x), _ROWS):
+        rows, own = x[start:start + _ROWS], y[start:start + _ROWS]
+        place = own, np.arange(len(own))
+        z = w @ rows.T
+        z -= z.max(axis=0)
+        value -= float(z[place].sum())
+        np.exp(z, out=z)
+        total = z.sum(axis=0)
+        value += float(np.log(total).sum())
+        z /= total
+        shares.append(z)
+        miss = z.copy()
+        miss[place] -= 1.0
+        gradient += miss @ rows
+    return value, gradient, shares
+
+
+def _curvature(x, shares, ridge, v):
+    """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
+    result = ridge * v
+    start = 0
+    for mu in shares:
+        rows = x[start:start + mu.shape[1]]
+        start += mu.shape[1]
+        z = v @ rows.T
+        z -= np.einsum("ci,ci->i", mu, z)
+        z *= mu
+        result += z @ rows
+    return result
+
+
+def _preconditioner(x, ridge, c):
+    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal."""
+    d = x.shape[1]
+    if d > _DENSE:
+        diagonal = np.einsum("ij,ij->j", x, x) / c + ridge
+        scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+        return lambda r: r * scale
+    matrix = np.zeros((d, d))
+    for start in range(0, len(x), _ROWS):
+        rows = x[start:start + _ROWS]
+        matrix += rows.T @ rows
+    matrix /= c
+    matrix[np.diag_indices(d)] += ridge
+    # diagonal 1, and a little more so that equal columns are no obstacle
+    root = np.sqrt(np.diag(matrix))
+    root[root == 0.0] = 1.0
+    matrix /= root
+    matrix /= root[:, None]
+    matrix[np.diag_indices(d)] += 1e-8
+    inverse = np.linalg.inv(matrix)
+    inverse = (inverse + inverse.T) / 2.0
+    inverse /= root
+    inverse /= root[:, None]
+    return lambda r: r @ inverse

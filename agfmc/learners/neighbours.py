@@ -1,4 +1,4 @@
-"""k nearest neighbours with the Euclidean metric, exact and repeatable.
+"""k nearest neighbours, code K of nodes: the Euclidean metric, exact and repeatable.
 
 The distance of a point p and a training point x is the sum of (p_j - x_j)^2
 in float64, added in the order of the features; equal distances go by row
@@ -9,11 +9,18 @@ either way, and depends neither on the other points asked for nor on threads.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, ModelError, UsageError
+from ..formats.vectors import cls_bytes, read_cls, read_vec, VecWriter
+from ..models import DirectModel
+from ..provenance import Provenance
+from .options import NodeLearner, scan
 
-__all__ = ["Neighbours"]
+__all__ = ["NeighbourOptions", "Neighbours"]
 
 _CELLS = 1 << 21  # candidate distances held at once
 _TREE_FEATURES = 20  # above, a search tree visits nearly every point
@@ -21,6 +28,81 @@ _TREE_POINTS = 2000  # below, the product is done before scipy is loaded
 # Two distances from the tree are taken as different when they differ by more than this.
 _MARGIN = 1e-9
 _TINY = 1e-140  # of a distance: its square is still a normal number
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+_KNOWN = {"-k": ("k", 1, math.inf, True, False),
+          "-m": ("metric", -math.inf, math.inf, True, False)}
+
+
+@dataclass(frozen=True)
+class NeighbourOptions(NodeLearner):
+    """Options of k nearest neighbours: how many they are."""
+
+    k: int = 11
+
+    recognised_by = "contents"
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, `-k N` and `-m METRIC` with libAGF's letters.
+
+        The one metric is 0, Cartesian.
+        """
+        values, _ = scan(text, _KNOWN, weighted=False, **place)
+        metric = values.pop("metric", 0)
+        if metric != 0:
+            raise UsageError(f"option -m: metric {metric} is not supported: expected 0 (Cartesian)",
+                             **place)
+        return cls(**values)
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling."""
+        return f"-k {self.k}"
+
+    def files(self, name):
+        """The points, and their branches."""
+        return [f"{name}.vec", f"{name}.cls"]
+
+    def fit(self, job, problem):
+        """The `DirectModel` of a `NodeProblem`."""
+        part = self._enough(problem.samples)
+        return self._model(job.name, len(job.sides), problem.x[part.rows].astype(np.float32),
+                           part.side)
+
+    def write(self, job, problem, streams):
+        """Write the points and their branches."""
+        part = self._enough(problem.samples)
+        writer = VecWriter(streams[0], problem.x.shape[1])
+        for start in range(0, len(part.rows), 4096):
+            writer.write(problem.x[part.rows[start:start + 4096]])
+        streams[1].write(cls_bytes(part.side))
+
+    def read(self, name, branches):
+        """The `DirectModel` in the files of that name."""
+        points = read_vec(f"{name}.vec")
+        y = read_cls(f"{name}.cls", len(points))
+        if y.max() >= branches:
+            raise ModelError(f"holds class {y.max()}, and the classifier has {branches} branches",
+                             file=f"{name}.cls")
+        if self.k > len(points):
+            raise ModelError(f"has {len(points)} points, fewer than {self.k} nearest "
+                             "neighbours", file=f"{name}.vec")
+        return self._model(name, branches, points, y)
+
+    @staticmethod
+    def classifier(model):
+        """What answers for a model."""
+        return Neighbours(model.points, model.y, model.branches, model.k)
+
+    def _enough(self, part):
+        if self.k > len(part.rows):
+            raise DataError(f"{self.k} nearest neighbours need as many samples, there are "
+                            f"{len(part.rows)}")
+        return part
+
+    def _model(self, name, branches, points, y):
+        return DirectModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
+                           points=points, y=y, k=self.k)
 
 
 class Neighbours:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import is_sparse
 
-__all__ = ["Nodes", "Solution", "set_print", "shared_object"]
+__all__ = ["Nodes", "Solution", "declare", "shared_object", "weight_fields"]
 
 _NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
                   "offsets": [0, 8], "itemsize": 16})
@@ -125,11 +125,27 @@ def shared_object(package):
                  if path.suffix in (".so", ".pyd", ".dll", ".dylib")), None)
 
 
-def set_print(function):
-    """Call the library's `function` that sets where its words go: nowhere."""
-    function.restype = None
-    function.argtypes = [ctypes.c_void_p]
-    function(_silence())
+def declare(library, names, model, problem, parameter):
+    """Declare the functions of a library for training, and send what it prints nowhere.
+
+    names: of the functions that train, check parameters, free a model and set where words go;
+    model, problem, parameter: its `Structure`s.
+    """
+    train, check, free, set_print = (getattr(library, name) for name in names)
+    train.restype = ctypes.POINTER(model)
+    check.restype = ctypes.c_char_p
+    train.argtypes = check.argtypes = [ctypes.POINTER(problem), ctypes.POINTER(parameter)]
+    free.restype = set_print.restype = None
+    free.argtypes = [ctypes.POINTER(ctypes.POINTER(model))]
+    set_print.argtypes = [ctypes.c_void_p]
+    set_print(_silence())
+
+
+def weight_fields(weights):
+    """The fields of a parameter for weights of the sides ((side, factor), ...)."""
+    sides, factors = [side for side, _ in weights], [factor for _, factor in weights]
+    return {"nr_weight": len(weights), "weight_label": (ctypes.c_int * len(weights))(*sides),
+            "weight": (ctypes.c_double * len(weights))(*factors)}
 
 
 def _silence():

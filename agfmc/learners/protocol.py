@@ -1,60 +1,276 @@
-"""The learners by name, and the training options of each as frozen data.
+"""The learner protocol, and the jobs that learners do.
 
-A learner is one module of this room with a function
+A learner is a class of this room with its row in `LEARNERS` (`control.learners`): frozen and
+hashable options, checked before anything is trained, which are all that the rest of the suite
+knows of the learner.  `options.BinaryLearner` and `options.NodeLearner` have what most of them
+have in common.
 
-    parse(text, **place) -> options
-
-and its line in `LEARNERS`.  The options are frozen and hashable, checked before anything
-is trained, and all that the rest of the suite knows of the learner:
-
+    parse(text, **place)   class method: the options in `text`; `UsageError`, with the place
+                           given, for what it does not know and for a value out of its range
     canonical()            the settings that decide the result, in one fixed spelling
     made_by()              the library that trains and its version, or ""; `UsageError`
                            where it is not installed
-    svm_type               what the model file calls it
-    kernel_for(features)   the `Kernel` of its models
+    sides                  2 for a binary learner; None: as many as a node has branches
+    files(name)            the files that hold a model of that name
+    recognised_by          how a later run knows these files: their "seal", their "contents",
+                           or "" where they are not known again
+    identity(job)          what of a job decides the bytes of the files, beside the points;
+                           of what is recognised by its seal
+    keeps_sparse           True where points may stay sparse
     own_vectors            True where a model is made of vectors of its own, and not of
                            points of the data
-    own_probabilities      True where P(first label) = 1 / (1 + exp(-f)) as it stands:
-                           no folds are needed to fit probabilities
     no_loo                 why decision values cannot come from leaving out single samples
                            by a formula, or ""
+
+A binary learner has
+
+    svm_type               what the model file calls it
+    kernel_for(features)   the `Kernel` of its models
+    own_probabilities      True where P(first label) = 1 / (1 + exp(-f)) as it stands:
+                           no folds are needed to fit probabilities
     packing                problems whose options have the same key share their points
     pack(x, rows=None)     the points x (n, d), an array or `SparsePoints`, as `solve` takes
                            them, for this key; of use for those rows alone, if given
     solve(packed, rows, side)   a `Solution`
 
-A partition chooses with the first word of its options, `learner=NAME`; without one it
-is trained by LIBSVM.
+and a learner of nodes, for a `NodeProblem`,
+
+    fit(job, problem)      the `DirectModel`; `ModelError` where it is a program's
+    is_program             True where its files are for a program of the user's
+    write(job, problem, streams)   write its `files` to binary streams
+    read(name, branches)   the `DirectModel` in the files of that name
+    classifier(model)      an object with probabilities(x (n, d)) -> (n, branches)
+
+A partition chooses its learner with the first word of its options, `learner=NAME`; without
+one it is trained by LIBSVM.  A node chooses with its letter.
 """
 
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 
-from ..errors import UsageError
-from .libsvm_options import SvmOptions
+import numpy as np
 
-__all__ = ["LEARNERS", "SvmOptions", "parse_options"]
+from ..control.build import rename, rename_directs, resolve_options
+from ..control.learners import LEARNERS, NODE_LEARNERS
+from ..control.tree import model_names, node_names
+from ..errors import ControlError, DataError, Place, UsageError
 
-LEARNERS = {"svm": "libsvm_options", "linear": "liblinear", "logistic": "logistic"}
+__all__ = ["Job", "NodeProblem", "Samples", "check_jobs", "check_learners", "check_loo",
+           "learner_class", "named", "node_classifier", "parse_options", "plan_jobs", "read_node",
+           "rows_by_class", "samples", "unnamed"]
+
 _WORD = "learner="
 
 
-def parse_options(text, *, file=None, line=None, column=None):
-    """The options in `text`, of the learner that its first word names.
+def learner_class(name: str) -> type:
+    """The class of the learner with that name or letter."""
+    module, _, kind = LEARNERS[name].options.partition(":")
+    return getattr(importlib.import_module(f".{module}", __package__), kind)
+
+
+def parse_options(text, **place):
+    """The options in `text`, of the binary learner that its first word names.
 
     Raises `UsageError`, with the place given, for a learner that is not known, an option
     that it does not know and a value out of its range.
     """
-    place = {"file": file, "line": line, "column": column}
     words = text.split()
     name = "svm"
     if words and words[0].startswith(_WORD):
         name = words.pop(0)[len(_WORD):]
     if any(word.startswith(_WORD) for word in words):
         raise UsageError(f"{_WORD}NAME is for the first word of training options", **place)
-    if name not in LEARNERS:
-        raise UsageError(f"there is no learner '{name}': expected one of " + " ".join(LEARNERS),
+    binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
+    if name not in binary:
+        raise UsageError(f"there is no learner '{name}': expected one of " + " ".join(binary),
                          **place)
-    return importlib.import_module(f".{LEARNERS[name]}", __package__).parse(" ".join(words),
-                                                                             **place)
+    return learner_class(name).parse(" ".join(words), **place)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One classifier to be trained.
+
+    name: of the model;  sides: the labels of each side, left and right of a binary
+    classifier, or the branches of a node;  options: its learner, and `text`, as the user
+    wrote them;  seed: the user's;  place: the `Place` of its row or node in the control file.
+    """
+
+    name: str
+    sides: tuple[tuple[int, ...], ...]
+    options: object
+    text: str
+    seed: int
+    place: Place
+
+    @property
+    def is_binary(self) -> bool:
+        """False for a node whose branches are all told apart at once."""
+        return self.options.sides == 2
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The labels of all sides."""
+        return sum(self.sides, ())
+
+    @property
+    def files(self) -> list[str]:
+        """The files that hold its model."""
+        return self.options.files(self.name)
+
+
+def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
+    """The `Job`s of a training control file: binary ones in the order of its text, then nodes.
+
+    base: name of the model; default: options where the file has `""`; it is for binary
+    classifiers.  All options are parsed here, before anything is trained; parse: by what,
+    where it is none of our learners that is to understand those of binary classifiers.
+    Raises `UsageError` or `ControlError` with the place of a row that is wrong.
+    """
+    default_options = parse(default)
+    jobs = []
+    for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
+                                      resolve_options(tree, default)):
+        place = tree.place(row)
+        options = default_options if text == default else parse(text, **place._asdict())
+        jobs.append(Job(name, sides, options, text, seed, place))
+    if not tree.directs:
+        return jobs
+    names, branches = node_names(tree, base), tree.branch_labels()
+    for number, node in tree.directs.items():
+        place = tree.place(node)
+        try:
+            options = learner_class(node.code).parse(node.options)
+        except UsageError as error:  # they stand in the control file, not on the command line
+            raise place.error(ControlError, error.message) from error
+        jobs.append(Job(names[number], branches[number], options, node.options, seed, place))
+    return jobs
+
+
+def named(tree, models):
+    """The classification tree of a training tree.
+
+    models: all that have a name, in the order of `plan_jobs`: jobs, or what came of them.
+    """
+    names = [model.name for model in models]
+    rows = len(tree.rows)
+    return rename_directs(rename(tree, names[:rows]), dict(zip(tree.directs, names[rows:])))
+
+
+def unnamed(tree):
+    """The training tree of a classification tree, with default options for all rows."""
+    return rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
+                          dict.fromkeys(tree.directs))
+
+
+def rows_by_class(y) -> dict[int, np.ndarray]:
+    """{label: ascending row numbers} of labels y (n,)."""
+    order = np.argsort(y, kind="stable")
+    labels, starts = np.unique(y[order], return_index=True)
+    return {int(label): rows for label, rows in zip(labels, np.split(order, starts[1:]))}
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The samples of one job: rows (l,) of the data, side (l,) the number of each one's side."""
+
+    rows: np.ndarray
+    side: np.ndarray
+
+
+def samples(job, rows_of) -> Samples:
+    """The `Samples` of one job in the order of the data; rows_of: of `rows_by_class`.
+
+    Of a binary job samples of the side that comes first in the data come first, as LIBSVM
+    orders them, each side in the order of the data.
+    """
+    parts = [rows_of[labels[0]] if len(labels) == 1 else
+             np.sort(np.concatenate([rows_of[label] for label in labels]))
+             for labels in job.sides]
+    order = list(range(len(parts)))
+    if job.is_binary and parts[1][0] < parts[0][0]:
+        order = [1, 0]
+    rows = np.concatenate([parts[side] for side in order])
+    side = np.repeat(np.array(order, dtype=np.int8 if job.is_binary else np.int32),
+                     [len(parts[side]) for side in order])
+    if job.is_binary:
+        return Samples(rows, side)
+    order = np.argsort(rows)
+    return Samples(rows[order], side[order])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeProblem:
+    """What a learner of nodes is given of one job.
+
+    x (n, d): all points;  samples: its `Samples`;  normalisation: the digest of the one that
+    the points went through, or None;  origin: the digest that seals the model, or None;
+    text: "svm" or "lvq", the text that a program gets.
+    """
+
+    x: np.ndarray
+    samples: Samples
+    normalisation: str | None = None
+    origin: str | None = None
+    text: str = "svm"
+
+
+def read_node(node, branches: int, name: str):
+    """The `DirectModel` of a trained node, a `Direct`; None where a program answers.
+
+    branches: how many it has;  name: of its files, where they are.  Raises `ModelError` or
+    `DataError` where they do not fit the node, `UsageError` for its options.
+    """
+    return learner_class(node.code).parse(node.options).read(name, branches)
+
+
+def node_classifier(model):
+    """What answers for a `DirectModel`: an object with probabilities(x (n, d)) -> (n, c)."""
+    return learner_class(model.code).classifier(model)
+
+
+def check_jobs(jobs, counts) -> list[str]:
+    """Raise `DataError` for a side with fewer than two samples; -> jobs with few, as text.
+
+    counts: {label: number of samples}.  With one sample on a side there is
+    nothing left to train on where it is held out.
+    """
+    few = []
+    for job in jobs:
+        for word, labels in zip(("left", "right"), job.sides):
+            size = sum(counts[label] for label in labels)
+            if size < 5:
+                shown = ("class " if len(labels) == 1 else "classes ") + \
+                    " ".join(map(str, labels[:8]))
+                what = f"the {word} side ({shown}) of '{job.name}' has {size} " \
+                       f"sample{'' if size == 1 else 's'}"
+                if size < 2:
+                    raise job.place.error(DataError, f"{what}: expected at least 2")
+                few.append(what)
+    return few
+
+
+def check_loo(jobs):
+    """Raise `UsageError`, with its place, for a job that leave-one-out is not for."""
+    for job in jobs:
+        if job.options.no_loo:
+            raise job.place.error(UsageError, f"--platt loo is {job.options.no_loo}")
+
+
+def check_learners(jobs, loo=False):
+    """Raise `UsageError`, with its place, for a learner that is not installed.
+
+    loo: also for one that leave-one-out is not for; see `check_loo`.
+    """
+    if loo:
+        check_loo(jobs)
+    first = {}
+    for job in jobs:
+        first.setdefault(type(job.options), job)
+    for job in first.values():
+        try:
+            job.options.made_by()
+        except UsageError as error:
+            raise job.place.error(UsageError, error.message) from None

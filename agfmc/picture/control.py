@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..control.dot import visible
-from ..control.tree import CODES, Leaf, Tree
+from ..control.tree import Leaf, Tree
 from .canvas import class_name, GREY, LEFT, page, RIGHT, save, text_width, thinned
 from .dendrogram import dendrogram_figure
 from .matrix import legend, matrix_figure
@@ -108,7 +108,7 @@ class _Layout:
 
 def _box(node):
     if node.direct is not None:
-        texts = (f"{node.direct.code}: {CODES[node.direct.code]}", node.direct.name,
+        texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
         return "\n".join(visible(text, 36) for text in texts if text)
     if node.bare:

@@ -1,4 +1,4 @@
-"""Answers of a classifier to files: classes, confidence ratings, text."""
+"""Answers of a classifier written to files: classes, confidence ratings, text."""
 
 from __future__ import annotations
 
@@ -17,65 +17,54 @@ from .classifier import classify
 __all__ = ["Summary", "write_answers", "write_predictions"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
-    """What came of it: how many points, how many rejected, how the decoders stopped.
+    """Numbers of a run: points, rejected points, and how the decoders stopped.
 
-    asked, kernels: binary classifiers asked and kernel values needed, all points
-    together, where it was counted.
+    asked, kernels: binary classifiers queried and kernel values needed, all points
+    together, where they were counted.
     """
 
-    points: int
-    rejected: int
-    stops: Stops
+    points: int = 0
+    rejected: int = 0
+    stops: Stops = Stops()
     asked: int = 0
     kernels: int = 0
 
-
-class _Tally:
-    def __init__(self, counter):
-        self.points = self.rejected = self.asked = self.kernels = 0
-        self.stops = Stops()
-        self._counter = counter
-
-    def add(self, answers):
+    def add(self, answers, counter=None):
+        """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
         for stop in answers.stops:
             self.stops += stop
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
         if answers.asked is not None:
             self.asked += int(np.count_nonzero(answers.asked))
-            if self._counter is not None:
-                self.kernels += int(self._counter(answers.asked).sum())
-
-    def summary(self):
-        return Summary(self.points, self.rejected, self.stops, self.asked, self.kernels)
+            if counter is not None:
+                self.kernels += int(counter(answers.asked).sum())
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False, counter=None, pool=None):
+def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     header: begin with a line `labels ...` where there is a column for each
-    class.  counter: a `KernelCounter` for a classifier that counts.  pool: as for
+    class.  counter: a `KernelCounter` for a classifier that counts.  workers: as for
     `classify`.  The files appear together when `show` has had everything; show(b"")
     ends it.  -> `Summary`.
     """
-    with_class = not classifier.raw and classifier.method.name != "binary"
-    head = _labels(classifier) if header and with_class and classifier.mode in ("flat", "full") \
-        else b""
-    tally = _Tally(counter)
+    with_class = not classifier.decoding.prints_values
+    head = _labels(classifier) if header and classifier.all_classes else b""
+    summary = Summary()
     written = functools.partial(_written, with_class)
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers, labels, ratings, text in classify(classifier, chunks, workers, written,
-                                                        pool):
+        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
             classes.write(labels)
             confidence.write(ratings)
             if text is not None:
                 show(head + text)
                 head = b""
-            tally.add(answers)
+            summary.add(answers, counter)
         show(b"")
-    return tally.summary()
+    return summary
 
 
 def _written(with_class, answers):
@@ -95,19 +84,19 @@ def write_predictions(classifier, chunks, path, show):
     descended), there is no line `labels`, and that is the one column.
     -> `Summary`.
     """
-    tally = _Tally(None)
+    summary = Summary()
     with ExitStack() as stack:
         write = show if path == "-" else stack.enter_context(replacing(path, binary=True)).write
-        if classifier.mode in ("flat", "full"):
+        if classifier.all_classes:
             write(_labels(classifier))
         for answers in classify(classifier, chunks):
             text = format_points(answers.columns).decode()
             write("".join(f"{label}{line}\n" for label, line in zip(
                 answers.classes.tolist(), text.splitlines())).encode())
-            tally.add(answers)
+            summary.add(answers)
         if path == "-":
             show(b"")
-    return tally.summary()
+    return summary
 
 
 def _labels(classifier):

@@ -1,38 +1,42 @@
-"""Classification, from a configuration and chunks of points to classes and probabilities."""
+"""Classification: from a configuration and points to classes and probabilities."""
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
-from ..decode import nested as descent
+from ..decode.convergence import Stops
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
+from ..decode.nested import descend, products
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
+from ..executors.remote import run_remote
 from ..score.contingency import REJECTED
 from ..score.probabilities import confidence
 from ..executors.threads import run_tasks
+from ..learners.protocol import node_classifier
+from ..models import Configuration, ModelFiles
 from .decision_values import MachineValues
+from .decoding import adjustment, decoders_of, Decoding
+from .external import Execution, ExternalClassifier, ExternalValues
 
-__all__ = ["Answers", "Classifier", "TREE_MODES", "classify"]
-
-TREE_MODES = ("recursive", "path", "full")
+__all__ = ["Answers", "Classifier", "classifier_for", "classify"]
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is known of n points.
+    """Answers to n points.
 
     classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
     / (k - 1) of the winner;  columns (n, c) what is printed, or None;  stops:
     how the decoders' iterations ended;  asked (n, m): which binary classifiers
-    were asked, or None where nobody counts.
+    were queried, or None where nobody counts.
     """
 
     classes: np.ndarray
@@ -45,202 +49,193 @@ class Answers:
 class Classifier:
     """A configuration with a decoder, ready for points.
 
-    configuration: `Configuration`; method: number or name of the decoder of
-    coding matrices; tree: for trees and nested configurations, "recursive"
-    (descend to one class), "path" (the same, and its probability is printed)
-    or "full" (all probabilities, products along the branches); raw: print f
-    itself; reject: classes whose probability is below it become -1; values:
-    what asks the binary classifiers, by default `MachineValues` of the
-    configuration's model; asking: `QueryOptions` of decoders that ask on their way;
-    counting: tell what was asked; priors: an `Adjustment` of all probabilities, in the
-    order of the tree's labels, to other proportions of the classes.  Raises
-    `ModelError` where the method needs probabilities that the models lack, and
+    decoding: a `Decoding`, or the name of its method alone;  execution: how the
+    classifiers are run;  counting: the answers tell which binary classifiers were queried.
+    Raises `ModelError` where the decoder needs probabilities that the models lack, and
     `UsageError` where it does not suit the configuration.
+
+    all_classes is True where the columns of the answers are numbers for all classes;
+    classes (k,) are their labels.
     """
 
-    def __init__(self, configuration, method="0", tree="recursive", raw=False, reject=None,
-                 values=None, asking=None, counting=False, priors=None):
-        self._made = configuration, method, tree, raw, reject, values, asking, counting, priors
+    def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
+                 execution: Execution = Execution(), counting: bool = False):
+        if not isinstance(decoding, Decoding):
+            decoding = Decoding(decoding)
+        self._made = configuration, decoding, execution, counting
+        if decoding.tree == "flat" and configuration.tree.hierarchical:
+            configuration = configuration.as_code()
         self.tree = configuration.tree
-        self.values = MachineValues(configuration.model) if values is None else values
-        self.method = find_method(method)
-        self.mode = tree if self.tree.hierarchical else "flat"
-        self.counting = counting
-        self.raw = raw
-        self.reject = reject
-        self.priors = priors
+        self.decoding, self.counting = decoding, counting
         self.classes = np.array(self.tree.classes, dtype=np.int32)
-        self._direct = configuration.direct
-        decoder = self._decoder()
         self._labels = np.array(self.tree.labels, dtype=np.int32)
-        self._columns = np.argsort(self._labels)  # of p in the order of the text
-        self._ranges, self._plans = [], []
-        at = 0
-        for node in self.tree.nodes:
-            self._ranges.append(range(at, at + len(node.rows)))
-            at += len(node.rows)
-            self._plans.append(None if node.bare or node.direct else self._plan(
-                rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children)),
-                decoder, asking))
-        self._branches = _branches(self.tree)
+        if isinstance(configuration.machines, ModelFiles):
+            self.values: Any = ExternalValues(configuration, execution)
+        else:
+            self.values = MachineValues(configuration, execution.points == "svm",
+                                        execution.sigmoid)
+        kind = _kind_of_prediction(self.tree, decoding)
+        adjusted = None if decoding.priors is None else \
+            adjustment(configuration, decoding.priors, decoding.trained_priors)
+        method = _decoder(self.tree, decoding, self.values)
+        nodes = _Nodes(configuration, execution, self.values,
+                       None if kind is QueryPrediction else method)
+        self._prediction = kind(nodes, decoding, method, adjusted, counting)
+        self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):
         """Travels as what it was made of: plans are made again where it arrives."""
         return Classifier, self._made
 
-    def _plan(self, code, decoder, asking):
-        if decoder.name == "orthogonal" and not columns_are_orthogonal(code):
-            warnings.warn("the decoder orthogonal is for strict codes whose columns are "
-                          "orthogonal: its probabilities are wrong for this one (0, "
-                          "least-squares, suits any)", AgfmcWarning, stacklevel=4)
-        if decoder.gives != "winner":
-            return CodeDecoder(code, decoder)
-        if self.mode != "flat":
-            raise UsageError(f"the decoder {decoder.name} is for a coding matrix alone, not for "
-                             "one in a tree")
-        self.mode = "asking"
-        return pair_decoder(code, decoder, asking)
-
-    def _decoder(self):
-        """The method that finds the class, checked against what the models can give."""
-        method = self.method
-        if (self.raw or method.name == "binary") and not self.values.count:
-            raise UsageError(f"{'-0' if self.raw else '-Q -1'} prints a column for each binary "
-                             "classifier, and this configuration has none")
-        if self.reject is not None and (method.gives == "votes" or self.raw):
-            raise UsageError("--reject needs a decoder that gives probabilities, "
-                             f"not {'-0' if self.raw else method.name}")
-        if self.priors is not None:
-            self._check_priors(method)
-        if method.takes == "g" and not self.values.has_decision_values:
-            raise UsageError(f"the decoder {method.name} needs decision values, and other "
-                             "programs give probabilities")
-        if not self.values.has_probabilities:
-            if self.mode == "flat" and (self.raw or method.name == "vote"):
-                return find_method("vote")
-            if self.mode == "flat" and (method.gives == "winner" or method.takes == "g"):
-                return method
-            raise ModelError("the binary models hold no probabilities (probA, probB): train them "
-                             "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
-                             "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
-                             "can do without, or -c, which makes them from the decision values")
-        if method.name == "binary" or self.raw:
-            return find_method("least-squares")
-        if method.gives == "votes" and self.mode != "flat" and \
-                any(node.rows and not node.bare for node in self.tree.nodes):
-            raise UsageError(f"votes ({method.name}) cannot be multiplied along a tree: choose "
-                             "a decoder that gives probabilities")
-        return method
-
-    def _check_priors(self, method):
-        """Other proportions of the classes are for the probabilities of all of them."""
-        if self.raw or method.gives not in ("probabilities", "estimates"):
-            raise UsageError("--priors needs a decoder that gives the probabilities of all "
-                             f"classes, not {'-0' if self.raw else method.name}")
-        if self.mode not in ("flat", "full"):
-            raise UsageError("--priors needs the probabilities of all classes: for a tree they "
-                             "come with --tree full")
-
     @property
-    def features(self):
+    def features(self) -> int | None:
         """Number of features of the points to classify; None where any number will do."""
         return self.values.features
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         """A good number of points for one call: bounded memory, whole blocks.
 
         Where points part, more, so that those who meet again still fill blocks.
         """
         rows = self.values.rows(len(self.classes))
-        return rows if self.mode in ("flat", "full") else 4 * rows
+        return 4 * rows if self._prediction.points_part else rows
 
-    def __call__(self, x):
+    def __call__(self, x: np.ndarray) -> Answers:
         """`Answers` for points x (n, d).
 
         Raises `DataError` for another width, and for points that give a
         classifier no decision value: NaN, or too large for its kernel.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-            return self._called(x)
-
-    def _called(self, x):
-        x = self.values.prepared(x)
-        if self.mode == "asking":
-            decision = self._plans[0](len(x), lambda rows, columns: self.values(
-                tuple(columns.tolist()), x if len(rows) == len(x) else x[rows])[1])
-            return self._answers(decision.winner, decision.p, decision.p[:, None], [],
-                                 decision.queried if self.counting else None)
-        printed = self.raw or self.method.name == "binary"
-        everyone = range(self.values.count)
-        stops = []
-        if self.mode == "flat":
-            f, r = self.values(everyone, x) if everyone else (None, None)
-            if self.method.takes == "g" and not printed:
-                r = self.values.turned(f, everyone)
-            if not self.raw:
-                f = None  # its memory is wanted
-            p = self._adjusted(self._local(0, x, r, stops))
-            columns = f if self.raw else r if printed else p[:, self._columns]
-            return self._answers(*_best(p), columns, stops)
-        if self.mode == "full" and not printed:
-            r = self.values(everyone, x)[1] if everyone else None
-            p = self._adjusted(descent.products(self._branches, [
-                self._local(number, x, self._part(number, r), stops)
-                for number in range(len(self._ranges))]))
-            return self._answers(*_best(p), p[:, self._columns], stops)
-        if printed:  # everyone is asked anyway
-            f, r = self.values(everyone, x)
-            columns = f if self.raw else r
-            asked = None
-            leaf, winner = descent.descend(
-                self._branches, len(x), lambda number, rows: self._local(
-                    number, x[rows], self._part(number, r)[rows], stops))
-        else:
-            asked = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
-
-            def ask(number, rows):
-                if asked is not None:
-                    span = self._ranges[number]
-                    asked[rows, span.start:span.stop] = True
-                return self._asked(number, x[rows], stops)
-
-            leaf, winner = descent.descend(self._branches, len(x), ask)
-            columns = winner[:, None] if self.mode == "path" else None
-        return self._answers(leaf, winner, columns, stops, asked)
-
-    def _answers(self, leaf, winner, columns, stops, asked=None):
-        """`Answers`; asked: None where everyone was."""
-        k = len(self.classes)
+            leaf, winner, columns, stops, asked = self._prediction(self.values.prepared(x))
+            ratings = confidence(winner, len(self.classes))
         if np.isnan(winner).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
-        if self.reject is not None:
-            classes = np.where(winner < self.reject, REJECTED, classes)
+        if self.decoding.reject is not None:
+            classes = np.where(winner < self.decoding.reject, REJECTED, classes)
         if self.counting and asked is None:
             asked = np.ones((len(leaf), self.values.count), dtype=bool)
-        return Answers(classes.astype(np.int32), confidence(winner, k), columns, tuple(stops),
-                       asked)
+        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), asked)
 
-    def _adjusted(self, p):
-        return p if self.priors is None else self.priors(p)
+    def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
+        """`Answers` for any number of points x (n, d), with `workers` threads.
 
-    def _part(self, number, r):
-        """The columns of r that belong to a node."""
-        return None if r is None else r[:, self._ranges[number].start:self._ranges[number].stop]
+        The answers to a point do not depend on the others.  Raises `DataError` for points
+        of another width, or that give no decision value.
+        """
+        step = self.rows
+        parts = list(classify(self, (x[at:at + step] for at in range(0, max(len(x), 1), step)),
+                              workers))
 
-    def _asked(self, number, x, stops):
-        """`_local` of a node whose classifiers are asked for these points alone."""
-        r = self.values(self._ranges[number], x)[1] if self._ranges[number] else None
-        return self._local(number, x, r, stops)
+        def joined(name):
+            pieces = [getattr(part, name) for part in parts]
+            return None if pieces[0] is None else np.concatenate(pieces)
 
-    def _local(self, number, x, r, stops):
+        stops = sum((stop for part in parts for stop in part.stops), Stops())
+        return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
+                       joined("asked"))
+
+    def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
+        """Probabilities (n, k) of points x (n, d), in the order of `classes`.
+
+        Raises `UsageError` for a decoder that does not give those of all classes.
+        """
+        if not self.all_classes or self.decoding.decoder.gives == "votes":
+            raise UsageError("this decoder does not give the probabilities of all classes")
+        return np.asarray(self.classify(x, workers).columns)
+
+
+def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:
+    """The `Classifier` with the decoder of that name, or with the one that suits the tree."""
+    wanted = None if decoder is None else (decoder,)
+    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
+
+
+def _decoder(tree, decoding, values):
+    """The method that finds the class, checked against what the classifiers can give."""
+    method, flat = decoding.decoder, not tree.hierarchical
+    if decoding.prints_values and not values.count:
+        raise UsageError(f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
+                         "classifier, and this configuration has none")
+    if method.takes == "g" and not values.has_decision_values:
+        raise UsageError(f"the decoder {method.name} needs decision values, and other "
+                         "programs give probabilities")
+    if not values.has_probabilities:
+        if flat and (decoding.raw or method.name == "vote"):
+            return find_method("vote")
+        if flat and (method.gives == "winner" or method.takes == "g"):
+            return method
+        raise ModelError("the binary models hold no probabilities (probA, probB): train them "
+                         "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
+                         "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
+                         "can do without, or -c, which makes them from the decision values")
+    if decoding.prints_values:
+        return find_method("least-squares")
+    coded = any(node.rows and not node.bare for node in tree.nodes)
+    if method.gives == "votes" and not flat and coded:
+        raise UsageError(f"votes ({method.name}) cannot be multiplied along a tree: choose "
+                         "a decoder that gives probabilities")
+    if method.gives == "winner" and not flat and coded:
+        raise UsageError(f"the decoder {method.name} is for a coding matrix alone, not for "
+                         "one in a tree")
+    return method
+
+
+def _kind_of_prediction(tree, decoding):
+    """The class of predictions for a tree and a `Decoding`."""
+    whole = not tree.hierarchical or decoding.tree == "full"
+    if decoding.priors is not None and not whole:
+        raise UsageError("--priors needs the probabilities of all classes: for a tree they "
+                         "come with --tree full")
+    if decoding.prints_values:
+        return ValuesPrediction
+    if tree.hierarchical:
+        return FullTreePrediction if whole else DescentPrediction
+    if decoding.decoder.gives == "winner" and tree.nodes[0].rows:
+        return QueryPrediction
+    return FlatPrediction
+
+
+class _Nodes:
+    """The nodes of a tree with their classifiers, ready for points.
+
+    ranges: the numbers of the binary classifiers of each node;  branches: the children of
+    each node as `decode.nested` takes them, leaves in the order of the text;  order (k,): of
+    the leaves, their labels ascending.
+    """
+
+    def __init__(self, configuration, execution, values, method):
+        tree = configuration.tree
+        self.tree, self.values = tree, values
+        self.order = np.argsort(np.array(tree.labels, dtype=np.int32))
+        ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
+        self.ranges = [range(start, stop) for start, stop in zip(ends, ends[1:])]
+        self.branches = [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
+                          for child, span in zip(node.children, spans)]
+                         for node, spans in zip(tree.nodes, tree.spans())]
+        self._classifiers = {number: _ready(one, execution)
+                             for number, one in configuration.node_classifiers.items()}
+        self._plans = [None if method is None or node.bare or node.direct else
+                       _plan(self.code(number), method) for number, node in enumerate(tree.nodes)]
+
+    def code(self, number):
+        """The coding matrix (m, c) of a node."""
+        node = self.tree.nodes[number]
+        return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
+
+    def part(self, number, r):
+        """The columns of r (n, m) that belong to a node."""
+        return None if r is None else r[:, self.ranges[number].start:self.ranges[number].stop]
+
+    def decoded(self, number, x, r, stops):
         """r (n,) of a bare node, else probabilities (n, c) of the children.
 
         x (n, d): the points; r (n, m'): of the classifiers of this node.
         """
-        if number in self._direct:
-            p = self._direct[number].probabilities(x)
+        if number in self._classifiers:
+            p = self._classifiers[number].probabilities(x)
             if np.isnan(p).any():
                 raise DataError("points hold NaN, or numbers too large for a direct classifier")
             return p
@@ -251,36 +246,157 @@ class Classifier:
         return decoded.p
 
 
-def _best(p):
-    """Leaf (n,), the first on ties, and value (n,) of the largest entry of each row."""
-    leaf = p.argmax(axis=1)
-    return leaf, p[np.arange(len(p)), leaf]
+def _ready(classifier, execution):
+    """What answers for a classifier of a node: an object with probabilities(x)."""
+    if isinstance(classifier, ExternalClassifier):
+        return classifier.run_by(execution)
+    try:
+        return node_classifier(classifier)
+    except MemoryError as error:
+        raise ModelError("there is not enough memory for its points",
+                         file=classifier.name) from error
 
 
-def _branches(tree):
-    """The children of each node as `decode.tree` takes them, leaves in the order of the text."""
-    return [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
-             for child, span in zip(node.children, spans)]
-            for node, spans in zip(tree.nodes, tree.spans())]
+def _plan(code, method):
+    if method.name == "orthogonal" and not columns_are_orthogonal(code):
+        warnings.warn("the decoder orthogonal is for strict codes whose columns are "
+                      "orthogonal: its probabilities are wrong for this one (0, "
+                      "least-squares, suits any)", AgfmcWarning, stacklevel=6)
+    return CodeDecoder(code, method)
 
 
-def classify(classifier, chunks, workers=1, then=None, pool=None):
-    """Yield `Answers` for each chunk of points (n, d), in order, with `workers` threads.
+class Predicted(NamedTuple):
+    """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
-    then: what is done with the answers where they were made; its result is yielded.
-    pool: of `open_executor`, whose workers do it in place of threads; `then` must be
-    a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
-    a pool and classifiers that run commands.
+    columns, stops, asked: as in `Answers`; asked is None where all classifiers were queried.
     """
-    commands = any(direct.code == "G" for direct in classifier.tree.directs.values())
-    if pool is not None:
+
+    leaf: np.ndarray
+    winner: np.ndarray
+    columns: np.ndarray | None
+    stops: list
+    asked: np.ndarray | None = None
+
+
+class _Prediction:
+    """A way from prepared points x (n, d) to `Predicted`.
+
+    all_classes: its columns are those of all classes, labels ascending;
+    points_part: different points are asked of different classifiers.
+    """
+
+    all_classes = points_part = False
+
+    def __init__(self, nodes, decoding, method, adjusted, counting):
+        self.nodes, self.values = nodes, nodes.values
+        self.decoding, self.method = decoding, method
+        self.adjusted, self.counting = adjusted, counting
+
+    def all_values(self, x):
+        """f and r (n, m) of all binary classifiers; None where there are none."""
+        everyone = range(self.values.count)
+        return self.values(everyone, x) if everyone else (None, None)
+
+    def of_all_classes(self, p, stops):
+        """`Predicted` of probabilities p (n, k) of the leaves; the first wins on ties."""
+        if self.adjusted is not None:
+            p = self.adjusted(p)
+        leaf = p.argmax(axis=1)
+        return Predicted(leaf, p[np.arange(len(p)), leaf], p[:, self.nodes.order], stops)
+
+
+class FlatPrediction(_Prediction):
+    """All classifiers of one coding matrix, decoded; or one classifier of all classes."""
+
+    all_classes = True
+
+    def __call__(self, x):
+        f, r = self.all_values(x)
+        if self.method.takes == "g" and f is not None:
+            r = self.values.turned(f, range(self.values.count))
+        del f  # its memory is wanted
+        stops = []
+        return self.of_all_classes(self.nodes.decoded(0, x, r, stops), stops)
+
+
+class FullTreePrediction(_Prediction):
+    """All classifiers of a tree: the probability of a class is the product along its branches."""
+
+    all_classes = True
+
+    def __call__(self, x):
+        stops, nodes = [], self.nodes
+        _, r = self.all_values(x)
+        return self.of_all_classes(products(nodes.branches, [
+            nodes.decoded(number, x, nodes.part(number, r), stops)
+            for number in range(len(nodes.ranges))]), stops)
+
+
+class ValuesPrediction(_Prediction):
+    """The decision values of all binary classifiers are the columns; the class is found too."""
+
+    def __call__(self, x):
+        stops, nodes = [], self.nodes
+        f, r = self.all_values(x)
+        leaf, winner = descend(nodes.branches, len(x), lambda number, rows: nodes.decoded(
+            number, x[rows], nodes.part(number, r)[rows], stops))
+        return Predicted(leaf, winner, f if self.decoding.raw else r, stops)
+
+
+class DescentPrediction(_Prediction):
+    """Down a tree to one class, by the most probable branch of each node on the way."""
+
+    points_part = True
+
+    def __call__(self, x):
+        stops, nodes = [], self.nodes
+        asked = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
+
+        def ask(number, rows):
+            span = nodes.ranges[number]
+            if asked is not None:
+                asked[rows, span.start:span.stop] = True
+            r = self.values(span, x[rows])[1] if span else None
+            return nodes.decoded(number, x[rows], r, stops)
+
+        leaf, winner = descend(nodes.branches, len(x), ask)
+        columns = winner[:, None] if self.decoding.tree == "path" else None
+        return Predicted(leaf, winner, columns, stops, asked)
+
+
+class QueryPrediction(_Prediction):
+    """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
+
+    points_part = True
+
+    def __init__(self, nodes, decoding, method, adjusted, counting):
+        super().__init__(nodes, decoding, method, adjusted, counting)
+        self._decide = pair_decoder(nodes.code(0), method,
+                                   decoding.queries.options(nodes.tree.labels))
+
+    def __call__(self, x):
+        decision = self._decide(len(x), lambda rows, numbers: self.values(
+            tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows])[1])
+        return Predicted(decision.winner, decision.p, decision.p[:, None], [],
+                         decision.queried if self.counting else None)
+
+
+def classify(classifier, chunks, workers=1, then=None):
+    """Yield `Answers` for each chunk of points (n, d), in order.
+
+    workers: how many threads, or an executor of `concurrent.futures`;  then: what is done
+    with the answers where they were made; its result is yielded.  For an executor it must
+    be a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
+    an executor and classifiers that run commands.
+    """
+    commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
+    if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
             raise UsageError("programs that stand for classifiers are run here: --executor does "
                              "not go with them")
-        numbers = itertools.count(1)
-        for _, answers in pool.run(_answered, (classifier, then),
-                                   ((next(numbers), x) for x in chunks), ordered=True,
-                                   name=lambda item: f"block {item[0]} of the points"):
+        for _, answers in run_remote(workers, _answered, (classifier, then), enumerate(chunks, 1),
+                                     ordered=True,
+                                     name=lambda item: f"block {item[0]} of the points"):
             if isinstance(answers, AgfmcError):
                 raise answers
             yield answers
@@ -288,7 +404,7 @@ def classify(classifier, chunks, workers=1, then=None, pool=None):
     with ExitStack() as stack:
         ask = classifier
         if commands:
-            from ..external.command import killing_commands
+            from ..learners.commands import killing_commands
 
             ask = stack.enter_context(killing_commands()).of(classifier)
         task = ask if then is None else lambda x: then(ask(x))

@@ -1,167 +1,143 @@
-"""A trained configuration: from control file and model files, or from one model file."""
+"""Trained configurations on disk: read, merged, checked for models of other runs, written."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._version import __version__
-from ..control.parse import parse
-from ..control.tree import changed
-from ..control.write import format_tree
-from ..errors import (AgfmcError, AgfmcWarning, and_more, ControlError, DataError, ModelError,
-                      Place, UsageError)
-from ..formats.consistency import check_control
-from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
+from ..collate.merge import collate, regroup
+from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
+from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
+from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
+from ..formats.libsvm_model import (format_svm_multiclass, read_svm_model, read_svm_multiclass,
+                                    refuse_huge)
+from ..learners.protocol import learner_class, read_node
 from ..formats.mbm import MAGIC, read_store, write_store
-from ..formats.libsvm_model import refuse_huge
-from .run_consistency import all_provenances, check_one_run
+from ..models import Configuration, ModelFiles, Normalisation
+from ..provenance import classes_text
+from .external import ExternalClassifier
 
-__all__ = ["Configuration", "export", "gather", "load", "merge", "read_directs",
-           "renamed", "save"]
+__all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "save"]
 
 
-class Configuration:
-    """A `CollatedModel` with its control tree: what classification starts from.
+@dataclass(frozen=True)
+class ModelSource:
+    """A trained configuration on disk, and how it is to be read.
 
-    model: `CollatedModel`, or None where other programs stand for the binary
-    classifiers;  tree: the control tree;  made_by: versions, or {};  direct: {node
-    number: object with probabilities(x)} of the direct classifiers.
+    path: a control file, whose models are read and merged, or one file that holds
+    everything: `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes;
+    normalisation: to be applied to raw points;
+    models_in: folder of the models that a control file names;
+    unnormalised: the normalisation is for the support vectors too;
+    names: of the labels of a LIBSVM model, entry i names label i;
+    foreign: the binary models of the control file are for another program, and not read.
     """
 
-    def __init__(self, model, tree, made_by=None, direct=None):
-        if model is not None and len(tree.rows) != len(model.rho):
-            raise ModelError(f"the control tree has {len(tree.rows)} classifiers, "
-                             f"the model {len(model.rho)}")
-        self.model = model
-        self.tree = tree
-        self.made_by = made_by or {}
-        self.direct = direct or {}
+    path: str
+    normalisation: Normalisation | None = None
+    models_in: str | None = None
+    unnormalised: bool = False
+    names: Sequence[str] | None = None
+    foreign: bool = False
 
-    def __reduce__(self):
-        return Configuration, (self.model, self.tree, self.made_by, self.direct)
-
-
-def load(path, normalisation=None, models_in=None, **more):
-    """The `Configuration` in a file of any kind: `gather` without the count."""
-    configuration, _ = gather(path, normalisation, models_in, **more)
-    return configuration
+    def __post_init__(self):
+        if self.unnormalised and self.foreign:
+            raise UsageError("-u is for support vector machines: it does not go with -O")
+        if self.unnormalised and self.normalisation is None:
+            raise UsageError("-u goes with -a")
 
 
-def gather(path, normalisation=None, models_in=None, *, unnormalised=False, commands=None,
-           names=None):
+def load(path: str, normalisation: Normalisation | None = None, models_in: str | None = None,
+         unnormalised: bool = False) -> Configuration:
+    """The `Configuration` in a file of any kind; arguments are the fields of `ModelSource`."""
+    return load_configuration(ModelSource(os.fspath(path), normalisation, models_in, unnormalised))
+
+
+def load_configuration(source: ModelSource) -> Configuration:
     """Read a configuration: a control file and its models, or a file that holds everything.
 
-    -> (`Configuration`, number of support vectors in the files of its binary models, or
-    None where there are no such files).  The first bytes tell what `path` is: a
-    `.mbm` file, libAGF's ASCII model, a LIBSVM model of any number of classes, else a
-    control file.  normalisation: to be applied to raw points; an error beside a
-    `.mbm` that holds its own.  models_in: folder of the models that a control file
-    names.  unnormalised: the normalisation is for the support vectors too.
-    commands: a function that makes a `Predictor` of the text of a command, for
-    direct classifiers of code G; an error without it.  names: for labels of a LIBSVM model.
+    The first bytes tell which it is.  Raises `AgfmcError` for what cannot be read, and for
+    parts that do not fit together.
     """
+    path = source.path
+    if source.foreign:
+        return _with_foreign_models(source)
     raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
-    if not _whole(raw):
-        return merge(read_control(path, raw), normalisation, models_in,
-                     unnormalised=unnormalised, commands=commands)
-    if models_in is not None:
+    svm = re.match(rb"svm_type\s", raw)
+    if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
+        return _merged(read_control(path, raw), source)
+    if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
-    if raw.startswith(MAGIC):
-        configuration = _stored(path, raw)
-    elif not raw.startswith(b"svm_type"):
-        from ..collate.merge import regroup
-        from ..formats.libagf_model import read_ascii_model
-
-        model = read_ascii_model(path, raw)
-        tree = parse(model.control, path)
-        configuration = Configuration(regroup(model, tree.sides(), tree.classes), tree)
-    else:
-        from ..formats.libsvm_model import read_svm_multiclass
-
-        tree, models = read_svm_multiclass(path, raw, names)
+    if svm:
+        tree, models = read_svm_multiclass(path, raw, source.names)
         _warn_of_votes([path] if models[0].platt is None else [])
-        configuration = Configuration(_collated(tree, models), tree)
-    configuration.model = _normalised(configuration.model, normalisation, path, unnormalised)
-    return configuration, None
+        configuration = _collated(tree, models, {})
+    elif raw.startswith(MAGIC):
+        configuration = read_store(path, raw)
+        _check_neighbours(configuration, path)
+    else:
+        configuration = read_ascii_model(path, raw)
+        tree = configuration.tree
+        configuration = replace(configuration, machines=regroup(
+            configuration.machines, tree.sides(), tree.classes))
+    return _normalised(configuration, source, path)
 
 
-def _whole(raw):
-    """True where a file that begins with the bytes `raw` holds its models itself."""
-    if raw.startswith(MAGIC) or re.match(rb"svm_type\s", raw):
-        return True
-    from ..formats.libagf_model import is_ascii_model
-
-    return is_ascii_model(raw)
-
-
-def _stored(path, raw):
-    """The configuration in a `.mbm` file."""
-    model, made_by = read_store(path, raw)
-    try:
-        tree = parse(model.control, path)
-        tree.require_names()
-        configuration = Configuration(model, tree, made_by, _stored_directs(tree, model))
-        check_control(model, tree, ModelError)
-        return configuration
-    except ControlError as error:
-        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
-    except ModelError as error:
-        raise ModelError(error.message, file=path) from error
-
-
-def merge(tree, normalisation=None, models_in=None, *, unnormalised=False, commands=None):
-    """Read the models that a classification tree names and merge them.
-
-    -> (`Configuration`, number of support vectors before).  Arguments as for
-    `gather`; absolute names do not depend on `models_in`.
-    """
+def _merged(tree, source):
+    """The configuration of a control file: the models that it names, merged."""
     tree.require_names()
-    models = list(within_memory((_read(row, tree.source, models_in) for row in tree.rows),
+    models = list(within_memory((_read(row, tree.source, source.models_in) for row in tree.rows),
                                 tree.source, lambda model: model.sv.nbytes,
                                 "the support vectors of all its models"))
-    direct, asked = read_directs(tree, models_in, commands)
-    check_one_run(tree, models, direct)
-    model = _normalised(_collated(tree, models, direct), normalisation, tree.source, unnormalised)
+    classifiers = _read_node_classifiers(tree, source.models_in)
+    check_one_run(tree, models, classifiers)
+    configuration = _normalised(_collated(tree, models, classifiers), source, tree.source)
     _warn_of_votes([m.name for m in models if m.platt is None])
-    return Configuration(model, tree, None, asked), sum(len(m.sv) for m in models)
+    return replace(configuration, merged_from=sum(len(m.sv) for m in models))
 
 
-def read_directs(tree, models_in=None, commands=None):
-    """The direct classifiers of a classification tree; -> (`DirectModel`s, {node: answering}).
+def _with_foreign_models(source):
+    """The configuration of a control file whose binary models another program reads."""
+    tree = read_control(source.path)
+    tree.require_names()
+    classifiers = _read_node_classifiers(tree, source.models_in)
+    paths = []
+    for row in tree.rows:
+        paths.append(model_file(row.text, source.models_in))
+        require_regular(paths[-1])
+    for path, row in zip(paths, tree.rows):
+        if not os.path.exists(path):
+            raise tree.place(row).error(DataError, f"model '{path}': there is no such file"
+                                        + elsewhere(row.text, path, tree.source))
+    return Configuration(tree, ModelFiles(tuple(paths)), classifiers, source.normalisation)
 
-    Those of code G have no `DirectModel`.  Raises `ModelError` for them without
-    `commands`.
-    """
-    from .direct import classifier_of, read_direct
-    from .external import ExternalDirect
 
-    models, asked, size = [], {}, 0
+def _read_node_classifiers(tree, models_in):
+    """{node number: classifier} of the nodes with a code of a classification tree."""
+    classifiers, size = {}, 0
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
         branches = len(tree.nodes[number].children)
         place = tree.place(direct)
-        if direct.code == "G":
+        if direct.learner.is_program:
             for end in ("", ".vec", ".cls"):
                 require_regular(name + end)
-            if commands is None:
-                raise place.error(ModelError, f"the command '{direct.options}' would be run here: "
-                                  "allow it with --allow-commands")
-            asked[number] = ExternalDirect(name, branches, commands(direct.options))
+            classifiers[number] = ExternalClassifier(name, branches, direct.options, place)
             continue
         try:
             with regular_files():
-                models.append(read_direct(direct, branches, name))
-            if direct.code == "K":  # in float64, as the search has them
-                size += 8 * models[-1].points.size
+                model = classifiers[number] = read_node(direct, branches, name)
+            if model.points is not None:  # in float64, as the search has them
+                size += 8 * model.points.size
                 refuse_beyond(size, "the points of all its direct classifiers", tree.source)
-            asked[number] = classifier_of(models[-1])
         except UsageError as error:  # in the options
             raise place.error(ModelError, error.message) from error
         except DataError as error:
@@ -170,65 +146,39 @@ def read_directs(tree, models_in=None, commands=None):
                 raise
             where = elsewhere(direct.name + missing[len(name):], missing, tree.source)
             raise place.error(ModelError, f"model '{missing}': {error.message}{where}") from error
-        except MemoryError as error:
-            raise ModelError("there is not enough memory for its points", file=name) from error
-    return models, asked
+    return classifiers
 
 
-def _stored_directs(tree, model):
-    """{node: answering} of a model that holds its direct classifiers."""
-    nodes = tree.directs
-    if not nodes and not model.direct:
-        return {}
-    from .direct import classifier_of
-
-    if len(nodes) != len(model.direct) or not all(
-            _is_told(told, direct, len(tree.nodes[number].children))
-            for (number, told), direct in zip(nodes.items(), model.direct)):
-        raise ModelError("the direct classifiers are not those of the control text")
-    return {number: classifier_of(direct) for number, direct in zip(nodes, model.direct)}
-
-
-def _is_told(told, direct, branches):
-    """Whether a `DirectModel` is the one that a control text tells of at a node."""
-    from ..learners.multiclass_options import parse_neighbour_options
-
-    if (told.code, branches) != (direct.code, direct.branches):
-        return False
-    try:
-        return told.code != "K" or parse_neighbour_options(told.options).k == direct.k
-    except UsageError:
-        return False
+def _check_neighbours(configuration, path):
+    """Refuse a stored classifier of code K with another k than its options in the tree."""
+    for number, direct in configuration.tree.directs.items():
+        model = configuration.node_classifiers[number]
+        if model.points is None:
+            continue
+        try:
+            same = learner_class(direct.code).parse(direct.options).k == model.k
+        except UsageError:
+            same = False
+        if not same:
+            raise ModelError("the direct classifiers are not those of the control text", file=path)
 
 
-def renamed(configuration, names):
-    """`configuration` with other class names, {label: name}."""
-    tree = configuration.tree
-    tree = changed(tree, names={label: names[label] for label in tree.labels if label in names})
-    model = replace(configuration.model, control=format_tree(tree), names=tree.names)
-    return Configuration(model, tree, configuration.made_by, configuration.direct)
-
-
-def _collated(tree, models, direct=()):
-    from ..collate.merge import collate
-
+def _collated(tree, models, classifiers):
     # models that state no width are widened to the widest
-    widths = [m.sv.shape[1] for m in models] + [d.features for d in direct]
+    owned = [one for one in classifiers.values() if one.features is not None]
+    widths = [m.sv.shape[1] for m in models] + [one.features for one in owned]
     refuse_huge(sum(len(m.sv) for m in models), max(widths, default=0), tree.source)
-    return collate(models, tree.sides(), tree.classes, control=format_tree(tree), names=tree.names,
-                   direct=direct)
+    return Configuration(tree, collate(models, tree.sides(), tree.classes, owned), classifiers)
 
 
 def _warn_of_votes(names):
-    """A warning where the models of these names hold no probabilities."""
+    """Warn where the models of these names hold no probabilities."""
     if names:
         warnings.warn(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
                       "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
 def _read(row, source, models_in):
-    from ..formats.libsvm_model import read_svm_model
-
     path = model_file(row.text, models_in)
     try:
         with regular_files():
@@ -241,66 +191,129 @@ def _read(row, source, models_in):
         raise
 
 
-def _normalised(model, normalisation, source, unnormalised=False):
-    """`model` with a normalisation, whose output has the width of the support vectors.
+def _normalised(configuration, source, file):
+    """`configuration` with the normalisation of its source, padded to the width of its output.
 
-    unnormalised: the support vectors have not been through it; models that
-    say so need no telling.
+    Where the source says so, or the models, the support vectors go through it too.
     """
-    provenances = all_provenances(model)
-    if model.normalisation is None and any(one.raw_vectors for one in provenances):
+    machines, normalisation = configuration.machines, source.normalisation
+    provenances = configuration.provenances
+    unnormalised = source.unnormalised
+    if configuration.normalisation is None and any(one.raw_vectors for one in provenances):
         if normalisation is None:
             raise ModelError("the support vectors are not normalised, and the points were for the "
-                             "training: give the normalisation with -a", file=source)
+                             "training: give the normalisation with -a", file=file)
         unnormalised = True
     if normalisation is None:
-        return model
-    if model.normalisation is not None:
-        raise ModelError("holds its own normalisation: leave -a out", file=source)
+        return configuration
+    if configuration.normalisation is not None:
+        raise ModelError("holds its own normalisation: leave -a out", file=file)
     if any(one.normalisation not in (None, normalisation.digest()) for one in provenances):
         raise ModelError("the models were trained with another normalisation than the one "
-                         "given", file=source)
-    if unnormalised and model.direct:
-        raise ModelError("-u is for support vectors: direct classifiers have none", file=source)
+                         "given", file=file)
+    if unnormalised and any(one.features is not None
+                            for one in configuration.node_classifiers.values()):
+        raise ModelError("-u is for support vectors: direct classifiers have none", file=file)
     width = normalisation.matrix.shape[0 if unnormalised else 1]
-    if width < model.sv.shape[1] or (width > model.sv.shape[1] and not model.any_width):
+    needed = machines.sv.shape[1]
+    if width < needed or (width > needed and not machines.any_width):
         raise ModelError(f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
-                         f"features, the models need {model.sv.shape[1]}", file=source)
-    refuse_huge(len(model.sv), max(width, normalisation.matrix.shape[1]), source)
-    sv = np.zeros((len(model.sv), width))
-    sv[:, :model.sv.shape[1]] = model.sv
+                         f"features, the models need {needed}", file=file)
+    refuse_huge(len(machines.sv), max(width, normalisation.matrix.shape[1]), file)
+    sv = np.zeros((len(machines.sv), width))
+    sv[:, :needed] = machines.sv
     if unnormalised:
         sv = normalisation.apply(sv)
-    return replace(model, normalisation=normalisation, sv=sv, any_width=False)
+    return replace(configuration, normalisation=normalisation,
+                   machines=replace(machines, sv=sv, any_width=False))
 
 
-def save(path, configuration):
+def check_one_run(tree, models, classifiers):
+    """Raise `ModelError` where models went through different normalisations.
+
+    There is a warning where they were trained for other classes than they stand for, or on
+    numbers of samples that no numbers of samples of the classes add up to: they may be meant
+    for that, or trained anew on purpose.  models: `BinaryModel`s in the
+    order of the tree's rows;  classifiers: {node number: classifier}.  Models of unknown
+    origin, as LIBSVM's own, fit any.
+    """
+    found = {}
+    for model in [*models, *classifiers.values()]:
+        if model.provenance.samples is not None:
+            found.setdefault(model.provenance.normalisation, model.name)
+    if len(found) > 1:
+        one, other = list(found.values())[:2]
+        raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
+                         "are of different runs", file=tree.source)
+    _warn_of_classes(tree, models, classifiers)
+    if not _consistent(tree, models):
+        warnings.warn(f"{tree.source}: the models tell of different numbers of samples of the same "
+                      "classes: some may be of another run", AgfmcWarning, stacklevel=3)
+
+
+def _warn_of_classes(tree, models, classifiers):
+    """Warn where models were trained for other classes than they stand for here."""
+    branches = tree.branch_labels()
+    pairs = [*zip(models, tree.sides()),
+             *((model, branches[number]) for number, model in classifiers.items())]
+    found = [(model.name, trained, sides) for model, sides in pairs
+             if (trained := model.provenance.other_classes(sides)) is not None]
+    if found:
+        name, trained, sides = found[0]
+        more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
+        warnings.warn(f"{tree.source}: '{name}' was trained to tell apart the classes "
+                      f"{_short(trained)}, and stands here for {_short(classes_text(sides))}"
+                      f"{more}: of another run, unless that is meant", AgfmcWarning, stacklevel=4)
+
+
+def _short(text):
+    text = text.replace("/", " / ")
+    return text if len(text) <= 60 else f"{text[:28]} ... {text[-28:]}"
+
+
+def _consistent(tree, models):
+    """True where numbers of samples of the classes can add up to those of all sides."""
+    place = {label: i for i, label in enumerate(tree.classes)}
+    rows, counts = [], []
+    for sides, model in zip(tree.sides(), models):
+        for side, count in zip(sides, model.provenance.samples or ()):
+            rows.append([place[label] for label in side])
+            counts.append(count)
+    if not rows:
+        return True
+    # the normal equations: k by k, however many models there are
+    matrix, right = np.zeros((len(place), len(place))), np.zeros(len(place))
+    for side, count in zip(rows, counts):
+        matrix[np.ix_(side, side)] += 1
+        right[side] += count
+    numbers = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    made = np.array([numbers[side].sum() for side in rows])
+    return bool(np.abs(made - counts).max() < 0.01 + 1e-9 * max(counts))
+
+
+def save(path: str, configuration: Configuration) -> None:
     """Write a configuration as a `.mbm` file, whole or not at all.
 
     Raises `ModelError` for commands: a model file must not make one run.
     """
-    _refuse_directs(configuration, "G")
-    write_store(path, configuration.model, {"agfmc": __version__})
+    _refuse_nodes(configuration, programs_only=True)
+    write_store(path, configuration, {"agfmc": __version__})
 
 
-def export(path, configuration, form):
+def export(path: str, configuration: Configuration, form: str) -> None:
     """Write a configuration for other programs, whole or not at all.
 
     form: "ascii" for libAGF's ASCII model, "svm" for one LIBSVM model of all
     classes.  Raises `ModelError` for what the format cannot hold.
     """
-    _refuse_directs(configuration, "GKL")
-    from ..formats.libagf_model import format_ascii_model
-    from ..formats.libsvm_model import format_svm_multiclass
-
+    _refuse_nodes(configuration)
     forms = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
-    lines = forms[form](configuration.model, configuration.tree)
     with replacing(path) as file:
-        file.writelines(lines)
+        file.writelines(forms[form](configuration))
 
 
-def _refuse_directs(configuration, codes):
+def _refuse_nodes(configuration, programs_only=False):
     for direct in configuration.tree.directs.values():
-        if direct.code in codes:
+        if direct.learner.is_program or not programs_only:
             raise configuration.tree.place(direct).error(
                 ModelError, f"a classifier of code {direct.code} has no place in this format")

@@ -39,7 +39,7 @@ SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
 
 
 class MachineValues:
-    """f and r of the support vector machines of a `CollatedModel`.
+    """f and r of the support vector machines of a `Configuration`.
 
     open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text,
     where the model does not tell their number), and not an error; sigmoid: a
@@ -47,10 +47,16 @@ class MachineValues:
     probabilities then give the sign of f alone.
     """
 
-    def __init__(self, model, open_ended=False, sigmoid=None):
-        self.model = model
+    def __init__(self, configuration, open_ended=False, sigmoid=None):
+        self.model = model = configuration.machines
+        self.features = configuration.features
         self.open_ended = open_ended
-        self._made = model, open_ended, sigmoid
+        self._normalisation = configuration.normalisation
+        # planes in many features: points may come as `SparsePoints`, and better do
+        self.takes_sparse = (
+            self._normalisation is None and not model.any_width
+            and not configuration.node_classifiers and model.sv.shape[1] >= _WIDE
+            and all(kernel.kind == "linear" for kernel in model.kernels))
         self._sigmoid = SIGMOIDS[sigmoid or 0]
         fitted = np.isfinite(model.a)
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
@@ -59,28 +65,10 @@ class MachineValues:
         self._lock = threading.Lock()
         self._machines = {}
 
-    def __reduce__(self):
-        """Travels as what it was made of, without its machines."""
-        return type(self), self._made
-
     @property
     def count(self):
         """Number of binary classifiers."""
         return len(self.model.rho)
-
-    @property
-    def features(self):
-        """Number of features of the points to classify; None where any number will do."""
-        if self.model.normalisation is not None:
-            return self.model.normalisation.matrix.shape[0]
-        return None if self.model.any_width else self.model.sv.shape[1]
-
-    @property
-    def takes_sparse(self):
-        """True where points may come as `SparsePoints`, and better do: planes in many features."""
-        model = self.model
-        return model.normalisation is None and not model.any_width and not model.direct and \
-            model.sv.shape[1] >= _WIDE and all(k.kind == "linear" for k in model.kernels)
 
     has_decision_values = True
 
@@ -99,8 +87,8 @@ class MachineValues:
 
         Raises `DataError` for another width.
         """
-        if self.model.normalisation is not None:
-            x = self.model.normalisation.apply(x)
+        if self._normalisation is not None:
+            x = self._normalisation.apply(x)
             if not np.isfinite(x).all():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x

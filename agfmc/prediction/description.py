@@ -1,4 +1,4 @@
-"""What a trained configuration holds, as plain data and as text."""
+"""Description of a trained configuration, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -6,68 +6,66 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ..control.tree import CODES
+from ..control.write import format_tree
 from ..errors import ModelError, one_line
-from ..models import KERNELS
+from ..models import Configuration, KERNELS
 from ..provenance import Provenance
-from .priors import class_samples
+from .decoding import class_samples
 
 __all__ = ["describe", "format_description"]
 
 
-def describe(configuration):
+def describe(configuration: Configuration) -> dict:
     """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
-    model, tree = configuration.model, configuration.tree
-    before = int(model.indptr[-1])
-    features = (model.sv.shape[1] if model.normalisation is None
-                else model.normalisation.matrix.shape[0])
+    model, tree = configuration.machines, configuration.tree
+    normalisation = configuration.normalisation
+    features = model.sv.shape[1] if normalisation is None else normalisation.matrix.shape[0]
     return {
-        "classes": [{"label": label, **({"name": model.names[label]}
-                                        if label in model.names else {})}
+        "classes": [{"label": label, **({"name": tree.names[label]}
+                                        if label in tree.names else {})}
                     for label in tree.classes],
         "samples": _samples(configuration),
         "configuration": _kind(tree),
-        "control": model.control if tree.hierarchical else None,
+        "control": format_tree(tree) if tree.hierarchical else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
              "kernel": int(model.kernel_of[i]),
-             "probabilities": bool(np.isfinite(model.a[i])), 
-             "made_by": model.provenances[i].to_line(), **_told(model.provenances[i])}
+             "probabilities": bool(np.isfinite(model.a[i])),
+             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
-        "direct_classifiers": _directs(configuration),
+        "direct_classifiers": _node_classifiers(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
-        "normalised": model.normalisation is not None,
+        "normalised": normalisation is not None,
         "support_vectors": len(model.sv),
-        "coefficients": before,
+        "coefficients": int(model.indptr[-1]),
         "written_by": configuration.made_by,
     }
 
 
 def _samples(configuration):
     """Samples in training of each class, in the order of the classes; None if not told."""
-    model = configuration.model
     try:
-        return list(class_samples(configuration.tree, model, model.direct).values())
+        return list(class_samples(configuration).values())
     except ModelError:
         return None
 
 
-def _told(provenance):
-    """The samples of a binary model in training, left and right, if they are told."""
+def _samples_of(provenance):
+    """{"samples": those of a binary model in training, left and right}, {} where not known."""
     return {} if provenance.samples is None else {"samples": list(provenance.samples)}
 
 
-def _directs(configuration):
-    """What each direct classifier is, and what is known of how it was made."""
-    tree, models = configuration.tree, iter(configuration.model.direct)
+def _node_classifiers(configuration):
+    """The kind, options and branches of each direct classifier, and what it was made from."""
+    tree, models = configuration.tree, configuration.node_classifiers
     branches = tree.branch_labels()
-    return [{"name": direct.name, "code": direct.code, "kind": CODES[direct.code],
+    return [{"name": direct.name, "code": direct.code, "kind": direct.learner.title,
              "options": direct.options, "branches": [list(labels) for labels in branches[number]],
-             "made_by": "" if direct.code == "G" else next(models).provenance.to_line()}
+             "made_by": models[number].provenance.to_line()}
             for number, direct in tree.directs.items()]
 
 
@@ -77,7 +75,7 @@ def _kind(tree):
     return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
 
 
-def format_description(info):
+def format_description(info: dict) -> str:
     """The dictionary of `describe` as text for people."""
     stored, total = info["support_vectors"], info["coefficients"]
     lines = [

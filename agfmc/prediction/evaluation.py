@@ -20,7 +20,7 @@ from ..score.contingency import accuracy, contingency, uncertainty_coefficient
 from ..score.probabilities import (brier_all, brier_winning, calibration, class_weights,
                                    expected_calibration_error, log_loss, probability)
 from ..score.scores import SCORES
-from .priors import listed, proportions
+from .decoding import listed, proportions
 
 __all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside",
            "warn_of_other_numbers", "weighted"]

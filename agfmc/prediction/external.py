@@ -14,19 +14,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import AgfmcError, CommandFailed, DataError
-from ..external.command import Command, killing_commands
-from ..formats.controlfile import elsewhere
+from ..errors import (AgfmcError, CommandFailed, DataError, ModelError, Place, UsageError)
+from ..learners.commands import Command, killing_commands
 from ..formats.atomic import private_folder, writing
 from ..formats.lvq import lvq_lines
 from ..formats.libsvm_model import sparse_text
 from ..formats.svm_predict_output import read_svm_output
 from ..executors.threads import run_tasks
+from ..provenance import Provenance
 
-__all__ = ["ExternalDirect", "ExternalValues", "Predictor"]
+__all__ = ["Execution", "ExternalClassifier", "ExternalValues", "Predictor"]
 
 _SUM = 0.01  # how far probabilities may be from 1 together: programs round
 _ROWS = 20_000  # points that one run of a program gets
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How the classifiers of a configuration are run: in this process, or by programs.
+
+    points: the kind of the points to classify, "binary", "svm" or "lvq";
+    sigmoid: a key of `SIGMOIDS` in place of what was fitted, or None;
+    predictor: text of a command that reads the binary models, or None;
+    allow_commands: the commands in control files may be run;
+    keep: temporary files of programs stay;  workers: how many programs run at a time.
+    """
+
+    points: str = "binary"
+    sigmoid: int | None = None
+    predictor: str | None = None
+    allow_commands: bool = False
+    keep: bool = False
+    workers: int = 1
+
+    def __post_init__(self):
+        if self.predictor is not None and self.sigmoid is not None:
+            raise UsageError("-c is for support vector machines: it does not go with -O")
+        if self.keep and self.predictor is None and not self.allow_commands:
+            raise UsageError("-K goes with -O or --allow-commands")
+
+    def program(self, command: str) -> Predictor:
+        """The program of this command."""
+        return Predictor(Command(command), "lvq" if self.points == "lvq" else "svm", self.keep,
+                         self.workers)
 
 
 @dataclass(frozen=True)
@@ -90,32 +120,24 @@ class Predictor:
 class ExternalValues:
     """r of binary classifiers that only a program can read; stands for `MachineValues`.
 
-    tree: the control tree, whose names the program gets; predictor: a
-    `Predictor`; normalisation: to be applied to the points, or None.
+    configuration: a `Configuration` with `ModelFiles`, which the program gets;
+    execution: an `Execution` with a predictor.
     """
 
     has_probabilities = True
     has_decision_values = False
+    takes_sparse = False
 
-    def __init__(self, tree, predictor, normalisation=None, place=lambda name: name):
-        self._rows = tree.rows
-        self._names = [place(row.text) for row in tree.rows]
-        self._predictor = predictor
-        self._normalisation = normalisation
-        for name, row in zip(self._names, self._rows):
-            if not os.path.exists(name):
-                raise tree.place(row).error(DataError, f"model '{name}': there is no such file"
-                                            + elsewhere(row.text, name, tree.source))
+    def __init__(self, configuration, execution):
+        self.features = configuration.features
+        self._names = configuration.machines.paths
+        self._predictor = execution.program(execution.predictor)
+        self._normalisation = configuration.normalisation
 
     @property
     def count(self):
         """Number of binary classifiers."""
         return len(self._names)
-
-    @property
-    def features(self):
-        """Number of features of the points, where a normalisation tells it."""
-        return None if self._normalisation is None else self._normalisation.matrix.shape[0]
 
     def rows(self, k):
         """A good number of points for one call."""
@@ -160,12 +182,37 @@ def _difference(answer, name):
     return answer.p[:, right] - answer.p[:, 1 - right]
 
 
-class ExternalDirect:
-    """A direct classifier that is a program: probabilities of c branches, labelled 0 to c-1."""
+@dataclass(frozen=True)
+class ExternalClassifier:
+    """A program that tells all branches of a node apart, as a control file names it.
 
-    def __init__(self, name, branches, predictor):
-        self._name = name
-        self._branches = branches
+    name: of its model;  branches: how many;  command: its text;  place: the `Place` in the
+    control file.
+    """
+
+    name: str
+    branches: int
+    command: str
+    place: Place
+
+    code, points, samples = "G", None, None
+    features = None
+    provenance = Provenance()
+
+    def run_by(self, execution):
+        """What answers for it: an object with probabilities(x (n, d)) -> (n, branches).
+
+        Raises `ModelError` where commands of control files are not allowed.
+        """
+        if not execution.allow_commands:
+            raise self.place.error(ModelError, f"the command '{self.command}' would be run here: "
+                                   "allow it with --allow-commands")
+        return _RunningClassifier(self, execution.program(self.command))
+
+
+class _RunningClassifier:
+    def __init__(self, classifier, predictor):
+        self._name, self._branches = classifier.name, classifier.branches
         self._predictor = predictor
 
     def probabilities(self, x):

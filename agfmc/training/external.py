@@ -21,16 +21,15 @@ from functools import partial
 import numpy as np
 
 from ..errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
-from ..external.command import Command, killing_commands
-from ..formats.atomic import install, private_folder, remove, writing
-from ..formats.lvq import lvq_lines
-from ..formats.libsvm_model import read_svm_model, RowText
-from ..learners.jobs import check_jobs, rows_by_class
 from ..executors.threads import available_cores, run_tasks
+from ..formats.atomic import install, private_folder, remove, writing
+from ..formats.libsvm_model import read_svm_model, RowText
+from ..learners.commands import Command, killing_commands, partition_text
+from ..learners.options import BinaryLearner
+from ..learners.protocol import check_jobs, rows_by_class, Samples, samples
 
-__all__ = ["Trainer", "any_options", "partition_text", "train_external"]
+__all__ = ["Trainer", "TrainerOptions", "train_external"]
 
-TEXTS = ("svm", "lvq")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
                      rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?")
@@ -51,42 +50,42 @@ class Trainer:
     keep: bool = False
 
 
-def any_options(text, *, own="", allowed=False, file=None, line=None, column=None):
-    """Options of a foreign trainer: passed on as they are, if they are words.
+@dataclass(frozen=True)
+class TrainerOptions(BinaryLearner):
+    """The learner that is a program of the user's: options that are passed on as they are."""
 
-    own: the user's, which may be anything.  Others are a control file's, and may name no file
-    to the program, unless `allowed`: they are options such as -c or --cost, each with one
-    number behind it at most, and -q with none, as it takes none from svm-train.
-    Raises `UsageError`, with the place given, for others and for a quote that is left open.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"the options '{text}' cannot be read: {error}", file=file, line=line,
-                         column=column) from None
-    takes = False
-    for word in [] if allowed or text == own else words:
-        is_option = _OPTION.fullmatch(word)
-        if not is_option and not (takes and _NUMBER.fullmatch(word)):
-            raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
-                             "could name a file to the command: expected options with a number "
-                             "each at most, such as -c 50 -q, or --allow-commands, if the "
-                             "options are to be trusted", file=file, line=line, column=column)
-        takes = is_option and word != "-q"
-    return text
+    text: str
+
+    keeps_sparse = False
+    recognised_by = ""
+
+    @classmethod
+    def parse(cls, text, *, own="", allowed=False, **place):
+        """The options in `text`, if they are words.
+
+        own: the user's, which may be anything.  Others are a control file's, and may name no
+        file to the program, unless `allowed`: they are options such as -c or --cost, each with
+        one number behind it at most, and -q with none, as it takes none from svm-train.
+        Raises `UsageError`, with the place given, for others and for a quote left open.
+        """
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"the options '{text}' cannot be read: {error}", **place) from None
+        takes = False
+        for word in [] if allowed or text == own else words:
+            is_option = _OPTION.fullmatch(word)
+            if not is_option and not (takes and _NUMBER.fullmatch(word)):
+                raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
+                                 "could name a file to the command: expected options with a "
+                                 "number each at most, such as -c 50 -q, or --allow-commands, if "
+                                 "the options are to be trusted", **place)
+            takes = is_option and word != "-q"
+        return cls(text)
 
 
-def partition_text(x, rows, labels, text, row_text):
-    """Lines of text of the points `rows` of x, labelled; row_text: `RowText` of x."""
-    if text == "svm":
-        for row, label in zip(rows.tolist(), labels.tolist()):
-            yield f"{label} {row_text(row)}\n"
-    else:
-        yield from lvq_lines(x[rows], labels)
-
-
-def train_external(work, trainer, workers, progress=None, control_out=None, started=None):
-    """Train the jobs of `work` with `trainer`, `workers` of them at a time (0: all cores).
+def train_external(plan, trainer, progress=None, control_out=None, started=None):
+    """Train the binary jobs of a `Plan` with `trainer`, as many at a time as there are workers.
 
     control_out: control file of an earlier run, which goes as soon as a model
     of that run is replaced by another one; started: called when the first
@@ -97,9 +96,9 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
     program that fails ends the run: raises `JobsFailed`, and what was finished
     is kept.
     """
-    rows_of = rows_by_class(work.data.y)
-    check_jobs(work.jobs, {label: len(rows) for label, rows in rows_of.items()})
-    row_text = RowText(work.data.x)
+    rows_of = rows_by_class(plan.data.y)
+    check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
+    row_text = RowText(plan.data.x)
     lock = threading.Lock()
 
     def put(source, target):
@@ -111,21 +110,22 @@ def train_external(work, trainer, workers, progress=None, control_out=None, star
 
     def task(job):
         try:
-            _train_one(job, work, rows_of, trainer, row_text, put)
+            _train_one(job, plan, samples(job, rows_of), trainer, row_text, put)
         except AgfmcError as error:
             return job.place.error(JobsFailed, f"'{job.name}': {error}")
 
     done = 0
-    with killing_commands() as works:
-        for _, error in run_tasks(works.of(task), work.jobs, workers or available_cores(),
-                                  ordered=False, inline=False):
+    with killing_commands() as tasks:
+        for _, error in run_tasks(tasks.of(task), plan.binary,
+                                  plan.settings.workers or available_cores(), ordered=False,
+                                  inline=False):
             if error is not None:
                 raise error
             done += 1
             if started is not None and done == 1:
                 started()
             if progress is not None:
-                progress(done, len(work.jobs), f"{done} of {len(work.jobs)} classifiers")
+                progress(done, len(plan.binary), f"{done} of {len(plan.binary)} classifiers", 0)
 
 
 def _same(source, target):
@@ -134,23 +134,20 @@ def _same(source, target):
         filecmp.cmp(source, target, shallow=False)
 
 
-def _train_one(job, work, rows_of, trainer, row_text, put):
-    sides = [np.concatenate([rows_of[label] for label in side]) for side in (job.left, job.right)]
-    rows = np.concatenate(sides)
-    labels = np.repeat([0, 1], [len(side) for side in sides])
-    order = np.argsort(rows)
-    rows, labels = rows[order], labels[order]
-    folder, name = os.path.split(work.place(job.name))
+def _train_one(job, plan, part, trainer, row_text, put):
+    order = np.argsort(part.rows)
+    part = Samples(part.rows[order], part.side[order])
+    folder, name = os.path.split(plan.path_of(job.name))
     with ExitStack() as stack:
         if trainer.keep:
-            with writing(work.place(job.name)):
+            with writing(plan.path_of(job.name)):
                 private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp",
                                            dir=folder or os.curdir)
         else:
             private = stack.enter_context(private_folder(folder or os.curdir))
         data = os.path.join(private, "partition.txt")
         with writing(data), open(data, "w", encoding="ascii") as file:
-            file.writelines(partition_text(work.data.x, rows, labels, trainer.text, row_text))
+            file.writelines(partition_text(plan.data.x, part, trainer.text, row_text))
         if trainer.convert is not None:
             converted = os.path.join(private, "converted.txt")
             with writing(converted), open(data, "rb") as source, open(converted, "wb") as target:
@@ -159,8 +156,8 @@ def _train_one(job, work, rows_of, trainer, row_text, put):
         made = os.path.join(private, "model")
         with writing(made):
             os.mkdir(made)
-        trainer.command.run(data, os.path.join(made, name), options=job.options)
-        _check(made, name, trainer, work.data.x.shape[1])
+        trainer.command.run(data, os.path.join(made, name), options=job.options.text)
+        _check(made, name, trainer, plan.data.x.shape[1])
         for entry in sorted(os.listdir(made)):
             put(os.path.join(made, entry), os.path.join(folder, entry))
 

@@ -1,35 +1,83 @@
-"""Training, from jobs and data to binary models."""
+"""Training of binary classifiers, by threads or on the workers of an executor.
+
+The models are the same, byte for byte, on machines whose arithmetic is.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .._version import __version__
 from ..arrays import is_sparse
 from ..errors import AgfmcError, AgfmcWarning, and_more
+from ..executors.remote import run_remote, workers_of
+from ..executors.threads import available_cores, run_tasks
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
-from ..models import BinaryModel
-from ..provenance import Provenance
 from ..learners import calibration
-from ..learners.jobs import check_jobs, check_learners, problem, rows_by_class
 from ..learners.calibration import loo_values
 from ..learners.nodes import Solution
-from ..executors.threads import run_tasks
+from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, samples
+from ..models import BinaryModel, Normalisation
+from ..provenance import Provenance
 from .kernel_tables import MEGABYTES, Tables
 
-__all__ = ["fit"]
+__all__ = ["Fitted", "TrainingSettings", "fit"]
 
 _ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
 
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What is common to all jobs of a run.
+
+    options: training options where a control file has `""`;  seed: of all random choices;
+    loo: decision values that fit the probabilities come from leaving out single samples by
+    a formula (`loo_values`), and from folds only where that would be more work;
+    normalisation: the one that the points go through, or None;  scale, nsv: in its place, one
+    that is fitted to the points: by standard deviations, by so many singular vectors;
+    workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
+    sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
+    change nothing but the time.
+    """
+
+    options: str = ""
+    seed: int = 1
+    scale: bool = False
+    nsv: int | None = None
+    normalisation: Normalisation | None = None
+    loo: bool = False
+    workers: int | Executor = 1
+    kernel_memory: int = MEGABYTES
+
+
+class Fitted(NamedTuple):
+    """What training makes of one job.
+
+    model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
+    support vectors, None for a learner whose models are made of vectors of its own;
+    seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
+    for those sent to the right when they were held out: None where that was not asked for.
+    """
+
+    job: Job
+    model: BinaryModel | AgfmcError
+    rows: np.ndarray | None = None
+    seconds: float = 0.0
+    side: np.ndarray | None = None
+    held_out: np.ndarray | None = None
+
+
 @dataclass(eq=False)
-class _Work:
+class _Training:
     """One job on its way: its samples, and what has come back.
 
     fold (l,): of each sample, or None where leaving out single ones is to do;
@@ -37,7 +85,7 @@ class _Work:
     left: fits that are still to come;  seconds: of a core that it took so far.
     """
 
-    job: object
+    job: Job
     rows: np.ndarray
     side: np.ndarray
     left: int = 1
@@ -47,16 +95,16 @@ class _Work:
     error: object = None
     seconds: float = 0.0
 
-    def deal(self):
+    def draw_folds(self):
         """Draw the folds; -> how many there are."""
-        self.fold = calibration.folds(self.side, calibration.job_seed(self.job.seed, self.job.left,
-                                                          self.job.right))
+        self.fold = calibration.folds(self.side, calibration.job_seed(self.job.seed,
+                                                                      *self.job.sides))
         self.values = np.empty(len(self.fold))
         count = int(self.fold.max()) + 1
         self.left += count
         return count
 
-    def take(self, part, result):
+    def add_result(self, part, result):
         """Keep the result of one fit."""
         self.left -= 1
         if isinstance(result, AgfmcError):
@@ -74,69 +122,59 @@ class _Work:
             not self.job.options.own_probabilities
 
 
-def fit(jobs, x, y, workers=1, progress=None, normalisation=None, held_out=None, *, loo=False,
-        kernel_memory=MEGABYTES, spent=None):
-    """Train `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
+def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
+        progress: Callable[[int, int], None] | None = None,
+        held_out: bool = False) -> Iterator[Fitted]:
+    """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
-    Yields (job, model, rows): a `BinaryModel` and the rows of x that are its
-    support vectors, as jobs finish; the order depends on `workers`, the
-    models do not.  rows is None for a learner whose models are made of vectors
-    of its own; a job that its learner refuses comes as (job, error, None).
-    Each job is six fits, the classifier itself and five folds whose decision
-    values fit the probabilities (Platt 1999), and the fits of all jobs share
-    the workers; a learner with probabilities of its own needs only the first,
-    unless held_out asks.  progress: called with (fits done, all fits); normalisation:
-    the one that x went through, or None, whose digest the models tell;
-    held_out: called with (job, side (l,), right (l,), model) for each job that is
-    done, right telling where its samples were sent when they were held out.
-    loo: the decision values come from the classifier itself (`loo_values`), and
-    there are folds only where that would be more work; kernel_memory: megabytes for
-    tables of kernel values, which change nothing but the time;  spent: called with
-    (job, seconds of a core that it took) before it is yielded.  Raises
-    `DataError` before any training where a side has fewer than two samples, and
+    Yields `Fitted` as jobs finish; the order depends on the workers, the models do
+    not.  Each job is six fits, the classifier itself and five folds whose decision values fit
+    the probabilities (Platt 1999), and the fits of all jobs share the threads; a learner with
+    probabilities of its own needs only the first, unless held_out asks where each sample is
+    sent when it is held out.  x went through the normalisation of the settings already; the
+    models tell its digest.  progress: called with (fits done, all fits), or jobs in their
+    place where an executor has the workers; a job whose workers died comes with an error.
+    Raises `DataError` before any training where a side has fewer than two samples, and
     `UsageError` for a learner that is not there, or that cannot do without folds.
     """
-    check_learners(jobs, loo)
+    check_learners(jobs, settings.loo)
     rows_of = rows_by_class(y)
-    counts = {label: len(rows) for label, rows in rows_of.items()}
-    few = check_jobs(jobs, counts)
+    few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very little "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
-    normalised = None if normalisation is None else normalisation.digest()
-    linear = all(job.options.kernel_for(1).kind == "linear" for job in jobs)
+    linear = all(job.options.keeps_sparse for job in jobs)
     # points of a .vec file become float64 block by block: it may be larger than the memory
     if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
         x = np.asarray(x, dtype=np.float64)
+    way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
+    yield from way(jobs, x, y, rows_of, settings, progress, held_out)
+
+
+def _fit_by_threads(jobs, x, y, rows_of, settings, progress, held_out):
+    workers, loo = settings.workers or available_cores(), settings.loo
+    normalised = None if settings.normalisation is None else settings.normalisation.digest()
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
-    tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, kernel_memory)
+    tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
     done = 0
-    total = len(jobs) + sum(calibration.fold_count(*(sum(counts[label] for label in side)
-                                               for side in (job.left, job.right)))
-                            for job in jobs if _with_folds(job, loo, held_out))
+    total = len(jobs) + sum(
+        calibration.fold_count(*(sum(len(rows_of[label]) for label in side) for side in job.sides))
+        for job in jobs if _with_folds(job, loo, held_out))
     again = []
     for work, (results, seconds) in _outcomes(functools.partial(_task, x, tables),
                                               _items(jobs, rows_of, tables, loo, held_out), again,
                                               workers):
         work.seconds += seconds
         for part, result in results:
-            work.take(part, result)
+            work.add_result(part, result)
         if work.needs_folds:
-            total += work.deal()
+            total += work.draw_folds()
             again.append(work)
         done += len(results)
         if work.left == 0:
-            if spent is not None:
-                spent(work.job, work.seconds + tables.seconds(work.job))
-            if work.error is not None:
-                yield work.job, work.error, None
-            else:
-                model, rows = _assemble(work, x, normalised)
-                if held_out is not None:
-                    a, b = model.scale
-                    held_out(work.job, work.side, a * work.values + b >= 0, model)
-                yield work.job, model, rows
+            work.seconds += tables.seconds(work.job)
+            yield _finished(work, x, normalised, held_out)
         if progress is not None:  # which may end the work: what is finished is handed out first
             progress(done, total)
 
@@ -149,11 +187,11 @@ def _with_folds(job, loo, held_out):
 def _items(jobs, rows_of, tables, loo, held_out):
     """(work, its fits that are one task) of every job."""
     for job in jobs:
-        part = problem(job, rows_of)
-        work = _Work(job, part.rows, part.side)
+        part = samples(job, rows_of)
+        work = _Training(job, part.rows, part.side)
         fits = [_ITSELF]
         if _with_folds(job, loo, held_out):
-            fits += range(work.deal())
+            fits += range(work.draw_folds())
         yield from [(work, fits)] if tables.has_own(job) else [(work, [one]) for one in fits]
 
 
@@ -211,9 +249,11 @@ def _flat(solution, x, rows):
                           solution.labels)
 
 
-def _assemble(work, x, normalised):
-    """The finished model of a job, and the rows of its support vectors, if it has such."""
+def _finished(work, x, normalised, held_out):
+    """The `Fitted` of a job whose fits are all there; normalised: a digest, or None."""
     solution, job = work.solution, work.job
+    if work.error is not None:
+        return Fitted(job, work.error, seconds=work.seconds)
     options = job.options
     if options.own_probabilities:
         a, b, source = -1.0, 0.0, "own probabilities"
@@ -224,12 +264,66 @@ def _assemble(work, x, normalised):
                           AgfmcWarning, stacklevel=3)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
-        version=__version__, library=options.made_by(), options=options.canonical(),
-        features=x.shape[1], probabilities=source, seed=job.seed,
-        samples=(np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
-        sides=(job.left, job.right), normalisation=normalised)
+        __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
+        probabilities=source, seed=job.seed).with_samples(
+            (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides, normalised)
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
-    return model, None if solution.sv is None else work.rows[solution.sv]
+    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv],
+                    work.seconds)
+    if not held_out:
+        return fitted
+    a, b = model.scale
+    return fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Points x (n, d) and labels y (n,), rows (n,) of all points, and the arguments of `fit`."""
+
+    x: np.ndarray
+    y: np.ndarray
+    rows: np.ndarray
+    settings: TrainingSettings
+    held_out: bool
+
+    def part(self, job):
+        """The data with the samples of a job alone."""
+        own = np.flatnonzero(np.isin(self.y, job.labels))
+        if len(own) == len(self.y):
+            return self
+        return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own])
+
+
+def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, held_out):
+    executor = settings.workers
+    together = getattr(executor, "together", None) or workers_of(executor)
+    data = _Data(x, y, np.arange(len(y)), replace(
+        settings, workers=1, kernel_memory=settings.kernel_memory // together), held_out)
+    for done, (job, result) in enumerate(run_remote(
+            executor, _fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=_Data.part), 1):
+        if isinstance(result, AgfmcError):
+            result = Fitted(job, job.place.error(type(result), result.message))
+        elif result.rows is not None:
+            result = result._replace(model=replace(
+                result.model, sv=np.asarray(x[result.rows], dtype=np.float64)))
+        yield result._replace(job=job)
+        if progress is not None:  # which may end the work: what is finished is handed out first
+            progress(done, len(jobs))
+
+
+def _fit_one(data, job):
+    """On a worker: `fit` of one job, to the samples that it is about.
+
+    -> `Fitted` without the support vectors, which are x[rows]; or the error of the learner.
+    """
+    data = data.part(job)
+    fitted, = _fit_by_threads([job], data.x, data.y, rows_by_class(data.y), data.settings, None,
+                              data.held_out)
+    if isinstance(fitted.model, AgfmcError):
+        return fitted.model
+    if fitted.rows is None:
+        return fitted
+    return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])

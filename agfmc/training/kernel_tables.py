@@ -20,7 +20,7 @@ _SPREAD = 4  # jobs a worker, before a whole job may be one task
 class Tables:
     """Where the fits of each job find their kernel values.
 
-    x (n, d): all points, an array or `SparsePoints`;  jobs: `TrainingJob`s;
+    x (n, d): all points, an array or `SparsePoints`;  jobs: binary `Job`s;
     rows_of: {label: rows of x};  fits: how many fits on all its points a job amounts
     to;  megabytes: what tables may take together, 0 for none.
 
@@ -58,7 +58,7 @@ class Tables:
         """Decide for the jobs of one kernel; -> megabytes that their common table takes."""
         d = self._x.shape[1]
         sizes = [self._points(job) for job in jobs]
-        labels = sorted({label for job in jobs for label in job.left + job.right})
+        labels = sorted({label for job in jobs for label in job.labels})
         size = sum(len(self._rows_of[label]) for label in labels)
         if size <= most_rows(megabytes) and size ** 2 <= sum(own ** 2 for own in sizes) and \
                 table_pays(size, [(own, fits) for own in sizes], d):
@@ -84,7 +84,7 @@ class Tables:
         return 0
 
     def _points(self, job):
-        return sum(len(self._rows_of[label]) for label in job.left + job.right)
+        return sum(len(self._rows_of[label]) for label in job.labels)
 
     def seconds(self, job):
         """Of a core: the share of a job, by the squares of sizes, in its common table."""

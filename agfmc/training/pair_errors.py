@@ -15,18 +15,18 @@ __all__ = ["PairTally"]
 class PairTally:
     """Counts the errors of one-vs-one classifiers while they are trained.
 
-    jobs: `TrainingJob`s, each of two classes; x (n, d), y (n,): their points;
+    jobs: binary `Job`s, each of two classes; x (n, d), y (n,): their points;
     irrelevant: count also where the samples of all other classes go.  Raises
     `UsageError` for a job that is not a pair of classes.
     """
 
     def __init__(self, jobs, x, y, irrelevant=False):
         for job in jobs:
-            if len(job.left) != 1 or len(job.right) != 1:
+            if any(len(side) != 1 for side in job.sides):
                 raise job.place.error(UsageError, "--cv-errors is for one-vs-one: this partition "
                                       "has more than one class on a side")
         self._x, self._y = x, y
-        labels = sorted({label for job in jobs for label in (*job.left, *job.right)})
+        labels = sorted({label for job in jobs for label in job.labels})
         if irrelevant:
             labels = sorted(set(np.unique(y).tolist()))
         self._labels = tuple(labels)
@@ -39,27 +39,25 @@ class PairTally:
                 raise UsageError(f"--cv-irrelevant is for up to 256 classes, found {k}")
             self._irrelevant, self._wins = np.zeros((2, k, k, k), dtype=np.int64)
 
-    def add(self, job, side, right, model):
-        """One job that is done.
-
-        side (l,): 0 and 1 for samples left and right; right (l,) bool: where they
-        were sent when they were held out; model: the `BinaryModel`.
-        """
-        i, j = self._place[job.left[0]], self._place[job.right[0]]
-        for own, other, of_side, wrong in ((i, j, 0, right), (j, i, 1, ~right)):
+    def add(self, fitted):
+        """Count one job that is done; `fitted`: with what was held out."""
+        (left,), (right,) = fitted.job.sides
+        side, right_side, model = fitted.side, fitted.held_out, fitted.model
+        i, j = self._place[left], self._place[right]
+        for own, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
             self._n[own, other] = np.count_nonzero(side == of_side)
             self._errors[own, other] = np.count_nonzero(wrong & (side == of_side))
         if self._irrelevant is None:
             return
-        rows = np.flatnonzero((self._y != job.left[0]) & (self._y != job.right[0]))
+        rows = np.flatnonzero((self._y != left) & (self._y != right))
         if len(rows) == 0:
             return
         a, b = model.scale
         f = decision_values(model.kernel, model.sv, model.coef, model.rho, self._x[rows])
-        left = a * f + b < 0
+        to_left = a * f + b < 0
         at = np.searchsorted(self._labels, self._y[rows])
         counts = np.bincount(at, minlength=len(self._labels))
-        wins = np.bincount(at, weights=left, minlength=len(self._labels)).astype(np.int64)
+        wins = np.bincount(at, weights=to_left, minlength=len(self._labels)).astype(np.int64)
         self._irrelevant[:, i, j] = self._irrelevant[:, j, i] = counts
         self._wins[:, i, j], self._wins[:, j, i] = wins, counts - wins
 

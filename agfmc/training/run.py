@@ -1,6 +1,7 @@
-"""multi_borders without its command line: training, and model files written as they finish.
+"""A run of training: model files written as they are finished, and known again by a later run.
 
-Long work that ends when its time is up.
+A run that ended, or was ended, goes on from the files that are there: a model is kept where
+training would write it again, byte for byte.
 """
 
 from __future__ import annotations
@@ -9,32 +10,165 @@ import os
 import queue
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from typing import NamedTuple
 
-from ..errors import AgfmcError
-from ..executors.threads import available_cores, Background, start_threads
-from ..formats.atomic import remove, replacing
+import numpy as np
+from .._version import __version__
+from ..arrays import is_sparse
+from ..errors import AgfmcError, DataError, JobsFailed
+from ..executors.threads import Background, start_threads
+from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..formats.inputs import read_bytes
 from ..formats.libsvm_model import format_svm_model, RowText
-from ..formats.seal import sealed
-from ..formats.vectors import write_std
-from ..prediction.direct import train_direct
+from ..formats.seal import seal_of, sealed
+from ..formats.vectors import read_std, write_std
+from ..learners.protocol import NodeProblem, rows_by_class, samples
+from .external import train_external
 from .fit import fit
-from .kernel_tables import MEGABYTES
-from .resume import is_normalisation
 
-__all__ = ["Outcome", "TimeUp", "save_normalisation", "train", "train_directs", "until"]
+__all__ = ["Earlier", "Origins", "Outcome", "TimeUp", "finished", "replaced", "save_normalisation",
+           "train", "until", "write_node"]
 
-def save_normalisation(work, control_out=None):
+_BLOCK = 1 << 19  # values at a time
+
+
+class Origins:
+    """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
+
+    Sixteen hexadecimal digits, of the points of the job's classes in their order, the
+    classes on each side, the options, the seed, where the probabilities come from, the
+    normalisation, and the versions of this program and of the library that trains.
+    Points that the job does not see, its name and its place in the control file do not
+    matter, nor do threads and memory.  Each class is read once.
+    """
+
+    def __init__(self, plan):
+        # before the normalisation where such are written: a feature that it drops counts too
+        self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
+        self._rows = rows_by_class(self._y)
+        self._classes = {}
+        normalisation = plan.settings.normalisation
+        self._common = [
+            # of sparse points a linear machine is written as one plane
+            __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
+            plan.raw is not None, None if normalisation is None else normalisation.digest()]
+
+    def __call__(self, job):
+        """The digest of a job whose model is recognised by its seal."""
+        sides = [sorted(side) for side in job.sides]
+        digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
+                         digest_size=8)
+        for side in sides:
+            for label in side:
+                digest.update(self._of_class(label))
+        # how the samples of the classes are mixed
+        digest.update(np.ascontiguousarray(self._y[samples(job, self._rows).rows],
+                                           dtype="<i4").tobytes())
+        return digest.hexdigest()
+
+    def _of_class(self, label):
+        if label not in self._classes:
+            digest = blake2b()
+            rows = self._rows[label]
+            if is_sparse(self._x):
+                for piece in self._x[rows].pieces():
+                    digest.update(piece.tobytes())
+                rows = ()
+            step = max(1, _BLOCK // max(1, self._x.shape[1]))
+            for start in range(0, len(rows), step):
+                points = np.asarray(self._x[rows[start:start + step]], dtype="<f8")
+                digest.update(np.ascontiguousarray(points).tobytes())
+            self._classes[label] = digest.digest()
+        return self._classes[label]
+
+
+def finished(plan):
+    """Names of the jobs of `plan` whose model needs no training.
+
+    Its file is there, whole, unchanged since it was written, and made from what this
+    run would make it from.  Only models that are recognised by their seal are such.
+    """
+    names = set()
+    for job in plan.jobs:
+        if job.options.recognised_by != "seal":
+            continue
+        path = plan.path_of(job.name)
+        # what cannot be read is trained, and fails where it cannot be written either
+        with suppress(DataError):
+            if os.path.isfile(path) and seal_of(read_bytes(path)) == plan.origins(job):
+                names.add(job.name)
+    return names
+
+
+def replaced(plan):
+    """What of `plan`, all of which this run has finished, is not of it any more, or None.
+
+    The name of the first such job, or of the file of the normalisation: another run may have
+    written the same names at the same time.  What is not recognised is not looked at.
+    """
+    there = finished(plan)
+    for job in plan.jobs:
+        way = job.options.recognised_by
+        if way == "seal" and job.name not in there or \
+                way == "contents" and not _holds_contents(plan, job):
+            return job.name
+    if not plan.fitted or os.path.exists(plan.norm_file) and not os.path.isfile(plan.norm_file):
+        return None  # a pipe is not read again
+    return None if _is_normalisation(plan) else plan.norm_file
+
+
+class _Differs(Exception):
+    """A file has other contents."""
+
+
+class _Comparison:
+    """A stream that compares what is written to it with a file."""
+
+    def __init__(self, file):
+        self.name, self._file = file.name, file
+
+    def write(self, data):
+        """Raise `_Differs` where the file does not go on with these bytes."""
+        if self._file.read(len(data)) != data:
+            raise _Differs
+
+
+def _holds_contents(plan, job):
+    """Are the files of a job those that its learner writes?"""
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(open(plan.path_of(file), "rb")) for file in job.files
+                     if os.path.isfile(plan.path_of(file))]
+            if len(files) < len(job.files):
+                return False
+            job.options.write(job, _problem(plan, job), list(map(_Comparison, files)))
+            return not any(file.read(1) for file in files)
+    except (_Differs, DataError, OSError):
+        return False
+
+
+def _is_normalisation(plan):
+    """Does the file of the normalisation hold that of the plan?"""
+    try:
+        return os.path.isfile(plan.norm_file) and \
+            read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
+    except AgfmcError:
+        return False
+
+
+def save_normalisation(plan, control_out=None):
     """Write the normalisation that was fitted to the training data, if one was.
 
     control_out: control file of an earlier run, which goes if it had another one.
     """
-    if work.fitted:
-        same = control_out is None or is_normalisation(work.norm_file, work.normalisation)
-        write_std(work.norm_file, work.normalisation,
+    if plan.fitted:
+        same = control_out is None or _is_normalisation(plan)
+        write_std(plan.norm_file, plan.settings.normalisation,
                   None if same else partial(remove, control_out))
 
 
@@ -46,52 +180,79 @@ class Outcome(NamedTuple):
     stopped: bool = False
 
 
-def train(work, workers, progress=None, control_out=None, held_out=None, kernel_memory=None, *,
-          kept=frozenset(), deadline=None, fitting=fit):
-    """Train the jobs of `work` and write each model as it is finished; -> `Outcome`.
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run has left.
 
-    The files appear whole or not at all, and do not depend on `workers` (0:
-    all cores).  progress: called with (done, all, words, how much was done before).
-    control_out: control file of an earlier run; it goes as soon as a model of that run
-    is replaced by another one, as it would name a mixture of both.  held_out,
-    kernel_memory (None: the default): as for `fit`.  kept: names of jobs whose models
-    are there, from `finished`;  deadline: on `time.monotonic`, after which nothing new is
-    begun; what is running then is left behind.  fitting: `fit`, or `remote_fit` of a pool.
+    kept: names of jobs whose models are there, from `finished`;  control_out: its control file,
+    or None: it goes as soon as a model of that run is replaced by another one, as it would name
+    a mixture of both.
     """
-    jobs = [job for job in work.jobs if job.name not in kept]
-    before = len(work.jobs) - len(jobs)
+
+    kept: frozenset = frozenset()
+    control_out: str | None = None
+
+
+def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), *,
+          deadline: float | None = None, trainer=None, held_out: Callable | None = None,
+          workers=None) -> Outcome:
+    """Train the jobs of `plan` and write each model as it is finished.
+
+    The files appear whole or not at all, and do not depend on the number of workers.
+    progress: called with (done, all, words, how much was done before).  deadline: on
+    `time.monotonic`, after which nothing new is begun; a binary classifier that is running
+    then is left behind, a node comes to its end.  trainer: a `Trainer` for binary classifiers.
+    held_out: called with each `Fitted`, which then holds where its samples were sent when they
+    were held out.  workers: threads or an executor, None for those of the plan's settings.
+    """
+    if trainer is None:
+        made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
+    else:
+        train_external(plan, trainer, progress, earlier.control_out,
+                       partial(save_normalisation, plan, earlier.control_out))
+        made = Outcome(len(plan.binary))
+    nodes = _train_nodes(plan, progress, earlier, deadline, trainer)
+    return Outcome(made.done + nodes.done, made.errors, made.stopped or nodes.stopped)
+
+
+def _train_binary(plan, progress, earlier, deadline, held_out, workers):
+    jobs = [job for job in plan.binary if job.name not in earlier.kept]
+    before = len(plan.binary) - len(jobs)
     if before:
-        save_normalisation(work, control_out)
+        save_normalisation(plan, earlier.control_out)
     if not jobs:
         return Outcome(before)
-    text = RowText(work.data.x if work.raw is None else work.raw)
+    text = RowText(plan.data.x if plan.raw is None else plan.raw)
     failures, models, stopped = {}, 0, False
 
     def tell(done, total):
         if progress is not None:
-            earlier = total * before // len(jobs)
-            progress(earlier + done, earlier + total,
-                     f"{before + models} of {len(work.jobs)} classifiers", earlier)
+            part = total * before // len(jobs)
+            progress(part + done, part + total,
+                     f"{before + models} of {len(plan.binary)} classifiers", part)
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
     with Background() as background:
-        results = fitting(jobs, work.data.x, work.data.y, workers or available_cores(), tell,
-                          work.normalisation, held_out, loo=work.loo,
-                          kernel_memory=MEGABYTES if kernel_memory is None else kernel_memory)
+        settings = plan.settings if workers is None else replace(plan.settings, workers=workers)
+        results = fit(jobs, plan.data.x, plan.data.y, settings, tell, held_out is not None)
         try:
-            for job, result, rows in until(results, deadline):
-                if isinstance(result, AgfmcError):
-                    failures[job.name] = result
+            for fitted in until(results, deadline):
+                job, model, rows = fitted[:3]
+                if isinstance(model, AgfmcError):
+                    failures[job.name] = model
                     continue
+                if held_out is not None:
+                    held_out(fitted)
                 if before + models == 0:
-                    save_normalisation(work, control_out)
+                    save_normalisation(plan, earlier.control_out)
                 models += 1
-                if work.raw is not None:
-                    result = _with_raw_vectors(result, work.raw[rows])
+                if plan.raw is not None:
+                    model = _with_raw_vectors(model, plan.raw[rows])
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
-                model = sealed(format_svm_model(result, lines), work.origins(job))
-                background(_write, work.place(job.name), model, control_out)
+                background(_write, plan.path_of(job.name),
+                           sealed(format_svm_model(model, lines), plan.origins(job)),
+                           earlier.control_out)
         except TimeUp:
             stopped = models + len(failures) < len(jobs)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
@@ -104,42 +265,10 @@ def _write(path, text, control_out):
     Each time, and not the first time only: another run may have written it meanwhile.
     """
     before = None
-    if control_out is not None and _holds_another(path, text):
+    if control_out is not None and os.path.isfile(path) and read_bytes(path) != text.encode():
         before = partial(remove, control_out)
     with replacing(path, before=before) as file:
         file.write(text)
-
-
-def train_directs(work, progress=None, control_out=None, convert=None, text="svm", *,
-                  kept=frozenset(), deadline=None):
-    """Train the direct classifiers of `work`, one after the other; -> `Outcome`.
-
-    control_out: control file of an earlier run, which goes before one of its
-    models is replaced; convert, text: as for `train_direct`;  progress, kept, deadline:
-    as for `train`, but that one which is running at the deadline comes to its end.
-    """
-    before = sum(job.name in kept for job in work.directs)
-    if before and not work.jobs:
-        save_normalisation(work, control_out)
-    done = before
-    for job in work.directs:
-        if job.name in kept:
-            continue
-        if deadline is not None and time.monotonic() >= deadline:
-            return Outcome(done, stopped=True)
-        replaces = None
-        if control_out is not None and any(os.path.isfile(work.place(file)) for file in job.files):
-            replaces = partial(remove, control_out)
-        train_direct(replace(job, name=work.place(job.name)), work.data.x, work.data.y,
-                     work.normalisation, convert, text,
-                     work.origins(job) if job.code == "L" else None, replaces)
-        done += 1
-        if done == 1 and not work.jobs:
-            save_normalisation(work, control_out)
-        if progress is not None:
-            progress(done, len(work.directs), f"{done} of {len(work.directs)} direct classifiers",
-                     before)
-    return Outcome(done)
 
 
 def _with_raw_vectors(model, sv):
@@ -148,9 +277,58 @@ def _with_raw_vectors(model, sv):
                    provenance=model.provenance.with_raw_vectors(sv.shape[1]))
 
 
-def _holds_another(path, text):
-    """True where there is a file with other contents."""
-    return os.path.isfile(path) and read_bytes(path) != text.encode()
+def _train_nodes(plan, progress, earlier, deadline, trainer):
+    """Train the nodes whose branches are all told apart at once, one after the other."""
+    nodes = plan.nodes
+    done = before = sum(job.name in earlier.kept for job in nodes)
+    if before and not plan.binary:
+        save_normalisation(plan, earlier.control_out)
+    for job in nodes:
+        if job.name in earlier.kept:
+            continue
+        if deadline is not None and time.monotonic() >= deadline:
+            return Outcome(done, stopped=True)
+        try:
+            paths, ends = [plan.path_of(file) for file in job.files], None
+            if earlier.control_out is not None and any(map(os.path.isfile, paths)):
+                ends = partial(remove, earlier.control_out)
+            write_node(job, _problem(plan, job), paths, ends,
+                       trainer.convert if trainer is not None and job.options.is_program else None)
+        except AgfmcError as error:
+            raise job.place.error(JobsFailed, f"'{plan.path_of(job.name)}': {error}") from error
+        done += 1
+        if done == 1 and not plan.binary:
+            save_normalisation(plan, earlier.control_out)
+        if progress is not None:
+            progress(done, len(nodes), f"{done} of {len(nodes)} direct classifiers", before)
+    return Outcome(done)
+
+
+def _problem(plan, job):
+    normalisation = plan.settings.normalisation
+    return NodeProblem(
+        plan.data.x, samples(job, rows_by_class(plan.data.y)),
+        None if normalisation is None else normalisation.digest(),
+        plan.origins(job) if job.options.recognised_by == "seal" else None, plan.text)
+
+
+def write_node(job, problem, paths, before=None, convert=None):
+    """Train one node on a `NodeProblem` and write its files to `paths`, all or none.
+
+    before: as for `replacing`;  convert: a `Command`, through which the file goes, or None.
+    """
+    with ExitStack() as stack:
+        if convert is None:
+            streams = stack.enter_context(replacing_all(paths, binary=True, before=before))
+            job.options.write(job, problem, streams)
+            return
+        source = stack.enter_context(temporary_file())
+        with writing("a temporary file"):
+            job.options.write(job, problem, [source])
+            source.flush()
+        source.seek(0)
+        target = stack.enter_context(replacing(paths[0], binary=True, before=before))
+        convert.run(stdin=source, stdout=target)
 
 
 class TimeUp(Exception):
@@ -187,7 +365,7 @@ def until(items, deadline, clock=time.monotonic):
     try:
         if clock() >= deadline:
             raise TimeUp
-        if not start_threads(1, run, daemon=True):
+        if not start_threads(1, run):
             for item in items:
                 yield item
                 if clock() >= deadline:

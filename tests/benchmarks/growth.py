@@ -67,7 +67,7 @@ def train(folder, name, k, scheme="one-vs-one", options="-c 10"):
 
 def vectors(folder, name):
     from agfmc.prediction.configuration import load
-    return len(load(str(folder / f"{name}.mbm")).model.sv)
+    return len(load(str(folder / f"{name}.mbm")).machines.sv)
 
 
 def points(folder):
@@ -151,7 +151,7 @@ def parts(folder):
                                         ("pendigits", 7494, "-c 50 -g 0.01", "one-vs-rest")):
         x = real(folder, name, rows, options, scheme).astype(float)
         configuration = load(str(folder / f"{name}.mbm"))
-        model, node = configuration.model, configuration.tree.nodes[0]
+        model, node = configuration.machines, configuration.tree.nodes[0]
         kernel = PreparedKernel(model.kernels[0], model.sv)
         buffer = np.empty((kernel.size, 128))
 
@@ -159,7 +159,7 @@ def parts(folder):
             for start in range(0, len(x) - 127, 128):
                 kernel.values(x[start:start + 128], out=buffer)
 
-        values = MachineValues(model)
+        values = MachineValues(configuration)
         machine = values._machine(range(values.count), x.shape[1])
         f, r = values(range(values.count), x)
         solve = CodeDecoder(rows_to_matrix([(row.left, row.right) for row in node.rows],

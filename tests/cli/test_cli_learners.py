@@ -202,7 +202,7 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
     from agfmc.experiments import binary_problems
     from agfmc.experiments.experiment import Settings
-    from agfmc.learners.jobs import plan_jobs
+    from agfmc.learners.protocol import plan_jobs
 
     class ResultCache(dict):
         put = dict.__setitem__

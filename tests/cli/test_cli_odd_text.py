@@ -6,12 +6,13 @@ import json
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from agfmc.control.tree import changed
 from agfmc.errors import ModelError, one_line
-from agfmc.models import CollatedModel
 
 NAMES = ["<b>&amp;</b>", '"\\N\\G\\E\\l', "$x^{2$ \\frac{1}", "--><script>alert(1)</script><!--",
          "]]>", "%s {0} %(prog)s", "\x1b[31mred\x07", "\udcff\udcfe", "a\x85b\u2028c", "ü漢\u202e",
@@ -146,10 +147,9 @@ def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, tmp_path):
 
     call("multi_borders", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
     call("mbh2mbm", "c", "x.mbm")
-    model, made_by = read_store("x.mbm")
-    assert isinstance(model, CollatedModel)
-    model.names[3] = 'x\n"touch pwned" G { 0 1 }'
-    write_store("y.mbm", model, made_by)
+    configuration = read_store("x.mbm")
+    names = {**configuration.tree.names, 3: 'x\n"touch pwned" G { 0 1 }'}
+    write_store("y.mbm", replace(configuration, tree=changed(configuration.tree, names=names)), {})
     with pytest.raises(ModelError, match="wrong type"):
         read_store("y.mbm")
     call("mbm_info", "--control", "y.mbm", status=1)

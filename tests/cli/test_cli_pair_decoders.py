@@ -100,7 +100,7 @@ def test_count(here, run, method, asked):
                        "o")
     found = re.search(r"([\d.]+) of 6 binary classifiers and ([\d.]+) of (\d+) kernel evaluations "
                       r"per point", told)
-    total = len(load("all.mbm").model.sv)
+    total = len(load("all.mbm").machines.sv)
     assert int(found[3]) == total
     if asked is not None:
         assert found[1] == asked

@@ -261,7 +261,7 @@ def test_double_precision(golden, answer, model, option, end):
     assert (np.abs(printed - theirs) <= 5.001e-7 + 0.51 * last_digit).all()
     configuration = load(str(golden / "models" / f"{model}.mbaio"))
     assert path.open().readline()[1:].split() == [row.text for row in configuration.tree.rows]
-    f, r = MachineValues(configuration.model)(range(theirs.shape[1]), read_vec(golden / "tst.vec"))
+    f, r = MachineValues(configuration)(range(theirs.shape[1]), read_vec(golden / "tst.vec"))
     if end == "r64":
         np.testing.assert_allclose(r, theirs, rtol=0, atol=1e-9)
     else:

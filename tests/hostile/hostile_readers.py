@@ -17,12 +17,12 @@ from agfmc.control.parse import parse
 from agfmc.control.tree import looks_like_options
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
-from agfmc.prediction.configuration import gather
+from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
                            libsvm_model, logistic_model, lvq, probability_text, seal,
                            svm_predict_output, vectors)
-from agfmc.formats.consistency import check_model
+from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
 
@@ -131,23 +131,21 @@ def multiclass(found, raw):
         binary_model(model, raw)
 
 
-def collated(model, raw):
+def collated(configuration, raw):
     def fail(message):
         return AssertionError(message)
 
-    check_model(model, fail)
-    kernel_sane(model.kernels[0])
-    assert len(parse(model.control).rows) == len(model.rho)
+    check_configuration(configuration, fail)
+    kernel_sane(configuration.machines.kernels[0])
 
 
-def classifying(found, raw):
+def classifying(configuration, raw):
     """A whole configuration answers for two points without NaN, or says that it cannot."""
-    configuration, _ = found
-    model = configuration.model
+    model = configuration.machines
     d = model.sv.shape[1]
-    if d > 10_000 or model.direct:
+    if d > 10_000:
         return
-    values = MachineValues(model, True, None)
+    values = MachineValues(configuration, True)
     x = np.zeros((2, d))
     x[1] = 0.5
     try:
@@ -282,12 +280,12 @@ def training_options(text, **place):
 
 
 def direct_options(text, **place):
-    from agfmc.learners.multiclass_options import parse_logistic_options, parse_neighbour_options
+    from agfmc.learners.protocol import learner_class
 
     try:
-        return parse_neighbour_options(text, **place)
+        return learner_class("K").parse(text, **place)
     except UsageError:
-        return parse_logistic_options(text, **place)
+        return learner_class("L").parse(text, **place)
 
 
 def similarity(path):
@@ -460,12 +458,12 @@ def readers():
                                                 "support_vectors"))]),
         ("svm multiclass", libsvm_model.read_svm_multiclass, [MULTICLASS], True, multiclass,
          [f + "libsvm_model.read_svm_multiclass"]),
-        ("svm multiclass used", gather, [MULTICLASS], True, classifying, []),
+        ("svm multiclass used", load, [MULTICLASS], True, classifying, []),
         ("logistic model", logistic_model.read_logistic_model, logistics, True, logistic,
          [f + "logistic_model.read_logistic_model"]),
         ("ascii model", libagf_model.read_ascii_model, [ASCII], True, collated,
          [f + "libagf_model.read_ascii_model"]),
-        ("ascii model used", gather, [ASCII], True, classifying, []),
+        ("ascii model used", load, [ASCII], True, classifying, []),
         ("is ascii", lambda path: libagf_model.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
          anything, [f + "libagf_model.is_ascii_model"]),
         ("seal", lambda path: (seal.seal_of(bytes_of(path)),

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
+from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.decoding import Decoding, TREE_MODES
 from agfmc.control.parse import parse
 from agfmc.decode.methods import METHODS
 from agfmc.errors import AgfmcError
-from agfmc.prediction.configuration import _stored, export, load, renamed, save
+from agfmc.prediction.configuration import _check_neighbours, export, load, save
 from agfmc.prediction.description import describe, format_description
-from agfmc.prediction.classifier import Classifier, TREE_MODES
-from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import mbm
-from agfmc.models import CollatedModel, DirectModel, Kernel, Normalisation
+from agfmc.models import CollatedModel, Configuration, DirectModel, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
 START = struct.Struct("<8sIIQQ32s")
@@ -44,44 +44,43 @@ CONTROLS = {
 
 
 def models():
-    """{name: `CollatedModel`}, small ones of every kind."""
+    """{name: `Configuration`}, small ones of every kind."""
     found = {}
     for name, text in CONTROLS.items():
         tree = parse(text)
-        found[name] = _model(text, tree, np.random.default_rng(len(found)))
+        found[name] = _model(tree, np.random.default_rng(len(found)))
     norm = Normalisation(np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
                          np.array([1, 2, 3], dtype=np.float32))
     found["normalised"] = replace(found["code"], normalisation=norm)
-    m = len(found["pairs"].rho)
-    found["votes"] = replace(found["pairs"], a=np.full(m, np.nan), b=np.full(m, np.nan),
-                              any_width=True)
+    machines = found["pairs"].machines
+    none = np.full(len(machines.rho), np.nan)
+    found["votes"] = replace(found["pairs"], machines=replace(machines, a=none, b=none,
+                                                              any_width=True))
     return found
 
 
-def _model(text, tree, rng):
+def _model(tree, rng):
     m, s, d = len(tree.rows), 6 if tree.rows else 0, 2
     index = [np.sort(rng.choice(s, 3, replace=False)) for _ in range(m)]
-    direct = []
+    direct = {}
     for number, node in tree.directs.items():
         c = len(tree.nodes[number].children)
         if node.code == "K":
-            direct.append(DirectModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
-                                      points=rng.normal(size=(5, d)).astype(np.float32),
-                                      y=np.arange(5, dtype=np.int32) % c))
+            direct[number] = DirectModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
+                                         points=rng.normal(size=(5, d)).astype(np.float32),
+                                         y=np.arange(5, dtype=np.int32) % c)
         else:
-            direct.append(DirectModel("L", node.name, c, 
-                                      Provenance.from_line("options -r 1.0; samples 3 4 5"),
-                                      weights=rng.normal(size=(c, d + 1))))
-    return CollatedModel(
-        control=text, names=dict(tree.names), kernels=KERNELS[:max(1, min(m, 4))] if m else (),
+            direct[number] = DirectModel("L", node.name, c,
+                                         Provenance.from_line("options -r 1.0; samples 3 4 5"),
+                                         weights=rng.normal(size=(c, d + 1)))
+    return Configuration(tree, CollatedModel(
+        kernels=KERNELS[:max(1, min(m, 4))] if m else (),
         kernel_of=np.arange(m, dtype=np.int32) % 4, sv=rng.normal(size=(s, d)),
         group=np.sort(rng.integers(0, len(tree.classes), s)).astype(np.int32),
         indptr=np.arange(0, 3 * m + 1, 3), index=np.concatenate([*index, []]).astype(np.int32),
         coef=rng.normal(size=3 * m), rho=rng.normal(size=m), a=rng.normal(size=m),
         b=rng.normal(size=m), orientation=rng.choice([-1, 1], m).astype(np.int8),
-        normalisation=None,
-        provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m,
-        direct=tuple(direct))
+        provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m), direct)
 
 
 def bytes_of(model):
@@ -260,6 +259,13 @@ def _cut_and_paste(text, rng):
     return text[:a] + piece + text[b:]
 
 
+def stored(path, raw):
+    """The configuration in the bytes of a .mbm file, as `load` reads it."""
+    configuration = mbm.read_store(path, raw)
+    _check_neighbours(configuration, path)
+    return configuration
+
+
 def use(raw, tmp, counts=None, rng=None):
     """Read the file `raw` and do everything with it; -> a word for how it ended.
 
@@ -268,7 +274,7 @@ def use(raw, tmp, counts=None, rng=None):
     """
     counts = Counter() if counts is None else counts
     try:
-        configuration = _stored("m.mbm", raw)
+        configuration = stored("m.mbm", raw)
     except AgfmcError as error:
         assert "\n" not in str(error), error
         return "refused"
@@ -279,10 +285,10 @@ def use(raw, tmp, counts=None, rng=None):
     save(tmp, configuration)
     with open(tmp, "rb") as file:
         again = file.read()
-    save(tmp, _stored("again", again))
+    save(tmp, stored("again", again))
     with open(tmp, "rb") as file:
         assert file.read() == again
-    save(tmp, renamed(configuration, {label: f"c{label}" for label in configuration.tree.classes}))
+    save(tmp, configuration.renamed({label: f"c{label}" for label in configuration.tree.classes}))
     for form in ("ascii", "svm"):
         try:
             export(tmp, configuration, form)
@@ -305,16 +311,15 @@ def check_visible(text):
 
 def check_answers(configuration, counts, rng=None):
     """Every decoder and way through a tree: an error, or finite numbers on the simplex."""
-    model, tree = configuration.model, configuration.tree
-    width = MachineValues(model).features
-    width = model.sv.shape[1] if width is None else width
+    tree, width = configuration.tree, configuration.features
+    width = configuration.machines.sv.shape[1] if width is None else width
     x = np.array([[0.0], [1.0], [-2.5]]) * np.ones(width)
     for method in METHODS if rng is None else rng.sample(METHODS, 4):
-        for mode in TREE_MODES if tree.hierarchical else ("recursive",):
+        for mode in TREE_MODES[:3] if tree.hierarchical else ("recursive",):
             for raw in (False, True):
                 name = f"{method.name} {mode}{' raw' if raw else ''}"
                 try:
-                    classifier = Classifier(configuration, method, mode, raw=raw)
+                    classifier = Classifier(configuration, Decoding(method, tree=mode, raw=raw))
                     answers = classifier(x)
                 except AgfmcError as error:
                     assert "\n" not in str(error)

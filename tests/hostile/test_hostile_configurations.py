@@ -12,6 +12,7 @@ import pytest
 from agfmc.collate.merge import collate
 from agfmc.errors import AgfmcError, DataError, ModelError
 from agfmc.prediction import configuration
+from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.configuration import load
 from agfmc.formats import inputs
 from agfmc.formats.libsvm_model import read_svm_model
@@ -59,7 +60,7 @@ def limited(monkeypatch, limit):
 def test_support_vectors_of_all_models_fit_in_memory(here, monkeypatch):
     write_models([WIDE] * 3)
     limited(monkeypatch, LOADS)
-    assert load("c").model.sv.shape == (4, WIDE)  # one of them stands in all three
+    assert load("c").machines.sv.shape == (4, WIDE)  # one of them stands in all three
     limited(monkeypatch, LOADS - 16)
     for number in range(3):
         read_svm_model(f"m{number}")
@@ -71,7 +72,7 @@ def test_support_vectors_of_all_models_fit_in_memory(here, monkeypatch):
 def test_support_vectors_that_are_widened_fit_in_memory(here, monkeypatch):
     write_models([2, 2, WIDE])
     limited(monkeypatch, LOADS)
-    assert load("c").model.sv.shape == (4, WIDE)
+    assert load("c").machines.sv.shape == (4, WIDE)
     limited(monkeypatch, LOADS - 16)
     monkeypatch.setattr("agfmc.collate.merge.collate", None)
     with pytest.raises(ModelError, match="c: 6 support vectors of 1000 features"):
@@ -83,7 +84,7 @@ def test_support_vectors_that_a_normalisation_widens_fit_in_memory(here, monkeyp
     wide = Normalisation(np.eye(3, WIDE), np.zeros(3))
     for more in ({}, {"unnormalised": True}):
         limited(monkeypatch, 4 * WIDE * 8 * 2)
-        assert load("c", wide, **more).model.sv.shape == (4, WIDE)
+        assert load("c", wide, **more).machines.sv.shape == (4, WIDE)
         limited(monkeypatch, 4 * WIDE * 8 * 2 - 16)
         with pytest.raises(ModelError, match="c: 4 support vectors of 1000 features"):
             load("c", wide, **more)
@@ -100,7 +101,7 @@ def write_direct():
 def test_points_of_all_direct_classifiers_fit_in_memory(here, monkeypatch):
     write_direct()
     limited(monkeypatch, 2 * 2 * 10 * 4 * 8)
-    assert len(load("c").direct) == 2
+    assert len(load("c").node_classifiers) == 2
     limited(monkeypatch, 2 * 2 * 10 * 4 * 8 - 2)
     with pytest.raises(DataError, match="c: the points of all its direct classifiers are more"):
         load("c")
@@ -112,9 +113,9 @@ def test_a_direct_classifier_for_which_there_is_no_memory_is_named(here, monkeyp
     def classifier_of(model):
         raise MemoryError
 
-    monkeypatch.setattr("agfmc.prediction.direct.classifier_of", classifier_of)
+    monkeypatch.setattr("agfmc.prediction.classifier.node_classifier", classifier_of)
     with pytest.raises(ModelError, match="^a: there is not enough memory for its points"):
-        load("c")
+        Classifier(load("c"))
 
 
 def test_collation_holds_three_tables_at_most(here, monkeypatch):
@@ -126,7 +127,7 @@ def test_collation_holds_three_tables_at_most(here, monkeypatch):
     size = sum(model.sv.nbytes for model in models)
     tracemalloc.start()
     try:
-        collate(models, tree.sides(), tree.classes, control="")
+        collate(models, tree.sides(), tree.classes)
         assert tracemalloc.get_traced_memory()[1] < 2.3 * size
     finally:
         tracemalloc.stop()

@@ -82,13 +82,13 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
                                     (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
 @pytest.mark.filterwarnings("error")
 def test_a_kernel_that_overflows_gives_no_warning_of_numpy(save, kernel):
-    from agfmc.prediction.configuration import gather
+    from agfmc.prediction.configuration import load
     from agfmc.prediction.decision_values import MachineValues
 
     old, new, data = kernel
     assert old in data
-    model = gather(save(data.replace(old, new)))[0].model
-    values = MachineValues(model, True)
+    configuration = load(save(data.replace(old, new)))
+    model, values = configuration.machines, MachineValues(configuration, True)
     try:
         f, r = values(range(len(model.rho)), values.prepared(np.ones((2, model.sv.shape[1]))))
         assert np.isfinite(f).all() and np.isfinite(r).all()
@@ -170,7 +170,7 @@ def test_the_braces_of_an_ascii_model(save):
 
     for control, name in (('"x{" {0 1}', "x{"), ("a # } {\n#}\n{0 1}", "a"), ("a#b {0 1}", "a#b"),
                           ('"x\\"}" {0 # }\n 1}', 'x"}')):
-        assert len(read_ascii_model(save(model(control, name))).rho) == 1
+        assert len(read_ascii_model(save(model(control, name))).tree.rows) == 1
     error = refused(read_ascii_model, save(model('a {0 "x} 1', "a")))
     assert "no closing quote" in error.message and error.line == 2
 

@@ -18,9 +18,9 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.parse import MAX_SIDES
+from agfmc.control.write import format_tree
 from agfmc.decode.front import CodeDecoder
 from agfmc.errors import AgfmcWarning, ControlError, ModelError
-from agfmc.prediction.configuration import _stored
 from agfmc.formats.inputs import read_bytes
 from agfmc.kernel.machine import _cut
 
@@ -48,7 +48,7 @@ def changed(name="pairs", header=None, **arrays):
 
 def refused(raw, words=""):
     with pytest.raises(ModelError) as caught:
-        _stored("m.mbm", raw)
+        forge.stored("m.mbm", raw)
     assert str(caught.value).startswith("m.mbm: ") and "\n" not in str(caught.value)
     assert words in str(caught.value), str(caught.value)
 
@@ -86,7 +86,7 @@ def test_every_byte_of_the_start():
     for major, minor in ((0, 0), (1, 2), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
-    _stored("m", forge.sealed(text, body))
+    forge.stored("m", forge.sealed(text, body))
 
 
 def flips(name, tmp_path, step):
@@ -188,7 +188,7 @@ def test_headers(case):
     name, change, words = HEADERS[case]
     raw = changed(name, change)
     if words is None:  # not to be known, and no harm
-        _stored("m.mbm", raw)
+        forge.stored("m.mbm", raw)
     else:
         refused(raw, words)
 
@@ -220,7 +220,7 @@ def test_arrays(case):
     name, arrays, words = ARRAYS[case]
     arrays = {key: np.asarray(value) for key, value in arrays.items()}
     if words is None:
-        _stored("m.mbm", changed(name, **arrays))
+        forge.stored("m.mbm", changed(name, **arrays))
     else:
         refused(changed(name, **arrays), words)
 
@@ -240,7 +240,7 @@ def test_numbers_far_too_large(tmp_path):
     for name, model in MODELS.items():
         for field in ("sv", "coef", "rho", "a", "b"):
             for number in (1e308, -1e200):
-                value = np.asarray(getattr(model, field))
+                value = np.asarray(getattr(model.machines, field))
                 if value.size:
                     forge.use(changed(name, **{field: np.full(value.shape, number)}),
                               str(tmp_path / "out"), rng=random.Random(1))
@@ -248,7 +248,7 @@ def test_numbers_far_too_large(tmp_path):
 
 @pytest.mark.parametrize("name", ["pairs", "tree", "mixed"])
 def test_classifiers_without_support_vectors_have_values(tmp_path, name):
-    m = len(MODELS[name].rho)
+    m = len(MODELS[name].machines.rho)
     raw = changed(name, indptr=np.zeros(m + 1), index=np.zeros(0), coef=np.zeros(0))
     assert forge.use(raw, str(tmp_path / "out")) == "accepted"
 
@@ -294,7 +294,7 @@ def test_nothing_is_forged_on_a_terminal(shown, run):
 
 
 def parse_text(path):
-    return _stored("m", path.read_bytes()).model.control
+    return format_tree(forge.stored("m", path.read_bytes()).tree)
 
 
 def test_control_text_on_a_terminal(shown, root):

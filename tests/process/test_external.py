@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import UsageError
-from agfmc.training.external import any_options
+from agfmc.training.external import TrainerOptions
 
 svm = pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("svm-predict")),
                          reason="LIBSVM's svm-train and svm-predict are not installed")
@@ -345,7 +345,7 @@ def test_a_control_file_of_another_normalisation_goes(place, script, monkeypatch
     (place / "mixed").write_text('"" { 2 "-k 5" K { 5 9 } }')
     words = ["multi_borders", "-M", "-n", "--", command, "mixed"]
     assert place.call(*words, "trn.svm", "x", "xctl").status == 0
-    monkeypatch.setattr("agfmc.training.run.train_direct", lambda *words: 1 / 0)
+    monkeypatch.setattr("agfmc.training.run.write_node", lambda *words: 1 / 0)
     assert place.call(*words, "tst.svm", "x", "xctl").status != 0
     assert not (place / "xctl").exists()
 
@@ -605,9 +605,10 @@ def test_options_that_a_control_file_may_have(place, script):
     ("-c '5\n'", "5\\n")])
 def test_options_that_it_may_not_have(options, word):
     with pytest.raises(UsageError) as caught:
-        any_options(options, own="-c 1", file="own", line=3, column=4)
+        TrainerOptions.parse(options, own="-c 1", file="own", line=3, column=4)
     assert str(caught.value).startswith(f"own:3:4: the word '{word}' of the options")
-    assert any_options(options, allowed=True) == any_options(options, own=options) == options
+    assert TrainerOptions.parse(options, allowed=True) == \
+        TrainerOptions.parse(options, own=options) == TrainerOptions(options)
 
 
 def test_allowing_commands_needs_one(place):

@@ -15,10 +15,9 @@ FLOORS = {
     "control": 1, "codes": 1, "models": 1, "provenance": 1,
     "formats": 2,
     "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
-    "external": 3,
     "executors": 4, "picture": 4,
     "data_tools": 5, "prediction": 5, "training": 5,
-    "experiments": 6, "estimators": 6,
+    "experiments": 6, "estimators": 6, "api": 6,
     "cli": 7,
 }
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
@@ -67,7 +66,8 @@ def test_the_house_is_found():
     assert ("kernel", "values") in found or ("kernel", "machine") in found
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", [path for path in FILES if name_of(path) != "__init__.py"],
+                         ids=name_of)
 def test_imports_go_downward(path):
     inside = path.relative_to(PACKAGE).with_suffix("").parts
     room = room_of(inside if len(inside) > 1 else inside if inside != ("__init__",) else ())
@@ -91,7 +91,7 @@ def test_only_one_file_knows_a_library(library, file):
     knowing = [name_of(path) for path in FILES
                if any(not isinstance(target, tuple) and target.split(".")[0] == library
                       for _, target in imports(path))
-               or path.stem != "protocol"  # which has a table of our modules
+               or name_of(path) != "control/learners.py"  # which has a table of our modules
                and re.search(f"""["']{library}["']""", path.read_text(encoding="utf-8"))]
     assert knowing == [file]
 
@@ -112,22 +112,6 @@ def test_only_commands_print_exit_and_read_argv(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_nothing_unsafe(path):
-    for line, target in imports(path):
-        if not isinstance(target, tuple):
-            assert target.split(".")[0] not in {"pickle", "marshal", "shelve", "dill", "cloudpickle",
-                                                "joblib"}, f"{name_of(path)}:{line} {target}"
-    told = {"eval", "exec", "compile", "os.system", "os.popen", "__import__"}
-    assert not [f"{name_of(path)}:{line} {name}" for line, name in calls(path) if name in told]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                value = getattr(keyword.value, "value", None)
-                assert not (keyword.arg in ("shell", "allow_pickle") and value is not False), \
-                    f"{name_of(path)}:{node.lineno} {keyword.arg}"
-
-
-@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_files_are_small_and_say_what_they_are(path):
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -136,6 +120,18 @@ def test_files_are_small_and_say_what_they_are(path):
     tree = ast.parse(text)
     assert ast.get_docstring(tree)
     assert "type: ignore" not in text and "noqa" not in text
+
+
+def test_importing_the_package_loads_none_of_its_rooms():
+    code = ("import sys, agfmc\n"
+            "assert not [m for m in sys.modules if m.count('.') and m.startswith('agfmc.')\n"
+            "            and m not in ('agfmc.errors', 'agfmc._version')]\n"
+            f"assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
+            "assert all(getattr(agfmc, name) is not None for name in agfmc.__all__)\n"
+            "assert set(agfmc.__all__) <= set(dir(agfmc)) and not hasattr(agfmc, 'nothing')\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_commands_load_nothing_heavy():

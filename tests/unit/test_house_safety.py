@@ -13,20 +13,22 @@ FILES = sorted((ROOT / "agfmc").rglob("*.py")) + sorted((ROOT / "bin").iterdir()
 
 # Modules that make code of data, or start programs: {module: the files that may have it}.
 MODULES = {
-    **dict.fromkeys(("pickle", "_pickle", "pickletools", "copyreg", "marshal", "shelve", "dbm",
+    **dict.fromkeys(("_pickle", "pickletools", "copyreg", "marshal", "shelve", "dbm",
                      "dill", "cloudpickle", "joblib", "yaml", "multiprocessing", "runpy", "code",
                      "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport",
-                     "concurrent", "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
-    "subprocess": ("agfmc/external/command.py", "agfmc/executors/processes.py"),
+                     "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
+    "pickle": ("agfmc/executors/processes.py",),  # to processes of our own, on private sockets
+    "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
+                   "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py"),
+    "subprocess": ("agfmc/learners/commands.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/cli/__init__.py", "agfmc/codes/schemes.py", "agfmc/decode/front.py",
-                  "agfmc/picture/canvas.py",
-                  "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
-                  "agfmc/executors/wire_format.py", "agfmc/executors/processes.py"),
+    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",
+                  "agfmc/decode/front.py", "agfmc/picture/canvas.py",
+                  "agfmc/learners/nodes.py", "agfmc/learners/protocol.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),
     "sqlite3": (),
-    "distributed": ("agfmc/executors/dask_cluster.py", "agfmc/executors/dask_cluster.py"),
+    "distributed": ("agfmc/executors/dask_cluster.py",),
     "asyncio": ("agfmc/executors/dask_cluster.py",),
 }
 # Builtins, and attributes by their last two names.

@@ -3,7 +3,7 @@
 import pytest
 
 from agfmc.cli.options import finite_number, whole_number
-from agfmc.learners.multiclass_options import parse_neighbour_options
+from agfmc.learners.neighbours import NeighbourOptions
 from agfmc.errors import UsageError
 from agfmc.numerals import numeral
 
@@ -36,6 +36,6 @@ def test_options_of_commands(word):
 def test_training_options(word):
     from agfmc.learners.protocol import parse_options
 
-    for parse, text in ((parse_options, f"-c {word}"), (parse_neighbour_options, f"-k {word}")):
+    for parse, text in ((parse_options, f"-c {word}"), (NeighbourOptions.parse, f"-k {word}")):
         with pytest.raises(UsageError, match="expected a .*number, found"):
             parse(text)

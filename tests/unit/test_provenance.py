@@ -78,20 +78,19 @@ def test_any_line_comes_back(line):
 
 def test_of_training():
     made = Provenance.of_training(
-        version="0.1", library="libsvm 337", options="-c 1", features=4, probabilities="folds 5",
-        seed=2, samples=(3, 5), sides=((0, 1), (7,)), normalisation="0123456789abcdef")
+        "0.1", "-c 1", library="libsvm 337", features=4, probabilities="folds 5", seed=2
+    ).with_samples((3, 5), ((0, 1), (7,)), "0123456789abcdef")
     assert made.to_line() == ("0.1; libsvm 337; options -c 1; features 4; folds 5; seed 2; "
                               "samples 3 5; classes 0-1/7; normalised 0123456789abcdef")
-    assert Provenance.of_training(version="0.1", options="-k 1", samples=(1,), sides=[[3]]
-                                  ).to_line() == "0.1; options -k 1; samples 1; classes 3"
+    assert Provenance.of_training("0.1", "-k 1").with_samples((1,), [[3]]).to_line() == \
+        "0.1; options -k 1; samples 1; classes 3"
 
 
 def test_one_line_for_all_pairs_and_back():
     sides = [(3, 5), (3, 9), (5, 9)]
     count = {3: 7, 5: 8, 9: 6}
-    each = [Provenance.of_training(version="0.1", options="-c 1", features=4, seed=1,
-                                   samples=[count[label] for label in pair],
-                                   sides=[[label] for label in pair]) for pair in sides]
+    each = [Provenance.of_training("0.1", "-c 1", features=4, seed=1).with_samples(
+        [count[label] for label in pair], [[label] for label in pair]) for pair in sides]
     one = shared(each, sides)
     assert one.to_line() == "0.1; options -c 1; features 4; seed 1; samples 7 8 6"
     of_pair = one.for_pairs([9, 3, 5])

@@ -17,7 +17,7 @@ from agfmc.control.build import from_rows
 from agfmc.errors import DataError, UsageError
 from agfmc.training.design import design
 from agfmc.training.ordering import order_for_pairs, order_for_path
-from agfmc.formats.pair_errors import PairErrors
+from agfmc.formats.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]
 UNEQUAL = np.array([[0, .02, .10, .05], [.02, 0, .20, .08], [.10, .20, 0, .15],

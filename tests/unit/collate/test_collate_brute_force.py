@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agfmc.prediction.decoding import Decoding
 from agfmc.collate.merge import collate, unique_rows
 from agfmc.control.parse import parse
 from agfmc.errors import Place
-from agfmc.prediction.configuration import load, merge, save
-from agfmc.prediction.direct import DirectJob, train_direct
+from agfmc.prediction.configuration import load, save
+from agfmc.learners.protocol import (Job, learner_class, node_classifier, NodeProblem, rows_by_class,
+                                     samples)
+from agfmc.training.run import write_node
 from agfmc.prediction.classifier import Classifier
+from agfmc.formats.controlfile import write_control
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
@@ -85,7 +89,7 @@ def several(draw):
 @settings(deadline=None, max_examples=100)
 def test_merging_is_a_table_of_bytes(models):
     sides = [((0,), (1, 2)) if i % 2 else ((2,), (0,)) for i in range(len(models))]
-    merged = collate(models, sides, [0, 1, 2], control="")
+    merged = collate(models, sides, [0, 1, 2])
     wanted = {key(sv) for model in models for sv in model.sv}
     stored = [row.tobytes() for row in merged.sv]
     assert len(stored) == len(set(stored)) and set(stored) == wanted
@@ -160,9 +164,9 @@ def written(folder, text, seed, kernels):
     x = rng.normal(size=(40, 3)).astype(np.float32)
     y = np.array(list(LABELS.values()), np.int32)[np.arange(40) % 4]
     for number, direct in tree.directs.items():
-        job = DirectJob(direct.name, direct.code, direct.options,
-                        tree.branch_labels()[number], Place("c", 1, 1))
-        train_direct(job, x, y)
+        job = Job(direct.name, tree.branch_labels()[number],
+                  learner_class(direct.code).parse(direct.options), "", 1, Place("c", 1, 1))
+        write_node(job, NodeProblem(x, samples(job, rows_by_class(y))), job.files)
     return tree, parts, (x, y)
 
 
@@ -179,7 +183,7 @@ def shares(tree, number, r, direct, trained, point):
         k = int(node.direct.options.split()[1])
         near = sorted(known, key=lambda i: math.dist(point, x[i].astype(float)))[:k]
         return np.array([sum(y[i] in branch for i in near) / k for branch in branches])
-    weights = direct[number]._weights
+    weights = direct[number].weights
     z = np.array([math.fsum([*(w * v for w, v in zip(row, point)), row[-1]]) for row in weights])
     return np.exp(z - z.max()) / np.exp(z - z.max()).sum()
 
@@ -190,28 +194,33 @@ def shares(tree, number, r, direct, trained, point):
 def test_a_configuration_is_its_parts(tmp_path, kind, kernels):
     tree, parts, trained = written(tmp_path, CONFIGURATIONS[kind], len(kind), kernels)
     points = np.random.default_rng(1).normal(size=(9, 3)).round(2)
-    configuration, before = merge(tree)
-    assert before == sum(len(model.sv) for model in parts)
-    assert len(configuration.model.sv) == len({key(sv) for model in parts for sv in model.sv})
+    write_control(str(tmp_path / "control"), tree)
+    configuration = load(str(tmp_path / "control"))
+    assert configuration.merged_from == sum(len(model.sv) for model in parts)
+    assert len(configuration.machines.sv) == len({key(sv) for model in parts for sv in model.sv})
     save(str(tmp_path / "all.mbm"), configuration)
     f = np.array([[f_of(model, point) for model in parts] for point in points])
     scale = np.array([model.scale for model in parts])
     r = np.tanh(scale[:, 0] * f + scale[:, 1])
     for found in (configuration, load(str(tmp_path / "all.mbm"))):
-        np.testing.assert_allclose(Classifier(found, raw=True)(points).columns, f, rtol=1e-12,
-                                   atol=1e-11)
+        np.testing.assert_allclose(Classifier(found, Decoding(raw=True))(points).columns, f,
+                                   rtol=1e-12, atol=1e-11)
         np.testing.assert_allclose(Classifier(found, "-1")(points).columns, r, atol=1e-11)
         if all(node.bare or node.direct for node in tree.nodes):
-            p = np.array([leaf_products(tree, r[i], found.direct, trained, point)
+            p = np.array([leaf_products(tree, r[i], answering(found), trained, point)
                           for i, point in enumerate(points)])
-            answers = Classifier(found, tree="full")(points)
+            answers = Classifier(found, Decoding(tree="full"))(points)
             np.testing.assert_allclose(answers.columns, p, atol=1e-11)
             np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
             np.testing.assert_array_equal(
                 answers.classes, np.array(tree.classes)[answers.columns.argmax(axis=1)])
-    again = merge(tree)[0].model
+    again = load(str(tmp_path / "control")).machines
     for name in ("sv", "group", "indptr", "index", "coef"):
-        assert getattr(again, name).tobytes() == getattr(configuration.model, name).tobytes()
+        assert getattr(again, name).tobytes() == getattr(configuration.machines, name).tobytes()
+
+
+def answering(configuration):
+    return {number: node_classifier(one) for number, one in configuration.node_classifiers.items()}
 
 
 def leaf_products(tree, r, direct, trained, point):
@@ -232,6 +241,6 @@ def leaf_products(tree, r, direct, trained, point):
 def test_without_any_support_vector(tmp_path):
     empty = BinaryModel("e", "c_svc", KERNELS[2], np.zeros((0, 2)), np.zeros(0), 0.5, (0, 1),
                         (0, 0), (-2.0, 0.0), Provenance(), 2)
-    model = collate([empty, replace(empty, rho=-1.0)], [((0,), (1,))] * 2, [0, 1], control="")
+    model = collate([empty, replace(empty, rho=-1.0)], [((0,), (1,))] * 2, [0, 1])
     assert model.sv.shape == (0, 2) and model.indptr.tolist() == [0, 0, 0]
     assert model.rho.tolist() == [0.5, -1.0] and len(model.coef) == 0

@@ -37,7 +37,7 @@ def test_unique_rows():
 
 
 def test_every_support_vector_once_and_coefficients_added_up():
-    model = collate([ONE, TWO], SIDES, [0, 1, 2], control="text", names={0: "a"})
+    model = collate([ONE, TWO], SIDES, [0, 1, 2])
     assert sorted(map(tuple, model.sv.tolist())) == [(0, 5), (1, 2), (3, 4), (7, 7)]
     assert not np.signbit(model.sv).any()
     coefficients = [{tuple(model.sv[i]): c for i, c in zip(
@@ -51,16 +51,16 @@ def test_every_support_vector_once_and_coefficients_added_up():
     assert (model.a[0], model.b[0]) == (-1.0, 0.125)
     assert np.isnan([model.a[1], model.b[1]]).all()
     assert [one.to_line() for one in model.provenances] == ["made one", "made two"]
-    assert (model.control, model.names, model.any_width) == ("text", {0: "a"}, True)
+    assert model.any_width
 
 
 def test_widths():
     narrow = model_of("narrow", [[1.0]], [1.0], (1, 0))
-    model = collate([narrow, ONE], SIDES, [0, 1, 2], control="")
+    model = collate([narrow, ONE], SIDES, [0, 1, 2])
     assert model.any_width and model.sv.shape[1] == 2
-    stated = collate([narrow, replace(ONE, features=5)], SIDES, [0, 1, 2], control="")
+    stated = collate([narrow, replace(ONE, features=5)], SIDES, [0, 1, 2])
     assert not stated.any_width and stated.sv.shape[1] == 5
     with pytest.raises(ModelError, match="^two: was trained on 4 features, and one on 3$"):
-        collate([replace(ONE, features=3), replace(TWO, features=4)], SIDES, [0, 1, 2], control="")
+        collate([replace(ONE, features=3), replace(TWO, features=4)], SIDES, [0, 1, 2])
     with pytest.raises(ModelError, match="^two: has 2 features, and narrow was trained on 1$"):
-        collate([replace(narrow, features=1), TWO], SIDES, [0, 1, 2], control="")
+        collate([replace(narrow, features=1), TWO], SIDES, [0, 1, 2])

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
+from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import (changed, CODES, Direct, Leaf, looks_like_options, MAX_LABEL, Node,
-                                Row, Tree)
+from agfmc.control.tree import (changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row,
+                                Tree)
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats import controlfile
@@ -181,7 +182,7 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
         count = 2 if kind == "bare" else draw(st.integers(2, 4))
         rows, direct = [], None
         if kind == "direct":
-            direct = Direct(draw(st.sampled_from(sorted(CODES))), draw(OF_DIRECTS),
+            direct = Direct(draw(st.sampled_from(sorted(NODE_LEARNERS))), draw(OF_DIRECTS),
                             None if training else name())
         elif kind == "bare":
             rows = [row((0,), (1,))]

@@ -46,8 +46,8 @@ def commands(run, x, y, design, way=()):
 @pytest.mark.parametrize("scheme, design, way, settings", [
     ("one-vs-one", (), (), {}),
     ("one-vs-rest", (), ("-n",), {"normalise": True}),
-    ("tree", (), ("-n", "-S", 3), {"normalise": True, "nsv": 3}),
-    ("empirical", (), ("-S", 4), {"nsv": 4}),
+    ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
+    ("empirical", (), ("-S", 4), {"n_components": 4}),
     ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
     ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
 ])

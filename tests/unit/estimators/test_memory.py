@@ -1,5 +1,6 @@
 """Training and classification in memory, without scikit-learn."""
 
+import pickle
 from contextlib import nullcontext
 
 import numpy as np
@@ -8,10 +9,9 @@ import pytest
 from agfmc.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
 from agfmc.training import memory
 from agfmc.prediction.configuration import load, save
-from agfmc.prediction.decoders import classifier_with, decoders_of
 from agfmc.training.design import design
-from agfmc.training.fit import fit
-from agfmc.training.memory import classify_points, configuration_of, train_configuration
+from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.memory import train_configuration
 from agfmc.prepare.normalise import fit_normalisation
 
 
@@ -22,8 +22,7 @@ def points(n=60):
 
 
 def probabilities(configuration, x, workers=1):
-    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
-    return classify_points(classifier, x, workers)
+    return configuration.classifier().classify(x, workers)
 
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "orthogonal", "tree"])
@@ -32,13 +31,13 @@ def test_trained_saved_and_read_again(tmp_path, scheme):
     with pytest.warns(UserWarning, match="orthogonal") if scheme == "orthogonal" else nullcontext():
         tree = design(scheme, [0, 2, 4])
     steps = []
-    configuration = train_configuration(tree, x, y, options="-t 0", scale=True,
+    configuration = train_configuration(tree, x, y, TrainingSettings("-t 0", scale=True),
                                         progress=lambda *step: steps.append(step))
     assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
     answers = probabilities(configuration, x)
     assert (answers.classes == y).mean() > .8
     save(tmp_path / "m.mbm", configuration)
-    for other in (load(tmp_path / "m.mbm"), configuration_of(configuration.model)):
+    for other in (load(tmp_path / "m.mbm"), pickle.loads(pickle.dumps(configuration))):
         np.testing.assert_array_equal(probabilities(other, x).confidence, answers.confidence)
 
 
@@ -46,11 +45,11 @@ def test_a_given_normalisation():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     given = fit_normalisation(x)
-    one = train_configuration(tree, x, y, normalisation=given)
-    two = train_configuration(tree, x, y, scale=True)
-    assert one.model.provenances == two.model.provenances
-    assert one.model.provenances[0].normalisation is not None
-    np.testing.assert_array_equal(one.model.coef, two.model.coef)
+    one = train_configuration(tree, x, y, TrainingSettings(normalisation=given))
+    two = train_configuration(tree, x, y, TrainingSettings(scale=True))
+    assert one.provenances == two.provenances
+    assert one.provenances[0].normalisation is not None
+    np.testing.assert_array_equal(one.machines.coef, two.machines.coef)
 
 
 def test_classifiers_may_be_finished_in_any_order(monkeypatch):
@@ -59,22 +58,21 @@ def test_classifiers_may_be_finished_in_any_order(monkeypatch):
     one = train_configuration(tree, x, y)
     monkeypatch.setattr(memory, "fit", lambda *args, **more: reversed(list(fit(*args, **more))))
     two = train_configuration(tree, x, y)
-    assert one.model.rho.tobytes() == two.model.rho.tobytes()
+    assert one.machines.rho.tobytes() == two.machines.rho.tobytes()
 
 
 def test_many_points_are_cut_up():
     x, y = points()
     configuration = train_configuration(design("one-vs-one", [0, 2, 4]), x, y)
     many = np.random.default_rng(0).normal(size=(5000, 4))
-    classifier = classifier_with(configuration, decoders_of(configuration.tree)[0])
+    classifier = configuration.classifier()
     assert classifier.rows < len(many)
-    one, two = (classify_points(classifier, many, workers) for workers in (1, 2))
+    one, two = (classifier.classify(many, workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.columns, two.columns)
-    np.testing.assert_array_equal(one.columns[4000:], classify_points(
-        classifier, many[4000:]).columns)
+    np.testing.assert_array_equal(one.columns[4000:], classifier.classify(many[4000:]).columns)
     assert one.classes.shape == (5000,) and one.asked is None
     assert one.stops[0].points == 5000
-    assert classify_points(classifier, many[:0]).classes.shape == (0,)
+    assert classifier.classify(many[:0]).classes.shape == (0,)
 
 
 @pytest.mark.parametrize("change, kind, message", [
@@ -96,10 +94,11 @@ def test_options_that_cannot_be():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     with pytest.raises(UsageError, match="-c"):
-        train_configuration(tree, x, y, options="-c x")
+        train_configuration(tree, x, y, TrainingSettings("-c x"))
     # the name of the classifier that LIBSVM refuses
     with pytest.raises(AgfmcError, match="'m-00'"), pytest.warns(AgfmcWarning):
-        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y), options="-s 1 -n 0.99")
+        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y),
+                            TrainingSettings("-s 1 -n 0.99"))
 
 
 def test_whole_numbers_are_points_too():
@@ -107,4 +106,4 @@ def test_whole_numbers_are_points_too():
     x = np.rint(3 * x).astype(int)
     tree = design("one-vs-one", [0, 2, 4])
     one, two = (train_configuration(tree, part, y) for part in (x, x.astype(float)))
-    np.testing.assert_array_equal(one.model.coef, two.model.coef)
+    np.testing.assert_array_equal(one.machines.coef, two.machines.coef)

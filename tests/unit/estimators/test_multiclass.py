@@ -41,7 +41,11 @@ def points(labels=(1, 4, 7), n=90, seed=1):
 
 def options_told(model):
     """What the settings of each binary classifier say of its options."""
-    return [one.options for one in model.model_.provenances]
+    return [one.options for one in model.configuration_.provenances]
+
+
+def control_of(model):
+    return format_tree(model.configuration_.tree)
 
 
 def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
@@ -54,11 +58,11 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
             "-s 0 -t 2 -g 1/d -c 2.0", "-s 0 -t 2 -g 1/d -c 3.0"]
         np.testing.assert_array_equal(model.predict_proba(x), models[0].predict_proba(x))
         np.testing.assert_array_equal(clone(model).fit(x, y).predict(x), model.predict(x))
-        assert model.model_.control == models[0].model_.control
+        assert control_of(model) == control_of(models[0])
     tree = design("tree", [1, 4, 7])
     np.testing.assert_array_equal(MultiClassFromBinary(tree).fit(x, y).predict(x),
                                   MultiClassFromBinary("tree").fit(x, y).predict(x))
-    assert format_tree(parse(models[0].model_.control)).split() == [
+    assert control_of(models[0]).split() == [
         "m-00", "0", "/", "1", "2;", "m-01", "1", "/", "2;", "{", "4", "1", "7", "}"]
 
 
@@ -79,10 +83,12 @@ def test_a_wrong_control_is_a_value_error(control, message):
 @pytest.mark.parametrize("settings, message", [
     ({"options": "-c 0"}, "-c"), ({"options": "-Z 1"}, "-Z"), ({"C": -1}, "-c"),
     ({"C": "much"}, "C must be a number"), ({"gamma": "scale"}, "gamma must be a number"),
+    ({"kernel": "cosine"}, "kernel must be one of"), ({"learner": "forest"}, "no learner"),
+    ({"learner": "linear", "gamma": 1}, "-g"),
     ({"decoder": "guess"}, "no decoder 'guess'"), ({"decoder": "recursive"}, "for trees"),
     ({"decoder": "binary"}, "gives no classes"), ({"decoder": "and"}, "without a class"),
     ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
-    ({"platt": "both"}, "platt"), ({"nsv": 9}, "9 singular values"),
+    ({"platt": "both"}, "platt"), ({"n_components": 9}, "9 singular values"),
     ({"random_state": -1}, "random_state"), ({"n_jobs": 0}, "n_jobs"),
     ({"options": "-s 1", "platt": "loo"}, "nu-SVC"),
 ])
@@ -103,13 +109,19 @@ def test_options_c_and_gamma():
     assert options_told(one) == options_told(two)
     assert "-g 0.25 -c 2.0 -e 0.01" in options_told(one)[0]
     assert "-g 1/d -c 1.0 -e 0.001" in options_told(MultiClassFromBinary().fit(x, y))[0]
+    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "tol": .01, "learner": "svm"}
+    assert options_told(MultiClassFromBinary(**kinds).fit(x, y)) == options_told(
+        MultiClassFromBinary(options="-t 1 -d 2 -r 1.5 -e 0.01").fit(x, y))
+    logistic = clone(MultiClassFromBinary()).set_params(learner="logistic", C=3).fit(x, y)
+    assert options_told(logistic) == options_told(
+        MultiClassFromBinary(options="learner=logistic -c 3").fit(x, y))
 
 
 def test_nothing_but_time_depends_on_the_number_of_jobs():
     x, y = points()
     one, two = (MultiClassFromBinary("empirical", decoder="full", n_jobs=jobs).fit(x, y)
                 for jobs in (None, -1))
-    assert one.model_.coef.tobytes() == two.model_.coef.tobytes()
+    assert one.configuration_.machines.coef.tobytes() == two.configuration_.machines.coef.tobytes()
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
 
@@ -119,7 +131,7 @@ def test_seeds():
     for name, seed in (("1", 1), ("again", 1), ("numpy", np.int64(1)), ("5", 5),
                        ("state", np.random.RandomState(2)), ("same", np.random.RandomState(2))):
         model = MultiClassFromBinary("random", options="-t 0", random_state=seed).fit(x, y)
-        texts[name] = model.model_.control, tuple(model.model_.a.tolist())
+        texts[name] = control_of(model), tuple(model.configuration_.machines.a.tolist())
     assert texts["1"] == texts["again"] == texts["numpy"] != texts["5"]
     assert texts["state"] == texts["same"] != texts["1"]
     MultiClassFromBinary(random_state=None).fit(x, y)
@@ -199,7 +211,7 @@ def test_a_control_may_name_the_classes():
                                                                             "{5 3 4}")
     model = MultiClassFromBinary(text).fit(x, y)
     assert model.score(x, y) > .8
-    assert model.model_.names == {3: "pine", 4: "birch", 5: "oak"}
+    assert model.configuration_.tree.names == {3: "pine", 4: "birch", 5: "oak"}
     np.testing.assert_array_equal(model.classes_[model.predict_proba(x).argmax(axis=1)],
                                   model.predict(x))
     with pytest.raises(ValueError, match="birch, oak, pine, and the data have birch, elm, pine"):
@@ -218,7 +230,7 @@ def test_single_precision_is_kept_and_data_are_not_changed():
 def test_normalisation_is_part_of_the_model(tmp_path):
     x, y = points()
     model = MultiClassFromBinary(normalise=True).fit(x, y)
-    write_std(tmp_path / "n.std", model.model_.normalisation)
+    write_std(tmp_path / "n.std", model.configuration_.normalisation)
     apart = MultiClassFromBinary().fit(read_std(tmp_path / "n.std").apply(x), y)
     np.testing.assert_array_equal(model.predict(x),
                                   apart.predict(read_std(tmp_path / "n.std").apply(x)))

@@ -16,7 +16,7 @@ from agfmc.experiments.experiment import Experiment, Settings, SplitPlan as Plan
 from agfmc.experiments.tables import comparison_csv, markdown_table, plain_table, spread
 from agfmc.experiments.trial import Outcome
 from agfmc.models import Dataset
-from agfmc.prediction.decoders import decoders_of
+from agfmc.prediction.decoding import decoders_of
 from agfmc.score.scores import SCORES
 from agfmc.training.design import design
 
@@ -36,7 +36,7 @@ def test_equal_problems_are_trained_once(data, fits, tmp_path):
     control.write_text('"" 0 / 1; "" 0 1 / 2; { 2 5 9 }')
     words = [*SCHEMES, str(control)]
     result = compare(experiment(data, Plan(trials=1)), candidates(*words))
-    sides = [(job.left, job.right) for [*jobs] in fits for job in jobs]
+    sides = [job.sides for [*jobs] in fits for job in jobs]
     assert len(sides) == len(set(sides))
     assert len(sides) == 3 + 3 + 1  # the root of the tree mirrors one of one-vs-rest
     assert [row["decoder"] for row in result["rows"]] == \

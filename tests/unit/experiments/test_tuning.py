@@ -84,7 +84,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     first, found = run(SMALL)
     assert found == 0
     trained = sum(map(len, fits))
-    calls = [tuple(sorted((job.left, job.right, job.options.canonical()) for job in call))
+    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call))
              for call in fits]
     assert all(len(call) == len(set(call)) for call in calls)
     assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
@@ -119,7 +119,7 @@ def test_score_of_a_problem_by_hand(data):
     task = BinaryProblems(start.tree, start.experiment)
     [scores] = task.score(split, [(1, "-g 0.25 -c 2")], None)
     job = task.job(1, "-g 0.25 -c 2")
-    assert (job.left, job.right) == ((9,), (2, 5))
+    assert job.sides == ((9,), (2, 5))
     trained = binary_problems.train_missing({"key": job}, split.x, split.y, Settings(loo=True),
                                             ResultCache(None))
     model = binary_problems.binary_model(job, trained["key"], split.x)

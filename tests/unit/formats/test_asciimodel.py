@@ -9,12 +9,11 @@ from agfmc.collate.merge import regroup
 from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
-from agfmc.control.write import format_tree
 from agfmc.errors import AgfmcWarning, ModelError
 from agfmc.formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
 from agfmc.formats.vectors import read_vec
 from agfmc.kernel.machine import Machine
-from agfmc.models import CollatedModel, Kernel, Normalisation
+from agfmc.models import CollatedModel, Configuration, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
 # f_0 = 2 x1 - x2 - 0.5 and f_1 = -3 (x1 + x2) - 1, as (1, 0), (0, 1), (1, 1) are the support
@@ -48,31 +47,41 @@ KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, 1 / 3, 3), Kernel("rbf", 
            Kernel("sigmoid", 1e-3, -0.7)]
 
 
-def read(text, path="model"):
+def configuration(text, path="model"):
     return read_ascii_model(path, text.encode("utf-8", "surrogateescape"))
 
 
-def written(model):
-    return "".join(format_ascii_model(model, parse(model.control)))
+def read(text, path="model"):
+    return configuration(text, path).machines
+
+
+def written(model, tree=None, **more):
+    return "".join(format_ascii_model(Configuration(tree or TREE, model, **more)))
+
+
+def rewritten(text):
+    return "".join(format_ascii_model(configuration(text)))
 
 
 def values(model, x):
     return Machine(model, range(len(model.rho))).decision_values(np.asarray(x, dtype=float))
 
 
+TREE = rename(from_rows([((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (4, 0, 9)),
+              ["m-00", "dir/m-01", "m-02"])
+
+
 def random_model(kernel=KERNELS[2], s=40, d=3):
     """Three classes one-vs-one; numbers of every size."""
     rng = np.random.default_rng(5)
-    tree = rename(from_rows([((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (4, 0, 9)),
-                  ["m-00", "dir/m-01", "m-02"])
     index = [np.sort(rng.choice(s, n, replace=False)) for n in (20, 0, s)]
     model = CollatedModel(
-        format_tree(tree), {}, (kernel,), np.zeros(3, np.int32),
+        (kernel,), np.zeros(3, np.int32),
         rng.normal(size=(s, d)) * 10.0 ** rng.integers(-9, 2, (s, d)), np.zeros(s, np.int32),
         np.array([0, 20, 20, 20 + s]), np.concatenate(index).astype(np.int32),
         rng.normal(size=20 + s), rng.normal(size=3) / 3, np.array([-1.1, 0.0, 1e-7 / 3]),
-        rng.normal(size=3) * 1e30, np.array([-1, 1, 1], np.int8), None, (Provenance(),) * 3)
-    return regroup(model, tree.sides(), tree.classes)
+        rng.normal(size=3) * 1e30, np.array([-1, 1, 1], np.int8), (Provenance(),) * 3)
+    return regroup(model, TREE.sides(), TREE.classes)
 
 
 def test_a_model_by_hand():
@@ -81,14 +90,14 @@ def test_a_model_by_hand():
         values(model, [[0, 0], [1, 2], [-3, 0.5]]), [[-0.5, -1], [-0.5, -10], [-7, 6.5]])
     assert model.a.tolist() == [0.5, -1.5] and model.b.tolist() == [0.25, 0.0]
     assert model.orientation.tolist() == [1, -1]
-    assert parse(model.control).sides() == [((0,), (1, 7)), ((0, 1), (7,))]
+    assert configuration(LINEAR).tree.sides() == [((0,), (1, 7)), ((0, 1), (7,))]
     assert model.kernels == (Kernel("linear"),) and not model.any_width
     assert model.sv.tolist() == [[0, 1], [1, 0], [1, 1]]
 
 
 def test_it_is_written_as_it_was_read():
     lines = [line.rstrip() for line in LINEAR.splitlines()]
-    assert [line.rstrip() for line in written(read(LINEAR)).splitlines()] == lines
+    assert [line.rstrip() for line in rewritten(LINEAR).splitlines()] == lines
 
 
 @pytest.mark.parametrize("text, kernel", [
@@ -98,16 +107,15 @@ def test_kernels(text, kernel):
     text = LINEAR.replace("linear\n\n", text)
     model = read(text)
     assert model.kernels == (kernel,)
-    assert [w.split() for w in written(model).splitlines()] == \
+    assert [w.split() for w in rewritten(text).splitlines()] == \
         [w.split() for w in text.splitlines()]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.kind)
 def test_written_and_read_again_it_is_the_same_model(kernel):
     model = random_model(kernel)
-    tree = parse(model.control)
     text = written(model)
-    again = regroup(read(text), tree.sides(), tree.classes)
+    again = regroup(read(text), TREE.sides(), TREE.classes)
     for field in fields(model):
         one, other = getattr(model, field.name), getattr(again, field.name)
         if field.name in ("sv", "index", "group"):
@@ -126,7 +134,7 @@ def test_written_and_read_again_it_is_the_same_model(kernel):
 
 def test_groups_follow_the_signs_of_the_coefficients():
     model = random_model()
-    sides, classes = parse(model.control).sides(), [0, 4, 9]
+    sides, classes = TREE.sides(), [0, 4, 9]
     assert (np.diff(model.group) >= 0).all() and len(np.unique(model.group)) > 2
     for i, (left, right) in enumerate(sides):
         part = slice(model.indptr[i], model.indptr[i + 1])
@@ -167,12 +175,12 @@ def test_other_files_are_told_apart():
 def test_reference_models(segment, name):
     """f and r as recomputed in double precision, written with nine digits."""
     path = segment / "models" / f"{name}.mbaio"
-    model = read_ascii_model(str(path))
-    tree = parse(model.control)
+    given = read_ascii_model(str(path))
+    model, tree = given.machines, given.tree
     f = np.loadtxt(segment / f"{name}_f64.txt")
     last_digit = 10.0 ** (np.floor(np.log10(np.abs(f))) - 8)
     x = read_vec(segment / "tst.vec")
-    for each in (model, regroup(model, tree.sides(), tree.classes), read(written(model))):
+    for each in (model, regroup(model, tree.sides(), tree.classes), read(written(model, tree))):
         found = values(each, x)
         assert (np.abs(found - f) <= 0.51 * last_digit + 1e-11).all()
         r = np.tanh(each.a * found + each.b)
@@ -183,7 +191,7 @@ def test_reference_models(segment, name):
 def test_reference_models_are_written_as_they_were(segment, name):
     text = (segment / "models" / f"{name}.mbaio").read_text()
     model = read(text)
-    ours, theirs = written(model).splitlines(), text.splitlines()
+    ours, theirs = rewritten(text).splitlines(), text.splitlines()
     assert len(ours) == len(theirs)
     at, kernel = len(theirs) - 5 * len(model.rho), theirs.index("radial")
     assert ours[:kernel + 1] == theirs[:kernel + 1]
@@ -301,19 +309,20 @@ def test_any_byte_may_be_wrong():
     assert refused > 3 * len(LINEAR)
 
 
-def refusal(model, tree=None):
+def refusal(model, tree=None, **more):
     with pytest.raises(ModelError) as caught:
-        format_ascii_model(model, tree or parse(model.control))
+        written(model, tree, **more)
     return str(caught.value)
 
 
 def test_what_the_format_cannot_hold():
     model = random_model()
-    assert "normalisation" in refusal(replace(model, normalisation=Normalisation(
-        np.eye(3, dtype=np.float32), np.zeros(3, np.float32))))
+    assert "normalisation" in refusal(model, normalisation=Normalisation(
+        np.eye(3, dtype=np.float32), np.zeros(3, np.float32)))
     assert "one kernel" in refusal(replace(model, kernels=(KERNELS[0], KERNELS[2])))
     assert "dir/m-01 does not hold" in refusal(replace(model, a=np.array([1, np.nan, 1])))
-    assert "not a classifier of code K" in refusal(model, parse('m K "-k 3" {0 1}'))
+    assert "not a classifier of code K" in refusal(
+        model, parse('a 0/1; b 0/2; c 1/2; {0 1 n K "-k 3" {2 3}}'))
     assert "feature" in refusal(replace(model, sv=np.zeros((40, 0))))
 
 
@@ -322,9 +331,9 @@ def test_what_the_format_cannot_hold():
 def test_names_that_libagf_may_not_read(name):
     """They are changed in both places, and the numbers stay."""
     model = random_model()
-    tree = rename(parse(model.control), ["a", name, "b"])
+    tree = rename(TREE, ["a", name, "b"])
     with pytest.warns(AgfmcWarning, match="classifiers are called m-00 to m-02") as told:
-        text = "".join(format_ascii_model(model, tree))
+        text = written(model, tree)
     assert len(told) == 1 and f"the model name '{name}'" in str(told[0].message)
     assert text == written(model).replace("dir/m-01", "m-01")
 
@@ -332,12 +341,11 @@ def test_names_that_libagf_may_not_read(name):
 @pytest.mark.parametrize("name", ["m", "Z9", "/a/b.c", "dir/m_1-01.00", "m.n0007-00"])
 def test_names_that_libagf_reads(name, recwarn):
     model = random_model()
-    text = "".join(format_ascii_model(model, rename(parse(model.control), ["a", name, "b"])))
+    text = written(model, rename(TREE, ["a", name, "b"]))
     assert text.count(f"\n{name} 0 / 2;\n") == text.count(f"\n{name}\n") == 1 and not recwarn
 
 
 def test_class_names_are_left_out():
     model = random_model()
-    tree = parse(model.control)
-    text = "".join(format_ascii_model(model, changed(tree, names={4: "four"})))
+    text = written(model, changed(TREE, names={4: "four"}))
     assert text == written(model) and "#" not in text

@@ -8,28 +8,34 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from agfmc.control.parse import parse
+from agfmc.control.tree import changed as changed_tree
+from agfmc.control.write import format_tree
 from agfmc.errors import DataError, ModelError
 from agfmc.prediction.configuration import load
 from agfmc.formats.mbm import MAGIC, read_store, write_store
-from agfmc.models import CollatedModel, Kernel, Normalisation
+from agfmc.models import CollatedModel, Configuration, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
 START = struct.Struct("<8sIIQQ32s")
 MADE_BY = {"agfmc": "0.1.0"}
 
 
+TREE = parse('# class 3: b\u00e4r\n# class 7: a "b"\na 0 / 1;\nb 1 / 0;\n{ 3 7}\n')
+
+
 def model_of(**changes):
     model = CollatedModel(
-        control="a 0 / 1;\nb 1 / 0;\n{ 3 7}\n", names={3: "b\u00e4r", 7: 'a "b"'},
         kernels=(Kernel("rbf", 1 / 3), Kernel("polynomial", 0.1, -2.5, 3)),
         kernel_of=np.array([0, 1], dtype=np.int32),
         sv=np.array([[1 / 3, 2e-300], [5.0, 0.0], [-1.0, 1e17]]),
         group=np.array([0, 0, 1], dtype=np.int32), indptr=np.array([0, 2, 4]),
         index=np.array([0, 2, 1, 2], dtype=np.int32), coef=np.array([0.1, -0.1, 1 / 7, -5.0]),
         rho=np.array([0.25, -1 / 3]), a=np.array([1.5, np.nan]), b=np.array([-0.5, np.nan]),
-        orientation=np.array([1, -1], dtype=np.int8), normalisation=None,
+        orientation=np.array([1, -1], dtype=np.int8),
         provenances=(Provenance.from_line("0.1; options -c 1"), Provenance()))
-    return replace(model, **changes)
+    whole = {name: changes.pop(name) for name in ("tree", "normalisation") if name in changes}
+    return Configuration(**{"tree": TREE, **whole}, machines=replace(model, **changes))
 
 
 NORMALISATION = Normalisation(np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
@@ -50,25 +56,25 @@ def written(tmp_path, model):
 def test_round_trip(tmp_path, changes):
     model = model_of(**changes)
     path, raw = written(tmp_path, model)
-    again, made_by = read_store(str(path))
-    assert made_by == MADE_BY
-    for field in fields(model):
-        a, b = getattr(model, field.name), getattr(again, field.name)
-        if isinstance(a, np.ndarray):
-            assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-        elif isinstance(a, Normalisation):
-            assert a.matrix.tobytes() == b.matrix.tobytes()
-            assert a.mean.tobytes() == b.mean.tobytes()
-        else:
-            assert a == b, field.name
+    again = read_store(str(path))
+    assert again.made_by == MADE_BY and format_tree(again.tree) == format_tree(TREE)
+    for one, other in ((model.machines, again.machines),
+                       (model.normalisation, again.normalisation)):
+        for field in [] if one is None else fields(one):
+            a, b = getattr(one, field.name), getattr(other, field.name)
+            if isinstance(a, np.ndarray):
+                assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+            else:
+                assert a == b, field.name
     assert written(tmp_path, again)[1] == raw
-    assert read_store("elsewhere", raw)[0].control == model.control
+    assert format_tree(read_store("elsewhere", raw).tree) == format_tree(TREE)
 
 
 def test_equal_models_are_equal_files(tmp_path):
     _, raw = written(tmp_path, model_of())
-    swapped = model_of(names={7: 'a "b"', 3: "b\u00e4r"}, sv=np.asfortranarray(model_of().sv),
-                       index=model_of().index.astype(np.int64))
+    model = model_of().machines
+    swapped = model_of(sv=np.asfortranarray(model.sv), index=model.index.astype(np.int64),
+                       tree=changed_tree(TREE, names=dict(reversed(TREE.names.items()))))
     assert written(tmp_path, swapped)[1] == raw
     assert written(tmp_path, model_of(rho=np.array([0.25, -0.3])))[1] != raw
 
@@ -130,8 +136,8 @@ def changed(raw, change):
 
 def test_future_version(tmp_path):
     _, raw = written(tmp_path, model_of())
-    assert read_store("m", sealed(raw))[0].control == model_of().control
-    assert read_store("m", sealed(raw, minor=1))[0].control == model_of().control
+    for seal in ({}, {"minor": 1}):
+        assert format_tree(read_store("m", sealed(raw, **seal)).tree) == format_tree(TREE)
     with pytest.raises(ModelError, match=r"format version 2\.0, this program reads 1\.0 to 1\.1"):
         read_store("m", sealed(raw, major=2))
 
@@ -232,7 +238,8 @@ BAD_NUMBERS = {
     "indptr wraps round": {"indptr": np.array([0, 2**63 - 1, -2, 4]),
                            "rho": np.zeros(3), "a": np.zeros(3), "b": np.zeros(3),
                            "orientation": np.ones(3), "kernel_of": np.zeros(3),
-                           "provenances": (Provenance(),) * 3},
+                           "provenances": (Provenance(),) * 3,
+                           "tree": parse("a 0 / 1; b 1 / 0; c 0 / 1; {3 7}")},
     "group descends": {"group": np.array([1, 0, 1])},
     "group wraps round": {"group": np.array([2**31 - 1, -2**31, 0])},
     "orientation 0": {"orientation": np.array([0, 1])},
@@ -260,7 +267,8 @@ def test_lying_numbers_with_a_good_checksum(tmp_path, case):
     ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
 ])
 def test_control_text_that_does_not_fit(tmp_path, control, words):
-    path, _ = written(tmp_path, model_of(control=control))
+    path, raw = written(tmp_path, model_of())
+    path.write_bytes(changed(raw, lambda header: header.update(control=control, names={})))
     with pytest.raises(ModelError) as caught:
         load(str(path))
     assert words in str(caught.value) and str(caught.value).startswith(f"{path}: ")

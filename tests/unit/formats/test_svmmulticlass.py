@@ -13,14 +13,12 @@ from agfmc.codes.matrix import rows_to_matrix
 from agfmc.collate.merge import collate
 from agfmc.control.build import from_rows, rename
 from agfmc.control.parse import parse
-from agfmc.control.tree import changed
-from agfmc.control.write import format_tree
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.methods import find_method
 from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.formats.libsvm_model import format_svm_multiclass, read_svm_multiclass
 from agfmc.kernel.machine import Machine
-from agfmc.models import BinaryModel, Kernel, Normalisation
+from agfmc.models import BinaryModel, Configuration, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
 # f(7,2) = 2 x1 - x2 - 0.5, f(7,5) = x1 - 3 x2 - 3 (x1 + x2) + 1, f(2,5) = x2 - (x1 + x2) - 0.25
@@ -45,14 +43,15 @@ def read(text, names=None, path="folder/three.svm"):
 
 
 def collated(tree, models):
-    return collate(models, tree.sides(), tree.classes, control=format_tree(tree))
+    return Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
-def written(model, tree=None):
-    return "".join(format_svm_multiclass(model, tree or parse(model.control)))
+def written(configuration):
+    return "".join(format_svm_multiclass(configuration))
 
 
-def values(model, x):
+def values(configuration, x):
+    model = configuration.machines
     return Machine(model, range(len(model.rho))).decision_values(np.asarray(x, dtype=float))
 
 
@@ -64,12 +63,13 @@ def test_a_model_by_hand():
     assert [model.name for model in models] == [row.text for row in tree.rows]
     assert [model.labels for model in models] == [(0, 1), (1, 0), (1, 0)]
     assert [model.platt for model in models] == [(-3, 0.3), (-1, 0.1), (-2, 0.2)]
-    model = collated(tree, models)
+    given = collated(tree, models)
+    model = given.machines
     x1, x2 = 3.0, 0.5
-    np.testing.assert_array_equal(values(model, [[x1, x2]]), [
+    np.testing.assert_array_equal(values(given, [[x1, x2]]), [
         [x2 - (x1 + x2) - .25, 2 * x1 - x2 - .5, x1 - 3 * (x1 + x2) + 1]])
     # P(2 | 2, 7) = 1 - 1/(1 + exp(-f + 0.1)) for f that speaks for 7
-    f = values(model, [[x1, x2]])[0]
+    f = values(given, [[x1, x2]])[0]
     r = np.tanh(model.a * f + model.b)
     p_first = 1 / (1 + np.exp(np.array([-3, -1, -2]) * f + [.3, .1, .2]))
     np.testing.assert_allclose(r, [1 - 2 * p_first[0], 2 * p_first[1] - 1, 2 * p_first[2] - 1],
@@ -91,7 +91,7 @@ def test_labels_below_zero_are_names_and_come_back():
     assert "label 7 -10 -2\n" in written(model)
     for names in ({0: "3", 1: "5", 2: "7"}, {0: "-1", 1: "0.5", 2: "7"}, {0: "-1", 1: "5"},
                   {0: "-1", 1: "a", 2: "7"}):  # not those of whole numbers, some below 0
-        assert "label 2 0 1\n" in written(model, changed(tree, names=names))
+        assert "label 2 0 1\n" in written(model.renamed(names))
 
 
 @pytest.mark.parametrize("labels, names, wanted", [
@@ -135,17 +135,24 @@ def test_there_and_back_by_hand():
 
 def test_the_number_of_features_may_be_told():
     text = HAND + "# agfmc 0.1.0; features 5; seed 1\n"
-    model = collated(*read(text))
+    given = collated(*read(text))
+    model = given.machines
     assert model.sv.shape == (3, 5) and not model.any_width
     assert [one.to_line() for one in model.provenances] == ["0.1.0; features 5; seed 1"] * 3
-    assert written(model).endswith("# agfmc 0.1.0; features 5; seed 1\n")
-    mixed = written(replace(model, provenances=tuple(map(Provenance.from_line, "abc"))))
+    assert written(given).endswith("# agfmc 0.1.0; features 5; seed 1\n")
+    mixed = written(with_lines(given, "abc"))
     assert mixed.endswith("# agfmc features 5\n")
-    assert collated(*read(mixed)).sv.shape == (3, 5)
+    assert collated(*read(mixed)).machines.sv.shape == (3, 5)
+
+
+def with_lines(given, lines):
+    """A configuration whose classifiers have these lines of provenance."""
+    return replace(given, machines=replace(given.machines, provenances=tuple(
+        map(Provenance.from_line, lines))))
 
 
 def test_what_made_the_classifiers_is_told_once_and_comes_back():
-    model, tree = model_of([(9, 4), (0, 4), (9, 0)], (9, 0, 4))
+    given = model_of([(9, 4), (0, 4), (9, 0)], (9, 0, 4))
     count = {0: 7, 4: 30, 9: 5}
 
     def line(left, right, options="-c 1", samples=count, more="; normalised 62cc0e70d8bc0229"):
@@ -153,8 +160,7 @@ def test_what_made_the_classifiers_is_told_once_and_comes_back():
                f"{samples[right]}; classes {left}/{right}{more}"
 
     def last(settings):
-        text = written(replace(model, provenances=tuple(
-            map(Provenance.from_line, settings))), tree)
+        text = written(with_lines(given, settings))
         return text.splitlines()[-1], tuple(
             one.to_line() for one in collated(*read(text)).provenances)
 
@@ -194,7 +200,7 @@ def model_of(sides, labels, seed=3, platt=True, shared=True, kernel=Kernel("rbf"
     column = {label: i for i, label in enumerate(labels)}
     tree = rename(from_rows([((column[a],), (column[b],)) for a, b in sides], labels),
                   [model.name for model in models])
-    return collated(tree, models), tree
+    return collated(tree, models)
 
 
 SIDES = [(9, 4), (0, 4), (9, 0), (3, 9), (3, 0), (4, 3)]
@@ -204,13 +210,14 @@ SIDES = [(9, 4), (0, 4), (9, 0), (3, 9), (3, 0), (4, 3)]
 @pytest.mark.parametrize("shared", [True, False])
 def test_there_and_back(platt, shared):
     """f, r and votes are the same, whatever the order and the sides of the pairs were."""
-    model, tree = model_of(SIDES, (9, 0, 3, 4), platt=platt, shared=shared)
-    again = collated(*read(written(model, tree)))
-    sides = parse(again.control).sides()
-    assert parse(again.control).labels == (9, 0, 3, 4)
+    one = model_of(SIDES, (9, 0, 3, 4), platt=platt, shared=shared)
+    other = collated(*read(written(one)))
+    sides = other.tree.sides()
+    assert other.tree.labels == (9, 0, 3, 4)
     assert sides == [((a,), (b,)) for a, b in combinations((0, 3, 4, 9), 2)]
     x = np.random.default_rng(0).normal(size=(50, 3))
-    f, g = values(model, x), values(again, x)
+    f, g = values(one, x), values(other, x)
+    model, again = one.machines, other.machines
     for i, (left, right) in enumerate(SIDES):
         j = sides.index(((min(left, right),), (max(left, right),)))
         turn = 1 if left < right else -1
@@ -221,8 +228,8 @@ def test_there_and_back(platt, shared):
                                        np.tanh(model.a[i] * f[:, i] + model.b[i]), atol=1e-13)
         else:
             assert np.isnan(again.a[j])
-    assert written(again) == written(collated(*read(written(again))))
-    assert ("probA" in written(model, tree)) == platt
+    assert written(other) == written(collated(*read(written(other))))
+    assert ("probA" in written(one)) == platt
 
 
 def test_two_classes():
@@ -231,9 +238,10 @@ def test_two_classes():
     assert tree.sides() == [((3,), (5,))] and models[0].labels == (1, 0)
     assert models[0].platt is None and models[0].svm_type == "nu_svc"
     model = collated(tree, models)
-    single = parse("m { 3 5 }")  # a tree of one classifier is one-vs-one as well
-    assert "label 3 5" in written(model, single)
-    assert values(collated(*read(written(model, single))), [[1, 0]]) == \
+    # a tree of one classifier is one-vs-one as well
+    single = replace(model, tree=parse("m { 3 5 }"))
+    assert "label 3 5" in written(single)
+    assert values(collated(*read(written(single))), [[1, 0]]) == \
         pytest.approx(-values(model, [[1, 0]]))
 
 
@@ -242,21 +250,22 @@ def test_two_classes():
     [((0,), (1,)), ((0,), (2,)), ((2,), (0,))],
     [((0,), (1,)), ((0,), (2,)), ((1,), (2,)), ((1,), (2,))]])
 def test_only_one_vs_one_is_exported(rows):
-    model, _ = model_of([(0, 1)] * len(rows), (0, 1, 2), shared=False)
+    given = model_of([(0, 1)] * len(rows), (0, 1, 2), shared=False)
     tree = rename(from_rows(rows, (0, 1, 2)), list("abcd"))
     with pytest.raises(ModelError, match="each of the 3 pairs of the 3 classes"):
-        format_svm_multiclass(model, tree)
+        format_svm_multiclass(replace(given, tree=tree))
 
 
 def test_what_else_is_not_exported():
-    model, tree = model_of(SIDES, (9, 0, 3, 4))
+    given = model_of([(0, 1)], (0, 1))
     with pytest.raises(ModelError, match="normalisation"):
-        format_svm_multiclass(replace(model, normalisation=Normalisation(
-            np.eye(3, dtype=np.float32), np.zeros(3, np.float32))), tree)
+        format_svm_multiclass(replace(given, normalisation=Normalisation(
+            np.eye(3, dtype=np.float32), np.zeros(3, np.float32))))
     with pytest.raises(ModelError, match="not a classifier of code K"):
-        format_svm_multiclass(model, parse('m K "-k 3" {0 1}'))
+        format_svm_multiclass(replace(given, tree=parse('a { 0 m K "-k 3" {1 2} }')))
     with pytest.raises(ModelError, match="one kernel"):
-        format_svm_multiclass(replace(model, kernels=(Kernel("linear"), Kernel("rbf", 1.0))), tree)
+        format_svm_multiclass(replace(given, machines=replace(
+            given.machines, kernels=(Kernel("linear"), Kernel("rbf", 1.0)))))
 
 
 def broken(old, new):
@@ -372,10 +381,10 @@ def coarse(r, k):
     return p
 
 
-def ours(model, x, method):
+def ours(given, x, method):
     """f, r and what the decoder gives, its columns in ascending order of the labels."""
-    tree = parse(model.control)
-    f = values(model, x)
+    tree, model = given.tree, given.machines
+    f = values(given, x)
     r = np.tanh(model.a * f + model.b) if np.isfinite(model.a).all() else np.sign(
         f * model.orientation)
     code = rows_to_matrix([(row.left, row.right) for row in tree.rows], len(tree.labels))
@@ -446,9 +455,9 @@ def test_two_classes_of_libsvm(tmp_path, svm_train):
 
 @pytest.mark.parametrize("platt", [True, False])
 def test_libsvm_reads_what_is_exported(tmp_path, platt):
-    model, tree = model_of(SIDES, (9, 0, 3, 4), platt=platt)
+    model = model_of(SIDES, (9, 0, 3, 4), platt=platt)
     path = tmp_path / "ours"
-    path.write_text(written(model, tree))
+    path.write_text(written(model))
     x = np.random.default_rng(0).normal(size=(80, 3))
     labels, theirs, votes, p, best = ask_libsvm(str(path), x, 4)
     assert labels == [9, 0, 3, 4]

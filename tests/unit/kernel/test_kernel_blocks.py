@@ -17,11 +17,11 @@ def model_of(classes=4, each=30, d=3, seed=0):
                                      for c in pair])) for pair in pairs]
     m = len(pairs)
     return CollatedModel(
-        "", {}, (Kernel("rbf", 0.3),), np.zeros(m, np.int32),
+        (Kernel("rbf", 0.3),), np.zeros(m, np.int32),
         generator.normal(size=(classes * each, d)), np.repeat(np.arange(classes), each),
         np.concatenate([[0], np.cumsum([len(part) for part in index])]), np.concatenate(index),
         generator.normal(size=sum(map(len, index))), generator.normal(size=m), np.ones(m),
-        np.zeros(m), np.ones(m, np.int8), None, ())
+        np.zeros(m), np.ones(m, np.int8), ())
 
 
 def naive(model, x):

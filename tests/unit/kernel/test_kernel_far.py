@@ -48,7 +48,7 @@ def test_no_far_point_changes_its_neighbours(scale):
     kernel = Kernel("rbf", .5)
     np.testing.assert_allclose(decision_values(kernel, sv, coef, .25, x), expected, atol=1e-9)
     model = collate([BinaryModel("m", "c_svc", kernel, sv, coef, .25, (1, 0), (30, 30), (-2., 0.),
-                                 Provenance(), 5)], [((0,), (1,))], [0, 1], control="")
+                                 Provenance(), 5)], [((0,), (1,))], [0, 1])
     machine = Machine(model, range(1))
     whole = machine.decision_values(x)
     np.testing.assert_allclose(whole[:, 0], expected, atol=1e-9)

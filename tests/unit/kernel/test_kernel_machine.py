@@ -54,7 +54,7 @@ def models_of(seed=0, kernels=(KERNELS[3],), classes=4, d=3):
 
 
 def collated(models, sides, classes=(0, 1, 2, 3)):
-    return collate(models, sides, classes, control="")
+    return collate(models, sides, classes)
 
 
 def loop(model, x):

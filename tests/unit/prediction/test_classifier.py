@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agfmc.models import BinaryModel, Configuration, Kernel, Normalisation
+from agfmc.prediction.configuration import load, save
+from agfmc.prediction.decoding import Decoding
+from agfmc.prediction.external import Execution
 from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.prediction.configuration import Configuration, load, merge, save
 from agfmc.prediction.description import describe, format_description
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.prediction.decision_values import MachineValues
-from agfmc.formats.controlfile import read_control
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.formats.vectors import read_cls, read_con, read_vec
-from agfmc.models import BinaryModel, Kernel, Normalisation
 from agfmc.provenance import Provenance
 
 ONE_VS_ONE = "0/1 0/2 0/3 1/2 1/3 2/3".split()
@@ -40,7 +40,15 @@ def configuration_of(text, probabilities=True, features=True, swapped=False):
     models = [BinaryModel(f"m{i}", "c_svc", Kernel("linear"), sign * np.eye(m)[i:i + 1],
                           np.ones(1), 0.0, labels, (1, 0), (-2.0, 0.0) if probabilities else None,
                           Provenance(), m if features else 0) for i in range(m)]
-    return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree)
+    return Configuration(tree, collate(models, tree.sides(), tree.classes))
+
+
+def full(configuration, x):
+    return Classifier(configuration, Decoding(tree="full"))(x)
+
+
+def path(configuration, x):
+    return Classifier(configuration, Decoding(tree="path"))(x)
 
 
 def points(*rows):
@@ -60,33 +68,33 @@ def test_one_vs_one(swapped):
 
 
 def test_full_tree():
-    answers = Classifier(configuration_of(TREE8), tree="full")(points(R8))
+    answers = full(configuration_of(TREE8), points(R8))
     np.testing.assert_allclose(answers.columns, [P8], atol=1e-12)
     assert answers.classes.tolist() == [5]
 
 
 def test_path_and_recursive_tree():
-    path = Classifier(configuration_of(TREE8), tree="path")(points(R8))
-    np.testing.assert_allclose(path.columns, [[.39]], atol=1e-12)
+    one = path(configuration_of(TREE8), points(R8))
+    np.testing.assert_allclose(one.columns, [[.39]], atol=1e-12)
     recursive = Classifier(configuration_of(TREE8))(points(R8))
     assert recursive.columns is None
-    assert recursive.classes.tolist() == path.classes.tolist() == [5]
+    assert recursive.classes.tolist() == one.classes.tolist() == [5]
     np.testing.assert_allclose(recursive.confidence, [(8 * .39 - 1) / 7], atol=1e-12)
 
 
 def test_greedy_descent_need_not_find_the_largest_product():
     x = points([-.1, 0, .9])
     text = "a { b {0 1} c {2 3} }"
-    greedy = Classifier(configuration_of(text), tree="path")(x)
+    greedy = path(configuration_of(text), x)
     np.testing.assert_allclose(greedy.columns, [[.275]], atol=1e-12)
-    full = Classifier(configuration_of(text), tree="full")(x)
-    np.testing.assert_allclose(full.columns, [[.275, .275, .0225, .4275]], atol=1e-12)
-    assert full.classes.tolist() == [3]
+    whole = full(configuration_of(text), x)
+    np.testing.assert_allclose(whole.columns, [[.275, .275, .0225, .4275]], atol=1e-12)
+    assert whole.classes.tolist() == [3]
 
 
 def test_chain_in_leaf_order_and_columns_in_label_order():
     text = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
-    answers = Classifier(configuration_of(text), tree="full")(points([-.8, -.5, .2, .1, -.3, .6]))
+    answers = full(configuration_of(text), points([-.8, -.5, .2, .1, -.3, .6]))
     by_leaf = dict(zip([2, 1, 5, 6, 3, 4, 0],
                        [.015795, .06318, .042525, .1485, .405, .225, .1]))
     np.testing.assert_allclose(answers.columns, [[by_leaf[label] for label in range(7)]],
@@ -95,14 +103,14 @@ def test_chain_in_leaf_order_and_columns_in_label_order():
 
 
 def test_nested():
-    full = Classifier(configuration_of(NESTED), tree="full")(points(R_NESTED))
-    outer = full.columns.reshape(3, 3).sum(axis=1)
+    whole = full(configuration_of(NESTED), points(R_NESTED))
+    outer = whole.columns.reshape(3, 3).sum(axis=1)
     np.testing.assert_allclose(outer, [.37782738, .37723409, .24493853], atol=1e-8)
-    assert full.classes.tolist() == [5]
-    np.testing.assert_allclose(full.columns.max(), .24452308, atol=1e-8)
-    greedy = Classifier(configuration_of(NESTED), tree="path")(points(R_NESTED))
+    assert whole.classes.tolist() == [5]
+    np.testing.assert_allclose(whole.columns.max(), .24452308, atol=1e-8)
+    greedy = path(configuration_of(NESTED), points(R_NESTED))
     assert greedy.classes.tolist() == [1]
-    np.testing.assert_allclose(greedy.columns, full.columns[:, 1:2], atol=1e-12)
+    np.testing.assert_allclose(greedy.columns, whole.columns[:, 1:2], atol=1e-12)
     told = Classifier(configuration_of(NESTED), "-1")(points(R_NESTED))
     np.testing.assert_allclose(told.columns, [R_NESTED], atol=1e-12)
 
@@ -110,8 +118,7 @@ def test_nested():
 def test_zero_goes_right_with_one_half():
     for swapped in (False, True):
         for value in (0.0, -0.0):
-            answers = Classifier(configuration_of("m {3 8}", swapped=swapped),
-                                 tree="path")(np.array([[value]]))
+            answers = path(configuration_of("m {3 8}", swapped=swapped), np.array([[value]]))
             assert answers.classes.tolist() == [8]
             assert answers.columns.tolist() == [[0.5]]
 
@@ -136,17 +143,17 @@ def test_ties_go_to_the_first_in_the_control_file():
 
 def test_reject():
     x = points([-.2, -.4, -.1, -.3, .6, -.8], [-.9, -.9, -.9, 0, 0, 0])
-    answers = Classifier(configuration_of(CODE), reject=.5)(x)
+    answers = Classifier(configuration_of(CODE), Decoding(reject=.5))(x)
     assert answers.classes.tolist() == [-1, 0]
     kept = Classifier(configuration_of(CODE))(x)
     assert kept.classes.tolist() == [0, 0]
     np.testing.assert_array_equal(answers.columns, kept.columns)
     np.testing.assert_array_equal(answers.confidence, kept.confidence)
-    tree = Classifier(configuration_of(TREE8), reject=.4)(points(R8))
+    tree = Classifier(configuration_of(TREE8), Decoding(reject=.4))(points(R8))
     assert tree.classes.tolist() == [-1]
     for bad in ({"method": "2"}, {"method": "3"}, {"raw": True}):
         with pytest.raises(UsageError, match="--reject needs"):
-            Classifier(configuration_of(CODE), reject=.5, **bad)
+            Classifier(configuration_of(CODE), Decoding(reject=.5, **bad))
 
 
 def test_votes_without_probabilities():
@@ -156,7 +163,7 @@ def test_votes_without_probabilities():
     answers = Classifier(bare, "3")(x)
     np.testing.assert_array_equal(answers.columns, expected.columns)
     np.testing.assert_array_equal(answers.classes, expected.classes)
-    np.testing.assert_array_equal(Classifier(bare, raw=True)(x).columns, x)
+    np.testing.assert_array_equal(Classifier(bare, Decoding(raw=True))(x).columns, x)
     for method in ("0", "-1", "2", "7"):
         with pytest.raises(ModelError, match="hold no probabilities"):
             Classifier(bare, method)
@@ -173,7 +180,7 @@ def test_votes_along_a_tree():
 @pytest.mark.parametrize("text", [CODE, TREE8])
 @pytest.mark.parametrize("mode", ["recursive", "full"])
 def test_points_that_are_no_numbers(text, mode):
-    classifier = Classifier(configuration_of(text), tree=mode)
+    classifier = Classifier(configuration_of(text), Decoding(tree=mode))
     x = np.zeros((3, len(classifier.tree.rows)))
     x[1, 0] = np.nan
     with pytest.raises(DataError, match="1 of 3 points give no decision value"):
@@ -199,7 +206,7 @@ def test_models_that_do_not_tell_their_width():
         classifier(x[:, :5])
     # chunks of LIBSVM text are as wide as their largest index
     configuration = configuration_of(CODE, features=False)
-    classifier = Classifier(configuration, values=MachineValues(configuration.model, True))
+    classifier = Classifier(configuration, execution=Execution("svm"))
     short = np.concatenate([x[:, :4], np.zeros((1, 2))], axis=1)
     wanted = [Classifier(configuration_of(CODE))(short).columns, expected, expected]
     for workers in (1, 3):
@@ -211,7 +218,7 @@ def test_normalisation():
     matrix = np.diag(np.float32([2, 1, 1, 1, 1, 1]))
     norm = Normalisation(matrix, np.float32([1, 0, 0, 0, 0, 0]))
     plain = configuration_of(CODE)
-    normed = Configuration(replace(plain.model, normalisation=norm), plain.tree)
+    normed = replace(plain, normalisation=norm)
     x = np.random.default_rng(0).normal(size=(4, 6))
     mapped = x * [2, 1, 1, 1, 1, 1] - [2, 0, 0, 0, 0, 0]
     np.testing.assert_allclose(Classifier(normed)(x).columns, Classifier(plain)(mapped).columns,
@@ -226,7 +233,7 @@ def test_chunks_and_threads_give_the_same_bits(text, mode):
     told = []
     for rows, workers in ((700, 1), (64, 1), (97, 2), (13, 3)):
         chunks = (x[i:i + rows] for i in range(0, 700, rows))
-        answers = list(classify(Classifier(configuration, tree=mode), chunks, workers))
+        answers = list(classify(Classifier(configuration, Decoding(tree=mode)), chunks, workers))
         told.append(b"".join(np.concatenate([
             getattr(a, name) for a in answers]).tobytes() for name in ("classes", "confidence")
             + (() if mode == "recursive" and text is TREE8 else ("columns",))))
@@ -247,7 +254,7 @@ def test_reference_values(golden, name):
     configuration = load(f"{name}.mbc")
     x = read_vec(str(golden / "tst.vec"))
     # the reference was computed from models of six digits: 2.7e-4 apart in r
-    f = Classifier(configuration, raw=True)(x).columns
+    f = Classifier(configuration, Decoding(raw=True))(x).columns
     np.testing.assert_allclose(f, np.loadtxt(golden / f"{name}_f64.txt"), rtol=0, atol=3e-4)
     r = Classifier(configuration, "-1")(x).columns
     np.testing.assert_allclose(r, np.loadtxt(golden / f"{name}_r64.txt"), rtol=0, atol=2.7e-4)
@@ -273,14 +280,15 @@ def test_reference_trees(golden, name):
     np.testing.assert_array_equal(answers.classes, read_cls(str(golden / f"{name}_rec.cls")))
     np.testing.assert_allclose(answers.confidence, read_con(str(golden / f"{name}_rec.con")),
                                rtol=0, atol=1.1e-3)
-    full = Classifier(configuration, tree="full")(x)
+    whole = full(configuration, x)
     code = Classifier(load(f"{name}_lsq.mbc"))(x)  # the same, as one coding matrix
-    np.testing.assert_allclose(full.columns, code.columns, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(whole.columns, code.columns, rtol=0, atol=1e-9)
 
 
 def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):
-    configuration, before = merge(read_control("m_1v1.mbc"))
-    assert before > len(configuration.model.sv)
+    configuration = load("m_1v1.mbc")
+    before = configuration.merged_from
+    assert before > len(configuration.machines.sv)
     save(str(tmp_path / "m.mbm"), configuration)
     again = load(str(tmp_path / "m.mbm"))
     x = read_vec(str(golden / "tst.vec"))
@@ -290,9 +298,9 @@ def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):
     info = describe(again)
     assert json.loads(json.dumps(info)) == info
     assert info["configuration"] == "coding matrix" and len(info["binary_models"]) == 21
-    assert info["support_vectors"] == len(again.model.sv)
-    assert info["coefficients"] == len(again.model.coef)
-    assert len(again.model.coef) <= before  # equal vectors within one model were added up
+    assert info["support_vectors"] == len(again.machines.sv)
+    assert info["coefficients"] == len(again.machines.coef)
+    assert len(again.machines.coef) <= before  # equal vectors within one model were added up
     text = format_description(info)
     assert "coding matrix, 21 binary models, 1 level\n" in text and "rbf gamma 0.1" in text
 
@@ -321,13 +329,13 @@ def write_models(folder, text, **options):
 def test_loading_trouble(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_models(tmp_path, "a 0/1; b 1/0; {0 1}\n")
-    assert load("m.mbc").model.any_width
+    assert load("m.mbc").machines.any_width
     norm = Normalisation(np.ones((3, 1), np.float32), np.zeros(3, np.float32))
     with pytest.raises(ModelError, match="the normalisation gives 1 features, the models need 2"):
         load("m.mbc", norm)
     good = Normalisation(np.ones((3, 4), np.float32), np.zeros(3, np.float32))
     with_norm = load("m.mbc", good)
-    assert Classifier(with_norm).features == 3 and with_norm.model.sv.shape == (1, 4)
+    assert Classifier(with_norm).features == 3 and with_norm.machines.sv.shape == (1, 4)
     save("n.mbm", with_norm)
     assert Classifier(load("n.mbm")).features == 3
     with pytest.raises(ModelError, match="^n.mbm: holds its own normalisation: leave -a out$"):

@@ -14,6 +14,7 @@ import pytest
 
 from agfmc.codes.matrix import rows_to_matrix
 from agfmc.decode.front import CodeDecoder
+from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.configuration import load
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision_values import MachineValues
@@ -125,14 +126,15 @@ def test_tiny_model_at_the_origin():
 def test_tiny_model():
     configuration = load(str(DATA / "tiny.mbaio"))
     assert configuration.tree.sides() == [((1,), (6,)), ((4,), (1,)), ((6,), (4,))]
-    assert len(configuration.model.sv) == 6
-    f, r = MachineValues(configuration.model)(range(3), np.array(POINTS))
+    assert len(configuration.machines.sv) == 6
+    f, r = MachineValues(configuration)(range(3), np.array(POINTS))
     for x, fs, rs in zip(POINTS, f, r):
         expected = by_hand(x)
         np.testing.assert_allclose(fs, expected[0], rtol=0, atol=1e-14)
         np.testing.assert_allclose(rs, expected[1], rtol=0, atol=1e-14)
     for raw, values in ((True, f), (False, r)):
-        answers = Classifier(configuration, "0" if raw else "-1", raw=raw)(np.array(POINTS))
+        decoding = Decoding("0" if raw else "-1", raw=raw)
+        answers = Classifier(configuration, decoding)(np.array(POINTS))
         np.testing.assert_array_equal(answers.columns, values)
 
 

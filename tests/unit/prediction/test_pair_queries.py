@@ -5,15 +5,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from agfmc.models import BinaryModel, Configuration, Kernel
+from agfmc.prediction.decoding import Decoding, PairQueries
 from agfmc.collate.merge import collate
 from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
-from agfmc.decode.pair_strategies import QueryOptions
 from agfmc.errors import ModelError, UsageError
-from agfmc.prediction.configuration import Configuration
 from agfmc.prediction.classifier import Classifier
 from agfmc.kernel.machine import KernelCounter, squared_norms
-from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 
 # the worked example: winner > loser
@@ -36,7 +35,12 @@ def configuration(text, d, probabilities=True, swapped=False):
                           np.ones(1), 0.0, (0, 1) if swapped else (1, 0), (1, 0),
                           (-2.0, 0.0) if probabilities else None, Provenance(), d)
               for i, row in enumerate(tree.rows)]
-    return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree)
+    return Configuration(tree, collate(models, tree.sides(), tree.classes))
+
+
+def queried(given, x, method, **queries):
+    """Answers that tell which classifiers were queried."""
+    return Classifier(given, Decoding(method, queries=PairQueries(**queries)), counting=True)(x)
 
 
 def example():
@@ -74,13 +78,12 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
     rng = np.random.default_rng(3)
     given = configuration(one_vs_one(list(range(6))), 15)
     x = rng.normal(size=(300, 15))
-    one, again, other = (Classifier(given, "poll", asking=QueryOptions("2", seed), counting=True)(x)
-                         for seed in (1, 1, 2))
+    one, again, other = (queried(given, x, "poll", opponents="2", seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.classes, again.classes)
     np.testing.assert_array_equal(one.asked, again.asked)
     assert (one.asked == one.asked[0]).all() and (other.asked[0] != one.asked[0]).any()
     full = Classifier(given, "max-win")(x).classes
-    topped = Classifier(given, "poll", asking=QueryOptions("2", 1, top=6), counting=True)(x)
+    topped = queried(given, x, "poll", opponents="2", top=6)
     np.testing.assert_array_equal(topped.classes, full)
     assert topped.asked.all()
 
@@ -92,8 +95,7 @@ def test_radag_needs_weights():
     weights = np.ones((6, 6))
     for i, j in ((0, 1), (2, 3), (4, 5)):
         weights[i, j] = weights[j, i] = 0.0
-    answers = Classifier(given, "radag", asking=QueryOptions(weights=weights),
-                         counting=True)(example())
+    answers = queried(given, example(), "radag", pair_errors=weights)
     first = {PAIRS[i] for i in np.flatnonzero(answers.asked[0])} & {(0, 1), (2, 3), (4, 5)}
     assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.asked) == 5
 
@@ -144,13 +146,13 @@ def shared_vectors():
         kernel = Kernel("rbf", 0.5) if number % 2 else Kernel("polynomial", 1.0, 1.0, 2)
         models.append(BinaryModel(row.text, "c_svc", kernel, pool[some], rng.normal(size=5), 0.1,
                                   (1, 0), (2, 3), (-1.0, 0.1), Provenance(), 3))
-    return Configuration(collate(models, tree.sides(), tree.classes, control=text), tree), models
+    return Configuration(tree, collate(models, tree.sides(), tree.classes)), models
 
 
 def test_kernel_evaluations_are_those_of_the_union():
     given, models = shared_vectors()
     x = np.random.default_rng(1).normal(size=(50, 3))
-    counter = KernelCounter(given.model)
+    counter = KernelCounter(given.machines)
     everything = {(m.kernel, tuple(v)) for m in models for v in m.sv}
     assert counter.total == len(everything)
     for method in ("ddag", "adag", "max-win", "and", "0"):
@@ -166,7 +168,7 @@ def test_trees_count_the_way_down():
     x = np.array([[-1, -1, 1, 1.], [1, 1, -1, -1.], [1, 1, 1, 1.]])
     asked = Classifier(given, counting=True)(x).asked
     assert asked.astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 1, 0]]
-    assert Classifier(given, tree="full", counting=True)(x).asked.all()
+    assert Classifier(given, Decoding(tree="full"), counting=True)(x).asked.all()
     assert Classifier(given)(x).asked is None
 
 
@@ -180,4 +182,4 @@ def test_squared_norms():
         else:
             gram = (gram + 1) ** 2
         naive.append(m.coef @ gram @ m.coef)
-    np.testing.assert_allclose(squared_norms(given.model), naive, rtol=1e-12)
+    np.testing.assert_allclose(squared_norms(given.machines), naive, rtol=1e-12)

@@ -5,20 +5,24 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.prediction.decoding import class_samples, proportions
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, ModelError, UsageError
+from agfmc.prediction.external import ExternalClassifier
 from agfmc.prediction.evaluation import evaluate, Results, weighted
-from agfmc.prediction.priors import class_samples, proportions
 from agfmc.models import DirectModel
 from agfmc.provenance import Provenance
 
 SETTINGS = "0.1.0; libsvm 337; options -c 1.0; features 61; folds 5; seed 1"
 
 
-def model(*told):
-    return SimpleNamespace(provenances=tuple(Provenance.from_line(
-        SETTINGS if sides is None else f"{SETTINGS}; samples {sides[0]} {sides[1]}")
-        for sides in told))
+def configuration(text, *told, classifiers=()):
+    """What is read of a configuration; told: samples of the sides of its binary classifiers."""
+    tree = parse(text)
+    machines = SimpleNamespace(provenances=tuple(Provenance.from_line(
+        f"{SETTINGS}; samples {left} {right}") for left, right in told))
+    return SimpleNamespace(tree=tree, machines=machines,
+                           node_classifiers=dict(zip(tree.directs, classifiers)))
 
 
 def neighbours(*counts):
@@ -27,22 +31,23 @@ def neighbours(*counts):
 
 def test_nested_trees():
     # (0 | 1 2 | 3 4 5): 1 2 and 3 4 5 by direct classifiers below a coding matrix
-    tree = parse('a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}')
-    assert class_samples(parse('a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}'),
-                         model((7, 5), (7, 9), (4, 5)), [neighbours(3, 2)]) == \
+    one = [neighbours(3, 2)]
+    assert class_samples(configuration(
+        'a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}', (7, 5), (7, 9), (4, 5), classifiers=one)) == \
         {0: 7, 1: 2, 2: 3, 3: 5, 4: 4}
     with pytest.raises(ModelError, match="do not tell"):  # 3, 4 and 5 apart: the command knows
-        class_samples(tree, model((7, 5), (7, 9)), [neighbours(3, 2)])
+        class_samples(configuration(
+            'a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}', (7, 5), (7, 9),
+            classifiers=[*one, ExternalClassifier("g", 3, "x", None)]))
     with pytest.raises(ModelError, match="different samples"):
-        class_samples(parse('a {0 n K "-k 1" {1 2}}'), model((7, 6)), [neighbours(3, 2)])
+        class_samples(configuration('a {0 n K "-k 1" {1 2}}', (7, 6), classifiers=one))
 
 
 def test_direct_classifiers_that_tell_their_branches():
-    tree = parse('n L "" {4 2 9}')
     told = DirectModel("L", "n", 3,
                        Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
                        weights=np.zeros((3, 2)))
-    assert class_samples(tree, None, [told]) == {2: 6, 4: 5, 9: 7}
+    assert class_samples(configuration('n L "" {4 2 9}', classifiers=[told])) == {2: 6, 4: 5, 9: 7}
 
 
 def test_proportions():

@@ -2,29 +2,27 @@
 
 import os
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from agfmc.prediction.configuration import check_one_run, load
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError
-from agfmc.prediction.configuration import load
-from agfmc.training.fit import fit
-from agfmc.training.run import TimeUp
-from agfmc.prediction.run_consistency import check_one_run
-from agfmc.training.plan import check_outputs, plan
-from agfmc.training.resume import replaced
-from agfmc.training.run import train, train_directs
+from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.plan import check_outputs, Output, plan, Source
+from agfmc.training.run import Earlier, replaced, TimeUp, train
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 from agfmc.provenance import Provenance
-from agfmc.learners.jobs import plan_jobs
-from agfmc.models import InputFormat
+from agfmc.learners.protocol import plan_jobs
 
 made = Provenance.from_line
 
 PAIRS = parse('a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}', "ctl")
 PLAN = parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}')
+SETTINGS = TrainingSettings("-c 5")
 CODE = parse('a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}', "ctl")
 
 
@@ -41,7 +39,7 @@ def models(*samples, more=""):
 def test_numbers_of_samples(tree, samples, warned):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        check_one_run(tree, models(*samples))
+        check_one_run(tree, models(*samples), {})
     assert [warning.category for warning in told] == [AgfmcWarning] * warned
 
 
@@ -62,7 +60,7 @@ def test_other_classes(tree, taught, warned):
              for name, text in zip("abc", taught)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        check_one_run(tree, found)
+        check_one_run(tree, found, {})
     assert [warning.category for warning in told] == [AgfmcWarning] * bool(warned)
     assert all(warned in str(warning.message) and len(str(warning.message)) < 250
                for warning in told)
@@ -72,7 +70,7 @@ def test_models_of_another_run_with_the_same_names(folder):
     """The same base name, the same numbers of samples, and another order of the classes."""
     pairs = "{} 0 / 1; {} 0 / 2; {} 1 / 2; {{{}}}"
     for name, order in (("one", "0 1 2"), ("two", "2 1 0")):
-        train(plan(parse(pairs.format('""', '""', '""', order)), "trn", InputFormat(), "m"), 1)
+        train(plan(parse(pairs.format('""', '""', '""', order)), Source("trn"), Output("m")))
         with open(name, "w") as file:
             file.write(pairs.format("m-00", "m-01", "m-02", order))
         with warnings.catch_warnings():
@@ -88,23 +86,23 @@ def test_direct_classifiers_of_another_run():
     direct = [SimpleNamespace(name="m", code="L", provenance=made("x; classes 0/1"))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_one_run(tree, found, direct)
+        check_one_run(tree, found, {1: direct[0]})
     direct[0].provenance = made("x; classes 1/0")
     with pytest.warns(AgfmcWarning, match="'m' was trained to tell apart the classes 1 / 0"):
-        check_one_run(tree, found, direct)
+        check_one_run(tree, found, {1: direct[0]})
 
 
 def test_normalisations():
     found = models("5 3", "5 2", "3 2", more="; normalised 0123456789abcdef")
-    check_one_run(PAIRS, found)
+    check_one_run(PAIRS, found, {})
     found[1].provenance = made(found[1].provenance.to_line().replace("cdef", "cdee"))
     with pytest.raises(ModelError, match="'a' and 'b' were trained with different"):
-        check_one_run(PAIRS, found)
+        check_one_run(PAIRS, found, {})
     found[1].provenance = made("agfmc 1; samples 5 2")
     with pytest.raises(ModelError, match="'a' and 'b'"):
-        check_one_run(PAIRS, found)
+        check_one_run(PAIRS, found, {})
     found[1].provenance = made("")  # of another program: tells nothing
-    check_one_run(PAIRS, found)
+    check_one_run(PAIRS, found, {})
 
 
 @pytest.fixture(autouse=True)
@@ -120,11 +118,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def work(folder):
     """What a run plans."""
-    return plan(PLAN, "trn", InputFormat(), "m", default="-c 5")
+    return plan(PLAN, Source("trn"), Output("m"), SETTINGS)
 
 
 def test_a_model_that_another_run_replaced(work):
-    train(work, 1)
+    train(work)
     assert replaced(work) is None
     with open("m-00", "rb") as file:
         other = file.read()
@@ -134,19 +132,19 @@ def test_a_model_that_another_run_replaced(work):
 
 
 def test_a_normalisation_that_another_run_replaced():
-    work = plan(PLAN, "trn", InputFormat(), "m", default="-c 5", scale=True)
-    train(work, 1)
+    work = plan(PLAN, Source("trn"), Output("m"), replace(SETTINGS, scale=True))
+    train(work)
     assert replaced(work) is None
     table = read_vec("m.std")
     write_vec("m.std", table * 1.5)
-    assert replaced(work) == replaced(work, only_direct=True) == "m.std"
+    assert replaced(work) == "m.std"
     os.unlink("m.std")
     assert replaced(work) == "m.std"
     os.symlink("/dev/null", "m.std")  # where the user wants none: it cannot be looked at
     assert replaced(work) is None
     write_vec("a.std", table)
-    given = plan(PLAN, "trn", InputFormat(), "m", default="-c 5", norm_file="a.std")
-    train(given, 1)
+    given = plan(PLAN, Source("trn", norm_file="a.std"), Output("m"), SETTINGS)
+    train(given)
     os.unlink("a.std")  # it was read, and not written
     assert replaced(given) is None
 
@@ -160,17 +158,17 @@ def test_a_normalisation_that_another_run_replaced():
     lambda: os.unlink("m.01.vec"), lambda: os.unlink("m.01.cls"),
     lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec"))])
 def test_points_that_another_run_replaced(spoil):
-    work = plan(parse('"" {0 "-k 3" K {1 2}}'), "trn", InputFormat(), "m", path="models", scale=True)
+    work = plan(parse('"" {0 "-k 3" K {1 2}}'), Source("trn"), Output("m", "models"),
+                replace(SETTINGS, scale=True))
     os.mkdir("models")
-    train(work, 1)
-    train_directs(work)
+    train(work)
     os.chdir("models")
     spoil()
     os.chdir(os.pardir)
-    assert replaced(work) == replaced(work, only_direct=True) == "m.01"
+    assert replaced(work) == "m.01"
     if os.path.exists("models/m.01.vec"):
         os.unlink("models/m.01.vec")  # a pipe would be written as it is
-    train_directs(work)
+    train(work)
     assert replaced(work) is None
 
 
@@ -184,9 +182,9 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
             raise OSError(28, "No space left on device")
         patched.setattr(os, "fsync", fsync)
         with pytest.raises(DataError, match="No space left"):
-            train(work, 1, control_out="ctl")
+            train(work, earlier=Earlier(control_out="ctl"))
     assert sorted(os.listdir()) == ["ctl", "m-00", "trn.cls", "trn.vec"]
-    train(work, 1, control_out="ctl")
+    train(work, earlier=Earlier(control_out="ctl"))
     assert not os.path.exists("ctl")
 
 
@@ -213,6 +211,6 @@ def test_a_model_whose_last_fit_ends_at_the_limit_is_handed_out():
 
     found = []
     with pytest.raises(TimeUp):
-        for job, model, _ in fit(jobs, x, y, 1, limit):
-            found.append(job.name)
+        for fitted in fit(jobs, x, y, progress=limit):
+            found.append(fitted.job.name)
     assert found == ["m-00"]

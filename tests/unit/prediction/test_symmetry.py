@@ -8,14 +8,14 @@ samples move it a little.  Nothing else may change but by rounding.
 import numpy as np
 import pytest
 
-from agfmc.collate.merge import collate
+from agfmc.prediction.decoding import Decoding
+from agfmc.collate.merge import assemble
 from agfmc.control.parse import parse
-from agfmc.prediction.configuration import Configuration
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
 from agfmc.kernel.machine import decision_values
 from agfmc.prepare.normalise import fit_normalisation
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 
 PAIRS = '"" 0/1; "" 0/2; "" 0/3; "" 1/2; "" 1/3; "" 2/3; {A B C D}'
 # the same problems, rows and columns elsewhere: the children are D B A C
@@ -49,14 +49,13 @@ def data(seed, n=140):
 def trained(text, x, y, workers=1):
     tree = parse(text)
     jobs = plan_jobs(tree, "m", TIGHT, 1)
-    made = {job.name: model for job, model, _ in fit(jobs, x, y, workers)}
+    made = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     models = [made[job.name] for job in jobs]
-    return tree, models, Configuration(
-        collate(models, tree.sides(), tree.classes, control=text), tree)
+    return tree, models, assemble(tree, models, {})
 
 
 def answers(configuration, x, method="0"):
-    return Classifier(configuration, method, tree="full")(x)
+    return Classifier(configuration, Decoding(method, tree="full"))(x)
 
 
 TEST = data(99)[0]
@@ -65,7 +64,7 @@ TEST = data(99)[0]
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_collated_model_is_its_parts(kind):
     tree, models, configuration = trained(with_labels(KINDS[kind]), *data(1))
-    told = Classifier(configuration, "-1", tree="full")(TEST).columns
+    told = Classifier(configuration, Decoding("-1", tree="full"))(TEST).columns
     for column, model in zip(told.T, models, strict=True):
         f = decision_values(model.kernel, model.sv, model.coef, model.rho, TEST)
         a, b = model.scale
@@ -112,9 +111,7 @@ def test_other_labels(kind):
         assert first.coef.tobytes() == second.coef.tobytes() and first.rho == second.rho
         assert first.labels == second.labels and first.kernel == second.kernel
     # The same sigmoids: the same answers, in the order of the new labels.
-    text = with_labels(KINDS[kind], other)
-    same = Configuration(collate(one, elsewhere.sides(), elsewhere.classes, control=text),
-                         elsewhere)
+    same = assemble(elsewhere, one, {})
     p, q = answers(configuration, TEST), answers(same, TEST)
     columns = [sorted(other.values()).index(other[name]) for name in LABELS]
     np.testing.assert_allclose(q.columns[:, columns], p.columns, atol=1e-12)
@@ -144,7 +141,7 @@ def test_classes_and_rows_elsewhere_in_the_control_file(method):
 @pytest.mark.filterwarnings("ignore:the decoder orthogonal")
 def test_a_point_and_its_copies_have_one_answer(kind, method):
     configuration = trained(with_labels(KINDS[kind]), *data(6))[2]
-    classifier = Classifier(configuration, method, tree="full")
+    classifier = Classifier(configuration, Decoding(method, tree="full"))
     twice = np.vstack([TEST, TEST[::-1], TEST[:3]])
     whole = classifier(twice)
     n = len(TEST)

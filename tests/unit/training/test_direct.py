@@ -10,24 +10,26 @@ from shlex import join
 import numpy as np
 import pytest
 
+from agfmc.prediction.decoding import Decoding
 from agfmc.control.parse import parse
-from agfmc.models import InputFormat
-from agfmc.learners.multinomial_logistic import fit_logistic, logistic_probabilities
+from agfmc.learners.logistic import fit_logistic, logistic_probabilities
+from agfmc.learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
 from agfmc.learners.neighbours import Neighbours
 from agfmc.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
-from agfmc.external.command import Command
+from agfmc.learners.commands import Command
 from agfmc.prediction.configuration import export, load, save
-from agfmc.prediction.direct import plan_directs, train_direct
-from agfmc.prediction.external import Predictor
-from agfmc.training.plan import plan
+from agfmc.prediction.external import Execution
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.plan import Output, plan, Source
 from agfmc.prediction.classifier import Classifier
-from agfmc.training.run import save_normalisation, train, train_directs
+from agfmc.training.run import train, write_node
 from agfmc.formats.controlfile import write_control
 from agfmc.formats.logistic_model import read_logistic_model
 from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.vectors import read_cls, read_std, read_vec, write_cls, write_vec
 
 LABELS = np.array([3, 1, 8, 5, 40, 11])
+RUN = Execution(allow_commands=True)
 NESTED = ('"" 0 / 1; "-c 2" 1 / 2; "" 0 / 2; {\n  "-k 5" K {3 1}\n  8\n'
           '  "" L { 5 "-k 3" K {40 11} } }')
 
@@ -44,20 +46,21 @@ def data(tmp_path, monkeypatch):
     return read_vec("trn.vec"), y
 
 
-def trained(text, **more):
+def planned(text, **settings):
+    return plan(parse(text, "plan"), Source("trn"), Output("m"), TrainingSettings(**settings))
+
+
+def trained(text, **settings):
     """The whole way of multi_borders: control text `text` to the control file `ctl`."""
-    work = plan(parse(text, "plan"), "trn", InputFormat(), "m", **more)
-    assert train(work, 1).errors == ()
-    train_directs(work)
-    if not work.jobs and not work.directs:
-        save_normalisation(work)
+    work = planned(text, **settings)
+    assert train(work).errors == ()
     write_control("ctl", work.tree)
     return work
 
 
 def answers(path, x, mode="full", normalisation=None, **more):
     configuration = load(path, normalisation, **more)
-    return Classifier(configuration, tree=mode)(x)
+    return Classifier(configuration, Decoding(tree=mode))(x)
 
 
 def same(one, other):
@@ -77,7 +80,7 @@ def test_the_same_from_every_file(data, text, scale):
     save("all.mbm", configuration)
     for mode in ("full", "path", "recursive"):
         one = answers("ctl", x, mode, normalisation)
-        same(one, Classifier(configuration, tree=mode)(x))
+        same(one, Classifier(configuration, Decoding(tree=mode))(x))
         same(one, answers("all.mbm", x, mode))
         assert set(one.classes.tolist()) <= set(LABELS.tolist())
     again = load("all.mbm")
@@ -107,8 +110,8 @@ def test_k_nearest_neighbours_by_hand(data):
 def test_products_along_a_nested_configuration(data):
     x, y = data
     work = trained(NESTED)
-    assert [job.name for job in work.jobs] == ["m-00", "m-01", "m-02"]
-    assert {number: (job.name, job.files) for number, job in zip((1, 2, 3), work.directs)} == {
+    assert [job.name for job in work.binary] == ["m-00", "m-01", "m-02"]
+    assert {number: (job.name, job.files) for number, job in zip((1, 2, 3), work.nodes)} == {
         1: ("m.00", ["m.00.vec", "m.00.cls"]), 2: ("m.02", ["m.02"]),
         3: ("m.02.01", ["m.02.01.vec", "m.02.01.cls"])}
     outer_text = 'm-00 0 / 1; m-01 1 / 2; m-02 0 / 2; {0 1 2}'
@@ -142,7 +145,7 @@ def test_products_along_a_nested_configuration(data):
 def test_points_one_by_one_are_points_together(data):
     x, _ = data
     trained(NESTED)
-    classifier = Classifier(load("ctl"), tree="full")
+    classifier = Classifier(load("ctl"), Decoding(tree="full"))
     together = classifier(x)
     alone = [classifier(x[i:i + 1]) for i in range(0, 150, 10)]
     assert np.concatenate([part.columns for part in alone]).tobytes() == \
@@ -161,7 +164,7 @@ def test_logistic_file_tells_what_made_it(data):
     with pytest.raises(ModelError, match="another normalisation"):
         load("ctl", other)
     configuration = load("ctl", read_std("m.std"))
-    assert configuration.model.sv.shape == (0, 4)
+    assert configuration.machines.sv.shape == (0, 4)
     with pytest.raises(ModelError, match="-u is for support vectors"):
         load("ctl", read_std("m.std"), unnormalised=True)
     narrow = replace(other, matrix=other.matrix[:, :3])
@@ -178,17 +181,17 @@ def test_logistic_file_tells_what_made_it(data):
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
-        plan(parse(text, "plan"), "trn", InputFormat(), "m")
+        planned(text)
     assert words in str(caught.value) and caught.value.status == 1
     assert (caught.value.file, caught.value.line, caught.value.column) == ("plan", *place)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_more_neighbours_than_points(data, tmp_path):
-    work = plan(parse('"-k 151" K {3 1 8 5 40 11}', "plan"), "trn", InputFormat(), "m")
+    work = planned('"-k 151" K {3 1 8 5 40 11}')
     with pytest.raises(JobsFailed, match=r"^plan:1:1: 'm': 151 nearest neighbours need as many "
                                          "samples, there are 150"):
-        train_directs(work)
+        train(work)
     assert not list(tmp_path.glob("m*")) and not list(tmp_path.glob(".agfmc*"))
     trained('"-k 150" K {3 1 8 5 40 11}')
     with open("ctl") as file:
@@ -256,9 +259,9 @@ def test_raw_values_need_binary_classifiers(data):
     trained('"" K {3 1 8 5 40 11}')
     for more in ({"raw": True}, {"method": "-1"}):
         with pytest.raises(UsageError, match="this configuration has none"):
-            Classifier(load("ctl"), **more)
+            Classifier(load("ctl"), Decoding(**more))
     trained(NESTED)
-    raw = Classifier(load("ctl"), raw=True)(x)
+    raw = Classifier(load("ctl"), Decoding(raw=True))(x)
     assert raw.columns.shape == (150, 3)
     assert raw.classes.tolist() == answers("ctl", x, "path").classes.tolist()
 
@@ -288,8 +291,9 @@ def test_training_of_a_command_is_writing_its_points(data):
         lines = [line.split() for line in file]
     assert [LABELS[int(words[0])] for words in lines] == y.tolist()
     assert [float(word.split(":")[1]) for word in lines[0][1:]] == x[0].astype(float).tolist()
-    job, = plan_directs(parse('"c" G {3 1 8 5 40 11}'), "n").values()
-    train_direct(job, x, y, text="lvq", convert=Command("sed s/^/x/"))
+    job, = plan_jobs(parse('"c" G {3 1 8 5 40 11}'), "n", "", 1)
+    write_node(job, NodeProblem(x, samples(job, rows_by_class(y)), text="lvq"), ["n"],
+               convert=Command("sed s/^/x/"))
     with open("n") as file:
         assert file.readline() == "x4\n"
         assert file.readline().split()[-1] == str(LABELS.tolist().index(y[0]))
@@ -299,21 +303,22 @@ def test_a_command_is_not_run_unless_allowed(data):
     trained('"touch pwned" G {3 1 8 5 40 11}')
     with pytest.raises(ModelError, match=r"^ctl:1:1: the command 'touch pwned' would be run here: "
                                          "allow it with --allow-commands"):
-        load("ctl")
+        Classifier(load("ctl"))
 
 
 def test_a_command_is_never_stored(data, tmp_path):
     trained('"" { "touch pwned" G {3 1 8} "" L {5 40 11} }')
-    configuration = load("ctl", commands=lambda text: Predictor(Command(text)))
+    configuration = load("ctl")
     for write in (lambda: save("x.mbm", configuration), lambda: export("x", configuration, "svm")):
         with pytest.raises(ModelError, match="code G has no place"):
             write()
     assert not list(tmp_path.glob("x*")) and not (tmp_path / "pwned").exists()
     # nor read, where somebody wrote it
-    model = replace(configuration.model, direct=configuration.model.direct)
-    write_store("evil.mbm", model, {})
+    kept = {number: one for number, one in configuration.node_classifiers.items()
+            if one.code != "G"}
+    write_store("evil.mbm", replace(configuration, node_classifiers=kept), {})
     with pytest.raises(ModelError, match="not those of the control text"):
-        load("evil.mbm", commands=lambda text: Predictor(Command(text)))
+        load("evil.mbm")
 
 
 @pytest.mark.parametrize("text", ['"PY" G {3 1 8 5 40 11}', '"" { "PY" G {3 1 8} "" L {5 40 11} }'])
@@ -331,15 +336,15 @@ with open(sys.argv[3], "w") as out:
         print(i % k, *p, file=out)
 """)
     trained(text.replace("PY", join([sys.executable, "say.py"])))
-    configuration = load("ctl", commands=lambda text: Predictor(Command(text)))
-    found = Classifier(configuration, tree="full")(x)
+    configuration = load("ctl")
+    found = Classifier(configuration, Decoding(tree="full"), RUN)(x)
     np.testing.assert_allclose(found.columns.sum(axis=1), 1, atol=1e-12)
     if "L" not in text:
         assert found.classes.tolist() == LABELS[np.arange(150) % 6].tolist()
         np.testing.assert_allclose(found.confidence, (6 * .75 - 1) / 5, atol=1e-6)
         with pytest.raises(ModelError, match="code G"):
             save("x.mbm", configuration)
-    path = Classifier(configuration, tree="path")(x)
+    path = Classifier(configuration, Decoding(tree="path"), RUN)(x)
     assert path.classes.shape == (150,)
 
 
@@ -419,18 +424,19 @@ def test_damaged_entries(stored, tmp_path, monkeypatch, lie):
     load("a.mbm")
     (tmp_path / "a.mbm").write_bytes(changed(stored, LIES[lie]))
     with pytest.raises(ModelError, match=r"^a\.mbm: "):
-        load("a.mbm", commands=lambda text: Predictor(Command(text)))
+        load("a.mbm")
     assert not (tmp_path / "pwned").exists()
 
 
 def test_numbers_that_are_not_finite(stored, tmp_path):
-    model, made_by = read_store("x", stored)
+    given = read_store("x", stored)
     for number, part in ((0, "points"), (1, "weights")):
         for value in (np.nan, np.inf):
-            array = np.array(getattr(model.direct[number], part))
+            array = np.array(getattr(list(given.node_classifiers.values())[number], part))
             array[-1, -1] = value
-            direct = list(model.direct)
-            direct[number] = replace(direct[number], **{part: array})
-            write_store(str(tmp_path / "b.mbm"), replace(model, direct=tuple(direct)), made_by)
+            lying = dict(given.node_classifiers)
+            node = list(lying)[number]
+            lying[node] = replace(lying[node], **{part: array})
+            write_store(str(tmp_path / "b.mbm"), replace(given, node_classifiers=lying), {})
             with pytest.raises(ModelError, match="not finite"):
                 read_store(str(tmp_path / "b.mbm"))

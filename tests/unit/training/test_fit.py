@@ -6,17 +6,17 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from agfmc.prediction.decoding import Decoding
 from agfmc.control.build import rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import model_names
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.prediction.configuration import load, merge, save
-from agfmc.training.fit import fit
-from agfmc.learners.jobs import rows_by_class
+from agfmc.prediction.configuration import load, save
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
-from agfmc.formats.controlfile import read_control, write_control
+from agfmc.formats.controlfile import write_control
 from agfmc.formats.libsvm_model import format_svm_model
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs, rows_by_class
 
 CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
 
@@ -28,10 +28,11 @@ def data(n=120, seed=0):
     return generator.normal(size=(n, 2)) * .8 + [centre[label] for label in y.tolist()], y
 
 
-def fitted(text=CODE, workers=1, **kwargs):
+def fitted(text=CODE, workers=1, progress=None):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
-    done = {job.name: (model, rows) for job, model, rows in fit(jobs, x, y, workers, **kwargs)}
+    done = {one.job.name: (one.model, one.rows) for one in fit(
+        jobs, x, y, TrainingSettings(workers=workers), progress)}
     return [done[job.name] for job in jobs]
 
 
@@ -76,8 +77,8 @@ def test_seed_decides_the_folds_and_nothing_else():
     for seed in (1, 2):
         jobs = plan_jobs(parse('"" {0 9}'), "m", "", seed)
         keep = y != 4
-        (_, model, _), = fit(jobs, x[keep], y[keep])
-        told.append(model)
+        one, = fit(jobs, x[keep], y[keep])
+        told.append(one.model)
     assert told[0].coef.tobytes() == told[1].coef.tobytes()
     assert told[0].platt != told[1].platt
 
@@ -113,7 +114,7 @@ def test_a_side_with_one_sample_is_refused_before_training():
 def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
     x, y = data()
     jobs = plan_jobs(parse('"" 0/1; "-s 1 -n 1" 0/2; "" 1/2; {4 0 9}', "f"), "m", "", 1)
-    done = {job.name: result for job, result, _ in fit(jobs, x, y, workers)}
+    done = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     assert isinstance(done["m-01"], DataError)
     assert str(done["m-01"]).startswith("f:1:9: 'm-01': LIBSVM refuses the problem: "
                                         "specified nu is infeasible: with ")
@@ -123,7 +124,8 @@ def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
 def test_probabilities_are_calibrated():
     x, y = data(1500, 3)
     keep = y != 9
-    (_, model, _), = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
+    one, = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
+    model = one.model
     assert 0 < sum(model.n_sv) < keep.sum()
     test_x, test_y = data(3000, 4)
     some = test_y != 9
@@ -141,18 +143,18 @@ def test_fit_save_load_classify(tmp_path, monkeypatch):
     x, y = data(200, 5)
     tree = parse('"" {"" 0/1; {4 0} 9}', None)
     jobs = plan_jobs(tree, "m", "-g 0.5", 1)
-    for job, model, _ in fit(jobs, x, y, 2):
-        (tmp_path / job.name).write_text(format_svm_model(model))
+    for one in fit(jobs, x, y, TrainingSettings(workers=2)):
+        (tmp_path / one.job.name).write_text(format_svm_model(one.model))
     write_control("m.mbc", rename(tree, model_names(tree, "m")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        configuration, _ = merge(read_control("m.mbc"))
+        configuration = load("m.mbc")
     save("m.mbm", configuration)
     first = (tmp_path / "m.mbm").read_bytes()
-    save("n.mbm", merge(read_control("m.mbc"))[0])
+    save("n.mbm", load("m.mbc"))
     assert (tmp_path / "n.mbm").read_bytes() == first
     test_x, test_y = data(400, 6)
-    answers = [Classifier(load(path), tree="full")(test_x) for path in ("m.mbc", "m.mbm")]
+    answers = [Classifier(load(path), Decoding(tree="full"))(test_x) for path in ("m.mbc", "m.mbm")]
     assert answers[0].columns.tobytes() == answers[1].columns.tobytes()
     np.testing.assert_allclose(answers[0].columns.sum(axis=1), 1, atol=1e-12)
     assert np.mean(answers[0].classes == test_y) > .8

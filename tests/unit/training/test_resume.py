@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.training.plan import plan
-from agfmc.training.resume import finished
-from agfmc.training.run import train, train_directs
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.plan import Output, plan, Source
+from agfmc.training.run import Earlier, finished, train
 from agfmc.formats.vectors import write_cls, write_std, write_vec
-from agfmc.models import InputFormat, Normalisation
+from agfmc.models import Normalisation
 
 PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
 ALL = {"m-00", "m-01", "m-02"}
+RAW = Output("m", unnormalised=True)
 
 
 def points():
@@ -27,9 +28,9 @@ def write(x, y):
     write_cls("trn.cls", y)
 
 
-def planned(text=PAIRS, **more):
-    more = {"scale": True, "norm_file": "n.std", "default": "-c 5", **more}
-    return plan(parse(text), "trn", InputFormat(), more.pop("model", "m"), **more)
+def planned(text=PAIRS, norm_file="n.std", output=Output("m"), **settings):
+    return plan(parse(text), Source("trn", norm_file=norm_file), output,
+                TrainingSettings(**{"options": "-c 5", "scale": True, **settings}))
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def x_y(tmp_path, monkeypatch):
     """Data and trained models, -n, of `PAIRS` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     write(*points())
-    assert train(planned(), 1).done == 3
+    assert train(planned()).done == 3
     return points()
 
 
@@ -46,11 +47,11 @@ def test_everything_is_kept(x_y):
 
 
 @pytest.mark.parametrize("more, kept", [
-    ({"seed": 2}, set()), ({"default": "-c 6"}, {"m-01"}), ({"default": "-c 5 -w0 2"}, {"m-01"}),
-    ({"default": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
+    ({"seed": 2}, set()), ({"options": "-c 6"}, {"m-01"}), ({"options": "-c 5 -w0 2"}, {"m-01"}),
+    ({"options": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
     ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
-    ({"unnormalised": True}, set()), ({"only": "m-02"}, {"m-02"}), ({"path": "elsewhere"}, set()),
-    ({"default": "-m 7 -c 5.0"}, ALL)], ids=repr)
+    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}), ({"output": Output("m", "elsewhere")}, set()),
+    ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
 def test_settings(x_y, more, kept):
     assert finished(planned(**more)) == kept
 
@@ -100,7 +101,7 @@ def test_labels_and_order(x_y):
 def test_classes_of_one_side_mixed_in_another_way(x_y):
     x, y = x_y
     text = '"" {0 "" {1 2}}'
-    train(planned(text), 1)
+    train(planned(text))
     assert finished(planned(text, scale=False)) == {"m", "m.01"}
     order = np.argsort(y, kind="stable")
     write(x[order], y[order])
@@ -113,28 +114,28 @@ def test_raw_vectors_of_a_feature_that_the_normalisation_drops(tmp_path, monkeyp
     x = np.c_[x, np.ones(len(x))]
     write(x, y)
     with pytest.warns(UserWarning, match="constant"):
-        train(planned(unnormalised=True), 1)
+        train(planned(output=RAW))
     x[:, 3] = 1.5
     for unnormalised, kept in ((True, set()), (False, ALL)):
         write(*(np.c_[x[:, :3], np.ones(len(x))], y))
-        more = {"scale": False, "unnormalised": unnormalised}
-        train(planned(**more), 1)
+        more = {"scale": False, "output": Output("m", unnormalised=unnormalised)}
+        train(planned(**more))
         assert finished(planned(**more)) == ALL
         write(x, y)
         assert finished(planned(**more)) == kept
 
 
 def test_the_same_raw_points_through_another_normalisation(x_y):
-    more = {"scale": False, "unnormalised": True}
-    train(planned(**more), 1)
+    more = {"scale": False, "output": RAW}
+    train(planned(**more))
     assert finished(planned(**more)) == ALL
     for name, factor in (("one.std", 1), ("two.std", 2)):
         write_std(name, Normalisation(factor * np.eye(3, dtype=np.float32),
                                       np.zeros(3, dtype=np.float32)))
         assert finished(planned(norm_file=name, **more)) == set()
-        train(planned(norm_file=name, **more), 1)
+        train(planned(norm_file=name, **more))
     # the same numbers, but they are told to be raw
-    train(planned(norm_file="one.std", **more), 1)
+    train(planned(norm_file="one.std", **more))
     assert finished(planned(norm_file="one.std", scale=False)) == set()
 
 
@@ -142,7 +143,7 @@ def test_the_same_classes_parted_elsewhere(x_y):
     x, y = x_y
     order = np.argsort(y, kind="stable")
     write(x[order], y[order])
-    train(planned('"" {0 "" {1 2}}'), 1)
+    train(planned('"" {0 "" {1 2}}'))
     assert finished(planned('"" {0 "" {1 2}}')) == {"m", "m.01"}
     assert finished(planned('"" {"" {0 1} 2}')) == set()
 
@@ -166,14 +167,14 @@ def test_no_file_and_no_regular_one(x_y):
 
 
 def test_versions(x_y, monkeypatch):
-    monkeypatch.setattr("agfmc.training.resume.__version__", "9.9.9")
+    monkeypatch.setattr("agfmc.training.run.__version__", "9.9.9")
     assert finished(planned()) == set()
 
 
 def test_another_name(x_y):
     for name in ALL:
         os.rename(name, name.replace("m-", "other-"))
-    assert finished(planned(model="other")) == {name.replace("m-", "other-") for name in ALL}
+    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name in ALL}
 
 
 def test_what_is_kept_is_not_trained(x_y, monkeypatch):
@@ -183,7 +184,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("m-01")
     os.unlink("n.std")
     told = []
-    outcome = train(planned(), 1, lambda *words: told.append(words), kept=finished(planned()))
+    outcome = train(planned(), lambda *words: told.append(words), Earlier(finished(planned())))
     assert outcome == (3, (), False)
     assert {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
@@ -192,7 +193,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     assert told == [(12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12)
                     for done in range(1, 7)]
     monkeypatch.setattr("agfmc.training.run.fit", None)
-    assert train(planned(), 1, kept=ALL) == (3, (), False)
+    assert train(planned(), earlier=Earlier(ALL)) == (3, (), False)
 
 
 def test_direct_classifiers(x_y):
@@ -201,13 +202,11 @@ def test_direct_classifiers(x_y):
     write(x_y[0], y)
     text = '"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }'
     work = planned(text)
-    train(work, 1)
-    assert train_directs(work).done == 2
+    assert train(work).done == 3
     assert finished(work) == {"m", "m.00"}
-    assert finished(work, only_direct=True) == {"m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
-    assert train_directs(planned(text), kept={"m.00"}) == (2, (), False)
+    assert train(planned(text), earlier=Earlier({"m", "m.00"})) == (3, (), False)
     assert os.stat("m.00").st_ino == ino
     write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
     assert finished(planned(text, scale=False)) == set()
@@ -218,11 +217,10 @@ def test_progress_of_direct_classifiers_that_replace_others(x_y):
     y = np.r_[0:4, np.random.default_rng(0).integers(0, 4, 56)]
     write(x_y[0], y)
     work = planned('"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }')
-    train(work, 1)
-    train_directs(work)
+    train(work)
     with open("control", "w"):
         pass
     told = []
-    train_directs(work, lambda *seen: told.append(seen), "control")
+    train(work, lambda *seen: told.append(seen), Earlier({"m"}, "control"))
     assert [(done, total, earlier) for done, total, _, earlier in told] == [(1, 2, 0), (2, 2, 0)]
     assert not os.path.exists("control")

@@ -4,18 +4,20 @@
 import numpy as np
 import pytest
 
+from agfmc.models import Configuration
+from agfmc.prediction.decoding import Decoding
 from agfmc.arrays import is_sparse, SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.training import fit as fit_module
 from agfmc.data_tools import training_data
 from agfmc.training import kernel_tables
-from agfmc.training.fit import fit
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats.dataset import iter_points, read_training
 from agfmc.formats.libsvm_model import format_svm_model
 from agfmc.formats.vectors import write_cls, write_vec
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs
 from agfmc.models import InputFormat
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
@@ -50,7 +52,8 @@ def write_text(path, x, y):
 
 def trained(x, y, text, workers=1, **more):
     jobs = plan_jobs(parse(CODE), "m", text, 1)
-    done = {job.name: model for job, model, _ in fit(jobs, x, y, workers, **more)}
+    done = {one.job.name: one.model for one in fit(
+        jobs, x, y, TrainingSettings(workers=workers, **more))}
     return [done[job.name] for job in jobs]
 
 
@@ -248,13 +251,12 @@ def test_trees_and_neighbours(tmp_path, monkeypatch):
     x, y = points()
     tree = parse('"learner=linear" {"learner=linear -s 2" {0 1} 2}')
     jobs = plan_jobs(tree, "m", "", 1)
-    done = {job.name: model for job, model, _ in fit(jobs, sparse_of(x), y)}
+    done = {one.job.name: one.model for one in fit(jobs, sparse_of(x), y)}
     tree = rename(tree, model_names(tree, "m"))
-    model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes,
-                    control="")
+    model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes)
     test, _ = points(70, seed=2)
     for mode in ("recursive", "path", "full"):
-        whole = Classifier(Configuration(model, tree), tree=mode)
+        whole = Classifier(Configuration(tree, model), Decoding(tree=mode))
         assert whole.values.takes_sparse and whole.rows > 500
         answers = whole(sparse_of(test))
         np.testing.assert_array_equal(answers.classes, whole(test).classes)
@@ -269,8 +271,8 @@ def test_decision_values_of_sparse_points():
     models = trained(x, y, "-t 0")
     from agfmc.collate.merge import collate
 
-    model = collate(models, [((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (0, 1, 2), control="")
-    values = MachineValues(model)
+    model = collate(models, [((0,), (1,)), ((0,), (2,)), ((1,), (2,))], (0, 1, 2))
+    values = MachineValues(Configuration(parse("a 0/1; b 0/2; c 1/2; {0 1 2}"), model))
     test, _ = points(70, seed=2)
     for columns in (range(3), (0, 2), range(1, 2)):
         for one, other in zip(values(columns, test), values(columns, sparse_of(test))):

@@ -9,11 +9,10 @@ import agfmc.training.fit as fit_module
 from agfmc.control.parse import parse
 from agfmc.errors import DataError
 from agfmc.executors.threads import Background
-from agfmc.training.fit import fit
-from agfmc.learners.jobs import rows_by_class
+from agfmc.training.fit import fit, TrainingSettings
 from agfmc.training.kernel_tables import Tables
 from agfmc.formats.libsvm_model import format_svm_model
-from agfmc.learners.jobs import plan_jobs
+from agfmc.learners.protocol import plan_jobs, rows_by_class
 from agfmc.learners.nodes import Nodes
 from agfmc.learners.kernel_table import KernelTable
 
@@ -26,10 +25,11 @@ def data(n=400, d=12):
     return generator.normal(size=(n, d)) + 0.7 * y[:, None] * (np.arange(d) % 3), y
 
 
-def models(text=PAIRS, options="-g 0.1 -c 5", **kwargs):
+def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, **settings):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", options, 1)
-    done = {job.name: format_svm_model(model) for job, model, _ in fit(jobs, x, y, **kwargs)}
+    done = {one.job.name: format_svm_model(one.model)
+            for one in fit(jobs, x, y, TrainingSettings(**settings), progress)}
     return [done[job.name] for job in jobs]
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from agfmc.learners import neighbours
 from agfmc.learners.neighbours import Neighbours
-from agfmc.learners.multiclass_options import NeighbourOptions, parse_neighbour_options
 from agfmc.errors import DataError, UsageError
 
 
@@ -126,23 +125,3 @@ def test_no_points_and_points_that_do_not_fit(way):
     assert model.probabilities(np.empty((0, 3))).shape == (0, 3)
     with pytest.raises(DataError, match="have 2 features, the training points have 3"):
         model.probabilities(np.zeros((1, 2)))
-
-
-@pytest.mark.parametrize("text, k", [("", 11), ("  ", 11), ("-k 3", 3), ("-m 0 -k 5", 5),
-                                     ("-k 1 -k 2", 2)])
-def test_options(text, k):
-    options = parse_neighbour_options(text)
-    assert options == NeighbourOptions(k)
-    assert options.canonical() == f"-k {k}"
-
-
-@pytest.mark.parametrize("text, words", [
-    ("-z 1", "unknown training option '-z': expected one of -k -m"),
-    ("-k", "option -k: expected a value after it"),
-    ("-k x", "option -k: expected a whole number, found 'x'"),
-    ("-k 0", "option -k: 0 is out of range: expected 1 or more"),
-    ("-m 1", r"option -m: metric 1 is not supported: expected 0 \(Cartesian\)"),
-])
-def test_bad_options(text, words):
-    with pytest.raises(UsageError, match="^p.mbc:3:7: " + words):
-        parse_neighbour_options(text, file="p.mbc", line=3, column=7)

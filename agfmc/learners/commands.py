@@ -14,11 +14,13 @@ import signal
 import subprocess
 import threading
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
-from ..errors import CommandFailed, DataError, UsageError
+from ..errors import CommandFailed, DataError, ModelError, UsageError
 from ..formats.atomic import temporary_file
+from .options import NodeLearner
 
-__all__ = ["Command", "Works", "killing_commands"]
+__all__ = ["Command", "CommandOptions", "TaskGroup", "killing_commands", "partition_text"]
 
 _SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~#!\n]|^\s*[A-Za-z_][A-Za-z_0-9]*=")
 _NO_PLACE = re.compile(r"[|&;]\s*\Z|(?:^|[\s|&;()])#.*\Z")  # for words behind: a comment
@@ -101,8 +103,8 @@ class Command:
                 from error
 
 
-class Works:
-    """Pieces of work of several threads, each with commands and temporary files of its own."""
+class TaskGroup:
+    """Tasks of several threads, each with commands and temporary files of its own."""
 
     def __init__(self):
         self._busy = 0
@@ -110,9 +112,9 @@ class Works:
         self._changed = threading.Condition()
 
     def of(self, function):
-        """`function` as such a piece; it raises `CommandFailed` once the end has come."""
+        """`function` as such a task; it raises `CommandFailed` once the end has come."""
 
-        def piece(*args):
+        def task(*args):
             with self._changed:
                 if self._ended:
                     raise CommandFailed("not begun: the run has ended")
@@ -124,15 +126,15 @@ class Works:
                     self._busy -= 1
                     self._changed.notify_all()
 
-        return piece
+        return task
 
     def refuse(self):
-        """Let no further piece begin."""
+        """Let no further task begin."""
         with self._changed:
             self._ended = True
 
     def wait(self):
-        """Until no piece is under way."""
+        """Wait until no task is under way."""
         with self._changed:
             self._changed.wait_for(lambda: not self._busy)
 
@@ -141,21 +143,21 @@ class Works:
 def killing_commands():
     """Within the block commands may run in threads; when it ends, none is left running.
 
-    Yields `Works`, whose pieces have come to their end then, and removed their files.
+    Yields `TaskGroup`, whose tasks have come to their end then, and removed their files.
     """
     global _closed
     _closed = False
-    works = Works()
+    tasks = TaskGroup()
     try:
-        yield works
+        yield tasks
     finally:
-        works.refuse()
+        tasks.refuse()
         with _lock:
             _closed = True
             left = list(_running)
         for process in left:
             _kill(process)
-        works.wait()
+        tasks.wait()
         _closed = False
 
 
@@ -208,3 +210,52 @@ def _last(messages):
     text = messages.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()][-_LAST_LINES:]
     return ": " + " | ".join(line[:_LONGEST] for line in lines) if lines else ""
+
+
+@dataclass(frozen=True)
+class CommandOptions(NodeLearner):
+    """A program that stands for a node, code G: training writes its points as text.
+
+    text: the command, which is run where points are classified.
+    """
+
+    text: str
+
+    is_program = True
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The command in `text`."""
+        if not text.strip():
+            raise UsageError("expected a command in the quotes of code G, found nothing", **place)
+        return cls(text)
+
+    def fit(self, job, problem):
+        """Raises `ModelError`: what the command does is not known here."""
+        raise job.place.error(ModelError, "a classifier of code G is another program's: it cannot "
+                              "be tried here")
+
+    def write(self, job, problem, streams):
+        """Write the points with the numbers of their branches."""
+        streams[0].writelines(line.encode("ascii") for line in partition_text(
+            problem.x, problem.samples, problem.text))
+
+    def read(self, name, branches):
+        """Nothing: the file is the program's."""
+        return None
+
+
+def partition_text(x, samples, text, row_text=None):
+    """Lines of text of the points x[samples.rows], labelled with their sides.
+
+    text: "svm" or "lvq";  row_text: `RowText` of x, which may serve several partitions.
+    """
+    from ..formats.libsvm_model import RowText
+    from ..formats.lvq import lvq_lines
+
+    if text == "lvq":
+        yield from lvq_lines(x[samples.rows], samples.side)
+        return
+    row_text = row_text or RowText(x)
+    for row, label in zip(samples.rows.tolist(), samples.side.tolist()):
+        yield f"{label} {row_text(row)}\n"

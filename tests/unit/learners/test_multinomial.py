@@ -5,10 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from agfmc.learners import multinomial_logistic
-from agfmc.learners.multinomial_logistic import (fit_logistic, logistic_probabilities, minimise,
-                                                 negative_log_likelihood)
-from agfmc.learners.multiclass_options import LogisticOptions, parse_logistic_options
+from agfmc.learners import logistic
+from agfmc.learners.logistic import (fit_logistic, logistic_probabilities, minimise)
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
@@ -20,6 +18,11 @@ def blobs(seed=0, n=400, d=5, c=4, spread=1.0):
     centres = rng.normal(size=(c, d))
     y = np.concatenate([np.arange(c), rng.integers(0, c, n - c)])
     return centres[y] + spread * rng.normal(size=(n, d)), y
+
+
+def negative_log_likelihood(w, x, y, ridge=0.0):
+    """Value and gradient."""
+    return logistic._evaluate(w, x, np.asarray(y), np.broadcast_to(ridge, x.shape[1:]))[:2]
 
 
 def objective(weights, x, y, ridge):
@@ -54,9 +57,9 @@ def test_curvature_is_that_of_the_gradient():
     rng = np.random.default_rng(2)
     x, y, w, v = rng.normal(size=(9, 3)), rng.integers(0, 4, 9), *rng.normal(size=(2, 4, 3))
     ridge = np.array([0.1, 2.0, 0.0])
-    _, _, shares = multinomial_logistic._evaluate(w, x, y, ridge)
+    _, _, shares = logistic._evaluate(w, x, y, ridge)
     above, below = (negative_log_likelihood(w + s * 1e-5 * v, x, y, ridge)[1] for s in (1, -1))
-    np.testing.assert_allclose(multinomial_logistic._curvature(x, shares, ridge, v), (above - below) / 2e-5,
+    np.testing.assert_allclose(logistic._curvature(x, shares, ridge, v), (above - below) / 2e-5,
                                atol=1e-7)
 
 
@@ -84,8 +87,8 @@ def test_agrees_with_another_solver(ridge):
 @pytest.mark.parametrize("c", [2, 3, 7])
 @pytest.mark.parametrize("dense", [0, 2000])
 def test_the_gradient_vanishes(c, dense, monkeypatch):
-    monkeypatch.setattr(multinomial_logistic, "_DENSE", dense)
-    monkeypatch.setattr(multinomial_logistic, "_ROWS", 64)  # several blocks
+    monkeypatch.setattr(logistic, "_DENSE", dense)
+    monkeypatch.setattr(logistic, "_ROWS", 64)  # several blocks
     x, y = blobs(c, c=c)
     weights = fit_logistic(x, y, c, 0.5)
     _, gradient = objective(weights, x, y, 0.5)
@@ -97,8 +100,8 @@ def test_units_change_neither_the_descent_nor_its_end(monkeypatch):
     x, y = blobs()
     unit = 10.0 ** np.array([-6, -3, 0, 3, 6])
     calls = []
-    inner = multinomial_logistic._curvature
-    monkeypatch.setattr(multinomial_logistic, "_curvature", lambda *a: calls.append(1) or inner(*a))
+    inner = logistic._curvature
+    monkeypatch.setattr(logistic, "_curvature", lambda *a: calls.append(1) or inner(*a))
     plain = minimise(np.column_stack([x, np.ones(len(x))]), y, 4, np.append(np.ones(5), 0.0))
     before = len(calls)
     scaled = minimise(np.column_stack([x * unit, np.ones(len(x))]), y, 4,
@@ -166,7 +169,7 @@ def test_what_is_refused():
 
 
 def test_a_descent_cut_short_warns(monkeypatch):
-    monkeypatch.setattr(multinomial_logistic, "_STEPS", 1)
+    monkeypatch.setattr(logistic, "_MULTINOMIAL_STEPS", 1)
     with pytest.warns(AgfmcWarning, match="stopped before the minimum"):
         fit_logistic(*blobs(), 4, 1e-6)
 
@@ -199,23 +202,3 @@ def test_a_point_alone_and_in_a_block():
     np.testing.assert_allclose(whole.sum(axis=1), 1)
     z = points @ weights[:, :-1].T + weights[:, -1]
     np.testing.assert_allclose(whole, np.exp(z) / np.exp(z).sum(axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("text, ridge", [("", 1.0), ("-r 0.5", 0.5), ("-r 1e-3 -r 2", 2.0)])
-def test_options(text, ridge):
-    options = parse_logistic_options(text)
-    assert options == LogisticOptions(ridge)
-    assert parse_logistic_options(options.canonical()) == options
-
-
-@pytest.mark.parametrize("text, words", [
-    ("-c 1", "unknown training option '-c': expected one of -r"),
-    ("-r", "option -r: expected a value after it"),
-    ("-r x", "option -r: expected a number, found 'x'"),
-    ("-r 0", "option -r: 0 is out of range: expected more than 0"),
-    ("-r nan", "option -r: nan is out of range"),
-    ("-r inf", "option -r: inf is out of range"),
-])
-def test_bad_options(text, words):
-    with pytest.raises(UsageError, match="^p.mbc:3:7: " + words):
-        parse_logistic_options(text, file="p.mbc", line=3, column=7)

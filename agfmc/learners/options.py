@@ -1,34 +1,88 @@
-"""Training options as words: letters with values in their ranges, and weights of the sides."""
+"""Training options as words, and what the options of all learners have in common.
+
+Options are letters with values in their ranges, and weights of the two sides.
+"""
 
 from __future__ import annotations
 
 import math
-
 from ..errors import UsageError
+from ..models import Kernel
 from ..numerals import numeral
 
-__all__ = ["BORDERS", "LIBSVM", "scan"]
+__all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "NodeLearner", "PlaneLearner", "scan"]
+
+
+class _Learner:
+    """What most learners have in common; see `protocol`."""
+
+    own_vectors = keeps_sparse = is_program = False
+    no_loo = recognised_by = ""
+
+    def made_by(self) -> str:
+        """No library is needed."""
+        return ""
+
+    def files(self, name: str) -> list[str]:
+        """The model file alone."""
+        return [name]
+
+
+class BinaryLearner(_Learner):
+    """A learner of two sides."""
+
+    sides = 2
+    svm_type = "c_svc"
+    own_probabilities = False
+    recognised_by = "seal"
+
+    @property
+    def keeps_sparse(self) -> bool:
+        """True for a linear kernel."""
+        return self.kernel_for(1).kind == "linear"
+
+    def identity(self, job) -> tuple:
+        """Library, options and seed."""
+        return self.made_by(), self.canonical(), job.seed
+
+
+class PlaneLearner(BinaryLearner):
+    """A learner of two sides whose models are planes, not made of points of the data."""
+
+    own_vectors = True
+
+    def kernel_for(self, features: int) -> Kernel:
+        """The linear `Kernel`."""
+        return Kernel("linear")
+
+
+class NodeLearner(_Learner):
+    """A learner of as many sides as a node has branches."""
+
+    sides = None
+    own_vectors = True
+
 
 # Letters of libAGF's own trainer, class borders, and of svm-train that are not among them.
 BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 
 
-def scan(text, known, flags=(), *, strange=None, file=None, line=None, column=None):
+def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
     """({field: value}, weights) of the options in `text`.
 
     known: {option: (field, smallest, largest, whole number, smallest excluded)}, field None
     where the value changes nothing;  flags: options without a value, for which field is the
-    option itself;  strange: {option: words} to be added where that option is not known or has
-    a value that cannot be.  weights: ((side, factor), ...) of -w0 and -w1, sides ascending.
-    -q says nothing new.  Raises `UsageError`, with the place given, for an option that is not
-    known and for a value out of its range.
+    option itself;  weighted: -w0 and -w1 are known, and -q, which changes nothing;  strange:
+    {option: words} to be added where that option is not known or has a value that cannot be.
+    weights: ((side, factor), ...) of -w0 and -w1, sides ascending.  Raises `UsageError`, with
+    the place given, for an option that is not known and for a value out of its range.
     """
 
     def fail(message):
         if strange and option in strange:
             message += f"; {strange[option]}"
-        return UsageError(message, file=file, line=line, column=column)
+        return UsageError(message, **place)
 
     def number(word, low, high, *, whole=False, open_low=False):
         try:
@@ -36,7 +90,8 @@ def scan(text, known, flags=(), *, strange=None, file=None, line=None, column=No
         except ValueError:
             kind = "a whole number" if whole else "a number"
             raise fail(f"option {option}: expected {kind}, found '{word}'") from None
-        if not low <= value <= high or open_low and value == low or not math.isfinite(value):
+        if not low <= value <= high or open_low and value == low or \
+                isinstance(value, float) and not math.isfinite(value):
             raise fail(f"option {option}: {word} is out of range: expected "
                        + _range(low, high, open_low))
         return value
@@ -47,14 +102,14 @@ def scan(text, known, flags=(), *, strange=None, file=None, line=None, column=No
     while position < len(words):
         option = words[position]
         position += 1
-        if option == "-q":
+        if weighted and option == "-q":
             continue
         if option in flags:
             values[option] = True
             continue
-        if option not in known and not option.startswith("-w"):
+        if option not in known and not (weighted and option.startswith("-w")):
             raise fail(f"unknown training option '{option}': expected one of "
-                       + " ".join([*known, *flags, "-w0 -w1 -q"]))
+                       + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted))
         if position == len(words):
             quoted = f': "{option} 1", in one pair of quotes' if len(words) == 1 else ""
             raise fail(f"option {option}: expected a value after it{quoted}")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import CommandFailed, UsageError
-from agfmc.external.command import Command, killing_commands
+from agfmc.learners.commands import Command, killing_commands
 
 ODD = ["a b", "it's", 'say "x"', "a;b", "$(touch pwned)", "`touch pwned`", "$HOME", "two\nlines",
        "*", "~", "#c", "a\\b", "", "ü\t", "&", "|", ">x"]

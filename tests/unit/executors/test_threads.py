@@ -1,4 +1,4 @@
-"""Threads: order, bounded reading ahead, exceptions, and nobody left behind."""
+"""Threads: order, bounded reading ahead, exceptions, none left behind, few or none to be had."""
 
 import random
 import threading
@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from agfmc.executors.threads import available_cores, run_tasks
+from agfmc.executors.threads import available_cores, Background, run_tasks, start_threads
+from agfmc.training.run import TimeUp, until
 
 CASES = [(1, True), (1, False), (2, True), (5, False)]
 
@@ -123,3 +124,57 @@ def test_one_worker_inline_makes_no_thread():
 
 def test_cores():
     assert available_cores() >= 1
+
+
+@pytest.fixture
+def scarce(monkeypatch):
+    """Function that lets so many threads more be started."""
+    start = threading.Thread.start
+
+    def allow(count):
+        left = [count]
+
+        def begin(thread):
+            left[0] -= 1
+            if left[0] < 0:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", begin)
+
+    return allow
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_tasks_are_done_by_those_that_are_there(scarce, count, ordered):
+    scarce(count)
+    done = list(run_tasks(abs, range(-50, 0), 8, ordered=ordered, inline=False))
+    assert sorted(done) == [(number, -number) for number in range(-50, 0)]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_background(scarce, count):
+    scarce(count)
+    done = []
+    with Background() as background:
+        for number in range(30):
+            background(done.append, number)
+    assert done == list(range(30))
+    scarce(count)
+    with pytest.raises(ZeroDivisionError), Background() as background:
+        background(divmod, 1, 0)
+
+
+def test_a_time_limit_without_a_thread(scarce):
+    scarce(0)
+    assert list(until(iter([1, 2]), time.monotonic() + 60)) == [1, 2]
+    now = iter([0.0, 1.0, 5.0, 9.0])
+    given = []
+    with pytest.raises(TimeUp):
+        given.extend([item for item in until(iter([1, 2, 3]), 4.0, lambda: next(now))])
+
+
+def test_fewer_threads(scarce):
+    scarce(2)
+    assert len(start_threads(5, list)) == 2

@@ -1,0 +1,52 @@
+"""Functions for Python programs: training and scores, arrays in and plain values out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .control.tree import Tree
+from .errors import UsageError
+from .models import Configuration
+from .prediction.evaluation import evaluate, Results
+from .training.design import design_for
+from .training.fit import TrainingSettings
+from .training.memory import train_configuration
+
+__all__ = ["scores", "train"]
+
+
+def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "",
+          normalise: bool = False, seed: int = 1, **training) -> Configuration:
+    """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
+
+    control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree" ...) or a
+    training control tree, as `design` makes it;  options: training options of the binary
+    classifiers, as for multi_borders;  normalise: divide features by their standard
+    deviations, as a part of the configuration;  seed: of all random choices;  training:
+    further fields of `training.fit.TrainingSettings`.
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    if not isinstance(control, Tree):
+        labels = [int(label) for label in np.unique(y)]
+        control = design_for(control, x, y, labels, None, seed=seed)
+    return train_configuration(control, x, y, TrainingSettings(options, seed, normalise,
+                                                               **training))
+
+
+def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
+           labels: np.ndarray | None = None) -> dict:
+    """All scores of classes (n,) against the truth (n,), as eval_uc gives them.
+
+    probabilities (n, k): of the classes `labels` (k,), ascending, by default those that
+    occur.  -1 in `classes` is a rejected point.  Scores without their numbers are None.
+    """
+    truth, classes = np.asarray(truth), np.asarray(classes)
+    if labels is None:
+        labels = np.unique(np.concatenate([truth, classes[classes >= 0]]))
+    if probabilities is None:
+        return evaluate(Results(truth, classes, labels, len(labels)))
+    p = np.asarray(probabilities)
+    if p.shape != (len(truth), len(labels)):
+        raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a column "
+                         f"for each class, found {p.shape}")
+    return evaluate(Results(truth, classes, labels, len(labels), p.max(axis=1), p))

@@ -1,0 +1,203 @@
+"""Tasks on workers elsewhere: processes of this machine, a cluster, any executor given.
+
+An executor is one of `concurrent.futures`: `ProcessPoolExecutor`, `MPIPoolExecutor` of
+mpi4py, or one of `open_executor`.  It may have more than such a one, which is used then:
+
+    submit_with(shared, function, *args)  the future of function(shared, *args), where
+                                          `shared` goes to each worker once
+    lost(error)                           the end of the worker that a future had, in words,
+                                          where that is its error; else None
+    workers, num_workers                  how many tasks run at a time
+    together                              how many of them share the memory of a machine
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import platform
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
+
+from .._version import __version__
+from ..errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
+from .threads import available_cores, outcomes
+
+__all__ = ["TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
+           "versions", "warn", "workers_of"]
+
+TRIES = 2  # a task that ends two workers would end the others too
+_collecting = threading.local()
+_installing = threading.Lock()
+
+
+def executor_kind(text: str) -> tuple[str, str]:
+    """(kind, rest) of the text that names an executor; `UsageError` for any other text.
+
+    `processes`, `processes:N`: N processes of this machine, by default one for
+    each core;  `dask:HOST:PORT`, `dask:FILE`: a running cluster, by the address of its
+    scheduler or the file that it wrote.
+    """
+    kind, _, rest = text.partition(":")
+    if kind == "dask" and rest or kind == "processes" and (
+            rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024):
+        return kind, rest
+    raise UsageError("expected dask:HOST:PORT, dask:FILE or processes:N as executor, found "
+                     f"'{text}'")
+
+
+@contextlib.contextmanager
+def open_executor(text: str) -> Iterator[Executor]:
+    """The executor that `text` names, as `executor_kind` takes it; its workers end with the block.
+
+    Raises `UsageError` for other text and for what is not installed, `CommandFailed`
+    where no scheduler answers.
+    """
+    kind, rest = executor_kind(text)
+    if kind == "processes":
+        from .processes import ProcessPool
+
+        pool = ProcessPool(int(rest or available_cores()))
+        try:
+            yield pool
+        finally:
+            pool.kill_workers()
+        return
+    from .dask_cluster import connected
+
+    with connected(rest) as pool:
+        yield pool
+
+
+def workers_of(executor: Executor) -> int:
+    """The number of tasks that an executor runs at a time; the cores here where it is not known."""
+    return getattr(executor, "workers", None) or getattr(executor, "num_workers", None) or \
+        available_cores()
+
+
+def warn(text: str) -> None:
+    """A warning that a worker gave, given here."""
+    warnings.warn(text, AgfmcWarning, stacklevel=2)
+
+
+def run_remote(executor: Executor, function: Callable, shared: object, items: Iterable, *,
+               name: Callable, ordered: bool = False,
+               part: Callable | None = None) -> Iterator[tuple]:
+    """Yield (item, result) with result = function(shared, item), or the `AgfmcError` it raised.
+
+    function: of a module, so that workers can import it;  part(shared, item): what an
+    executor without `submit_with` sends with an item in place of `shared`, as less is
+    enough;  name(item): what messages call it;  ordered: as for `outcomes`.  The
+    task of a worker that dies is tried again as long as there are attempts left; then its
+    result is the error.  Warnings of tasks are given here.  Raises any other exception of a
+    task, and `CommandFailed` where the workers cannot be used.
+    """
+    home, whole = _process(), (function, shared)
+    attempts: Counter = Counter()
+
+    def submit(entry):
+        number, item = entry
+        attempts[number] += 1
+        if hasattr(executor, "submit_with"):
+            return executor.submit_with(whole, _call, home, item)
+        return executor.submit(
+            _call, whole if part is None else (function, part(shared, item)), home, item)
+
+    def lost(future):
+        error = CancelledError() if future.cancelled() else future.exception()
+        return executor.lost(error) if error is not None and hasattr(executor, "lost") else None
+
+    def retry(entry, future):
+        reason = lost(future)
+        if reason is None or attempts[entry[0]] >= TRIES:
+            return False
+        warn(f"{name(entry[1])}: {reason}; trying it again")
+        return True
+
+    try:
+        for (number, item), future in outcomes(submit, enumerate(items), 4 * workers_of(executor),
+                                               ordered=ordered, retry=retry):
+            del attempts[number]
+            reason = lost(future)
+            if reason is not None:
+                yield item, CommandFailed(
+                    f"{name(item)}: {reason}; giving up after {TRIES} attempts")
+                continue
+            result, texts = future.result()
+            for text in texts:
+                warn(text)
+            yield item, result
+    except (BrokenExecutor, CancelledError) as error:
+        raise CommandFailed(f"the workers have ended: {error or 'they were stopped'}") from error
+
+
+@functools.cache
+def versions() -> dict:
+    """{name: version} of all that results depend on, and of the language that carries them."""
+    from ..learners.libsvm import library_version
+
+    return {"agfmc": __version__, "Python": ".".join(platform.python_version_tuple()[:2]),
+            "LIBSVM": str(library_version())}
+
+
+def check_versions(worker: str, found: dict, expected: dict) -> None:
+    """Raise `CommandFailed` where the versions on a worker are not those here."""
+    for what, version in expected.items():
+        if found.get(what) != version:
+            raise CommandFailed(f"the worker {worker} has {what} {found.get(what)}, and here it "
+                                f"is {version}: both must be the same")
+
+
+def _process():
+    return platform.node(), os.getpid(), versions()
+
+
+def _call(work, home, item):
+    """On a worker: (result, or the `AgfmcError` that was raised; texts of warnings).
+
+    work: (function, shared);  home: `_process` of the one that wants the result.
+    """
+    function, shared = work
+    here, texts = _process(), []
+    elsewhere = here[:2] != home[:2]
+    if elsewhere:
+        check_versions(f"process {here[1]} of {here[0]}", here[2], home[2])
+        _collect_warnings()
+        _collecting.texts = texts
+    try:
+        return function(shared, item), texts
+    except AgfmcError as error:
+        return error, texts
+    except Exception as error:
+        if not elsewhere:
+            raise
+        kind = MemoryError if isinstance(error, MemoryError) else RuntimeError
+        raise kind(f"on a worker: {type(error).__name__}: {error}") from None
+    finally:
+        _collecting.texts = None
+
+
+def _collect_warnings():
+    """Have this process, a worker, collect the warnings of each thread for its caller.
+
+    `warnings.catch_warnings` belongs to the whole process, and workers have threads.
+    """
+    with _installing:
+        before = warnings.showwarning
+        if getattr(before, "collects", False):
+            return
+
+        def show(message, category, *place, **more):
+            texts = getattr(_collecting, "texts", None)
+            if texts is not None and issubclass(category, AgfmcWarning):
+                texts.append(str(message))
+            else:
+                before(message, category, *place, **more)
+
+        show.collects = True
+        warnings.showwarning = show
+        warnings.simplefilter("always", AgfmcWarning)

@@ -1,1 +1,0 @@
-"""Programs that users name: trainers, predictors, converters."""

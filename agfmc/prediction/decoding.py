@@ -1,0 +1,289 @@
+"""Decoding: how the classes are found from the classifiers of a configuration.
+
+The choices of a user, the decoders that suit a control tree, and the proportions of the
+classes where the points come from.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
+from ..control.build import to_code
+from ..control.tree import Tree
+from ..decode.code_kinds import one_vs_one
+from ..decode.methods import DEFAULT, find_method, Method
+from ..decode.priors import Adjustment, class_counts
+from ..decode.pair_strategies import QueryOptions
+from ..errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..formats.class_names import number_classes
+from ..formats.confusions import read_pair_errors
+from ..formats.vectors import read_cls, refuse_negative
+from ..models import Configuration
+
+__all__ = ["Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
+           "class_samples", "decoders_of", "gives_probabilities", "listed", "proportions"]
+
+# Ways through a tree: down to one class, without and with the probability of that class as a
+# column; all classes; or the tree is taken as the coding matrix that it stands for.
+TREE_MODES = ("recursive", "path", "full", "flat")
+# Any other decoder takes a tree as a coding matrix.
+TREE_DECODERS = ("recursive", "full")
+
+
+@dataclass(frozen=True)
+class PairQueries:
+    """Choices of decoders that query some of the pairs of a one-vs-one configuration.
+
+    opponents: of each class in a poll, a number or a text such as "3log", 3 log2 k;
+    seed: of their draw;  top: so many best classes are polled in full, None for no class;
+    pair_errors: of the decoder radag, a file of the errors of the pairs, or the errors (k, k)
+    of the classes in the order of the tree.
+    """
+
+    opponents: str = "3log"
+    seed: int = 1
+    top: int | None = None
+    pair_errors: str | np.ndarray | None = None
+
+    def options(self, labels: Sequence[int]) -> QueryOptions:
+        """The same as the decoders take it, for classes in the order of these labels."""
+        weights = self.pair_errors
+        if isinstance(weights, str):
+            weights = read_pair_errors(weights).error_rates(labels)
+        return QueryOptions(self.opponents, self.seed, self.top or 0, weights)
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How the classes are found.
+
+    method: name or number of the decoder of coding matrices;
+    tree: one of `TREE_MODES`, for trees and nested configurations;
+    raw: the decision values f themselves are the columns of the answers;
+    reject: classes whose probability is below it become -1;
+    priors: the proportions of the classes where the points come from, as for
+    `proportions`;  trained_priors: those in training, None for what the models tell;
+    queries: of decoders that query some of the binary classifiers.
+
+    Raises `UsageError` for choices that do not go together.
+    """
+
+    method: str | int | Method = DEFAULT.name
+    tree: str = "recursive"
+    raw: bool = False
+    reject: float | None = None
+    priors: Mapping | Sequence | str | None = None
+    trained_priors: Mapping | Sequence | str | None = None
+    queries: PairQueries = PairQueries()
+
+    def __post_init__(self):
+        decoder = self.decoder
+        if self.tree not in TREE_MODES:
+            raise UsageError(f"there is no way '{self.tree}' through a tree: expected one of "
+                             + ", ".join(TREE_MODES))
+        shown = "-0" if self.raw else decoder.name
+        if self.reject is not None and (decoder.gives == "votes" or self.raw):
+            raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
+        if self.trained_priors is not None and self.priors is None:
+            raise UsageError("--trained-priors goes with --priors")
+        if self.priors is not None and (
+                self.raw or decoder.gives not in ("probabilities", "estimates")):
+            raise UsageError("--priors needs a decoder that gives the probabilities of all "
+                             f"classes, not {shown}")
+        for given, option, name in ((self.queries.top, "--top", "poll"),
+                                    (self.queries.pair_errors, "--pair-errors", "radag")):
+            if given is not None and decoder.name != name:
+                raise UsageError(f"{option} goes with -Q {name}")
+
+    @property
+    def decoder(self) -> Method:
+        """The decoder of coding matrices."""
+        return find_method(self.method)
+
+    @property
+    def name(self) -> str:
+        """The name of the decoder, or of the way through a tree where that says it all."""
+        return self.tree if self.tree in TREE_DECODERS else self.decoder.name
+
+    @property
+    def gives_scores(self) -> bool:
+        """True where there is a number for every class, and the largest one wins."""
+        return self.tree not in ("recursive", "path") and self.decoder.gives != "winner"
+
+    @property
+    def prints_values(self) -> bool:
+        """True where the columns of the answers are decision values, raw or as probabilities."""
+        return self.raw or self.decoder.name == "binary"
+
+
+def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decoding, ...]:
+    """The `Decoding`s for a control tree: those wanted, else those that suit its structure.
+
+    One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
+    matrices: least-squares;  trees: recursive, and the tree as a code by
+    least-squares;  a direct classifier at the root, or in a tree: recursive.
+    """
+    hierarchical, direct = tree.hierarchical, bool(tree.directs)
+    if wanted is None:
+        if hierarchical:
+            wanted = ("recursive",) if direct else ("recursive", "least-squares")
+        elif direct:
+            wanted = ("least-squares",)
+        else:
+            wanted = (_suiting(tree),)
+    return tuple(_named(word, hierarchical, direct) for word in wanted)
+
+
+def _named(word, hierarchical, direct):
+    if word in TREE_DECODERS:
+        if not hierarchical:
+            raise UsageError(f"the decoder {word} is for trees")
+        return Decoding(tree=word)
+    method = find_method(word)
+    if method.gives == "values":
+        raise UsageError(f"{method.name} gives no classes: it cannot be compared")
+    if hierarchical and direct:
+        raise UsageError("a tree with a direct classifier is no coding matrix: its decoders are "
+                         "recursive and full")
+    return Decoding(method.name, tree="flat")
+
+
+def _suiting(tree):
+    code = _code(tree)
+    k = code.shape[1]
+    if len(code) == k * (k - 1) // 2 and k > 2 and (np.count_nonzero(code, axis=1) == 2).all():
+        return "inverse"
+    if k > 2 and columns_are_orthogonal(code):
+        return "orthogonal"
+    return "least-squares"
+
+
+def _code(tree):
+    """The coding matrix (m, k) of a tree of one node."""
+    node = tree.nodes[0]
+    return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
+
+
+def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
+    """True where its scores are probabilities: none negative, and their sum 1.
+
+    Estimates, whose signs and sums are free, are such for one-vs-one alone.
+    """
+    decoder = decoding.decoder
+    if decoding.gives_scores and decoder.gives == "estimates" and \
+            decoder.name in ("inverse", "wu-lin-weng"):
+        tree = to_code(tree) if tree.hierarchical else tree
+        return bool(tree.directs) or one_vs_one(_code(tree)) is not None
+    return decoding.gives_scores and decoder.gives == "probabilities"
+
+
+def proportions(given, labels: Sequence[int], option: str = "--priors") -> np.ndarray:
+    """Shares (k,) of the classes `labels`, ascending, which sum to 1.
+
+    given: a sequence of k numbers in the order of the labels, {label: number} of all
+    of them, or the name of a .cls file with samples.  Numbers that do not sum to 1 are
+    divided by their sum, with a warning.  Raises `UsageError` for what does not fit the
+    classes, `DataError` for a file.
+    """
+    labels = [int(label) for label in labels]
+    if isinstance(given, str):
+        return _frequencies(given, labels)
+    if isinstance(given, dict):
+        strange = [label for label in given if label not in labels]
+        if strange:
+            raise UsageError(f"{option}: class {strange[0]} is not one of the classes "
+                             + listed(labels))
+        missing = [label for label in labels if label not in given]
+        if missing:
+            raise UsageError(f"{option}: expected a number for each class, found none for "
+                             + listed(missing))
+        given = [given[label] for label in labels]
+    if len(given) != len(labels):
+        raise UsageError(f"{option}: expected {len(labels)} numbers, one for each class in "
+                         f"ascending order ({listed(labels)}), found {len(given)}")
+    numbers = np.array(given, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total) or numbers.min() < 0 or total == 0:
+        raise UsageError(f"{option}: expected numbers that are not negative, nor all 0")
+    if abs(total - 1) > 1e-6:
+        warnings.warn(f"{option}: the numbers sum to {total:g}: they are divided by that",
+                      AgfmcWarning, stacklevel=3)
+    return numbers / total
+
+
+def _frequencies(path, labels):
+    """Shares (k,) of the classes among the samples in a .cls file."""
+    y = read_cls(path, negative=True)
+    if y.min() < 0 and labels == list(range(len(labels))):
+        y = number_classes(y, len(labels), path)
+    refuse_negative(y, path)
+    found, counts = np.unique(y, return_counts=True)
+    strange = found[~np.isin(found, labels)]
+    if len(strange):
+        raise DataError(f"holds class {strange[0]}, which is not one of the classes "
+                        + listed(labels), file=path)
+    absent = sorted(set(labels) - set(found.tolist()))
+    if absent:
+        warnings.warn(f"{path} holds no sample of class {listed(absent)}: the proportion is 0",
+                      AgfmcWarning, stacklevel=4)
+    shares = dict(zip(found.tolist(), (counts / counts.sum()).tolist()))
+    return np.array([shares.get(label, 0.0) for label in labels])
+
+
+def listed(labels):
+    """Labels in a message: all, or the first and how many there are."""
+    text = " ".join(map(str, labels[:12]))
+    return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
+
+
+def class_samples(configuration: Configuration) -> dict[int, int]:
+    """{label: samples in training}, ascending; `ModelError` where not known.
+
+    Each classifier made here tells how many samples it had on either side.
+    """
+    tree = configuration.tree
+    column = {label: i for i, label in enumerate(tree.classes)}
+    counts = [(sides, made_from.samples) for sides, made_from in
+              zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
+    branches = tree.branch_labels()
+    for number, one in configuration.node_classifiers.items():
+        counts.append((branches[number], one.samples))
+    totals = [([column[label] for label in labels], count) for sides, samples in counts
+              if samples is not None and len(samples) == len(sides)
+              for labels, count in zip(sides, samples)]
+    found = class_counts(totals, len(column)) if totals else None
+    if found is None:
+        raise ModelError("the models do not tell how many samples of each class they were "
+                         "trained on")
+    return dict(zip(tree.classes, found.tolist()))
+
+
+def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
+    """The `Adjustment` of probabilities in the order of the tree's labels.
+
+    priors, trained: as for `proportions`; trained: None for what the models tell.
+    Raises `UsageError` where they do not, and for a class without share in training.
+    """
+    tree = configuration.tree
+    classes = tree.classes
+    new = proportions(priors, classes)
+    if trained is None:
+        try:
+            samples = class_samples(configuration)
+        except ModelError as error:
+            raise UsageError(f"--priors: {error.message}: give their proportions in training with "
+                             "--trained-priors") from error
+        old = np.array(list(samples.values()), dtype=float)
+    else:
+        old = proportions(trained, classes, "--trained-priors")
+        if old.min() == 0:
+            raise UsageError(f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
+                             "on, so its proportion is not 0")
+    order = np.argsort(np.argsort(tree.labels))  # rank of each label
+    return Adjustment(new[order], old[order] / old.sum())

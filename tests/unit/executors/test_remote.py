@@ -1,0 +1,389 @@
+"""Work on the workers of an executor: what travels and comes back, and what happens if they die.
+
+Models and answers are those of threads, byte for byte.
+"""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import warnings
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from agfmc.arrays import SparsePoints
+from agfmc.control.parse import parse
+from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
+from agfmc.prediction.answers import write_answers
+from agfmc.training.fit import fit, TrainingSettings
+from agfmc.prediction.classifier import Classifier, classify
+from agfmc.prediction.decoding import Decoding
+from agfmc.executors import remote
+from agfmc.executors.dask_cluster import address_of
+from agfmc.executors.processes import ProcessPool
+from agfmc.executors.remote import executor_kind, open_executor, run_remote
+from agfmc.models import Normalisation
+from agfmc.learners.protocol import plan_jobs
+
+CODE = '"" 0/1; "-t 0" 0/2; "-s 1 -n 1" 1/2; "" 0/1 2; {4 0 9}'
+
+
+class Here(Executor):
+    """An executor that works in this thread, with copies of what it is sent."""
+
+    def __init__(self):
+        self.submitted = 0
+
+    def submit(self, function, /, *args):
+        self.submitted += 1
+        future = Future()
+        try:
+            function, args = pickle.loads(pickle.dumps((function, args)))
+            future.set_result(pickle.loads(pickle.dumps(function(*args))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.fixture(scope="module", params=["here", "threads", "processes", "own processes"])
+def executor(request):
+    with {"here": Here, "threads": lambda: ThreadPoolExecutor(2),
+          "processes": lambda: ProcessPoolExecutor(
+              2, mp_context=multiprocessing.get_context("spawn")),
+          "own processes": lambda: ProcessPool(2)}[request.param]() as pool:
+        yield pool
+
+
+def data(n=120, seed=0):
+    generator = np.random.default_rng(seed)
+    y = generator.choice([0, 4, 9], n, p=[.5, .3, .2]).astype(np.int32)
+    centre = {0: (0, 0), 4: (2, 0), 9: (0, 2)}
+    return generator.normal(size=(n, 2)) * .8 + [centre[label] for label in y.tolist()], y
+
+
+def jobs_of(text=CODE):
+    return plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
+
+
+def same(one, other):
+    for field in fields(one):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
+
+
+@pytest.mark.parametrize("loo", [False, True])
+def test_models_are_those_of_threads(executor, loo):
+    x, y = data()
+    jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
+    normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
+    settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
+    expected = {one.job: one for one in fit(jobs, x, y, settings, held_out=True)}
+    found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
+                                         lambda *words: done.append(words), True)}
+    assert found.keys() == expected.keys() == set(jobs)
+    for job, one in found.items():
+        same(one.model, expected[job].model)
+        for part in ("rows", "side", "held_out"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(expected[job], part))
+        assert one.seconds > 0
+    assert done == [(number, 4) for number in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("code", [CODE, '"-t 0" 0/1; "-t 0" 0/2; "-t 0" 1/2; {4 0 9}'])
+def test_sparse_points(executor, code):
+    from scipy.sparse import csr_array
+
+    x, y = data()
+    x[np.abs(x) < 0.4] = 0.0
+    sparse = SparsePoints(csr_array(x))
+    expected = {one.job: one for one in fit(jobs_of(code), sparse, y)}
+    found = {one.job: one for one in fit(
+        jobs_of(code), sparse, y, TrainingSettings(workers=executor))}
+    for job, one in expected.items():
+        if not isinstance(one.model, AgfmcError):
+            same(found[job].model, one.model)
+        np.testing.assert_array_equal(found[job].rows, one.rows)
+
+
+def test_an_error_keeps_its_kind_and_place(executor):
+    x, y = data()
+    jobs = jobs_of()
+    expected, = [one.model for one in fit(jobs, x, y) if one.rows is None]
+    found, = [one.model for one in fit(jobs, x, y, TrainingSettings(workers=executor))
+              if one.rows is None]
+    assert isinstance(found, AgfmcError)
+    assert (type(found), str(found)) == (type(expected), str(expected))
+
+
+def test_too_few_samples_are_refused_before_anything_travels():
+    x, y = data()
+    y[y == 9] = 0
+    y[0] = 9
+    pool = Here()
+    with pytest.raises(DataError, match="has 1 sample"):
+        list(fit(jobs_of(), x, y, TrainingSettings(workers=pool)))
+    assert not pool.submitted
+
+
+def test_few_samples_are_warned_of_once(executor):
+    x, y = data()
+    y[y == 9] = 0
+    y[:3] = 9
+    with warnings.catch_warnings(record=True) as here:
+        warnings.simplefilter("always")
+        list(fit(jobs_of(), x, y))
+    with warnings.catch_warnings(record=True) as there:
+        warnings.simplefilter("always")
+        list(fit(jobs_of(), x, y, TrainingSettings(workers=executor)))
+    assert [str(one.message) for one in here] == [str(one.message) for one in there]
+
+
+def call_in_a_child(function, item):
+    """What the function that workers run gives for `function`, with this process as a child."""
+    home = ("a parent elsewhere", 1, remote.versions())
+    return remote._call((function, "shared"), home, item)
+
+
+def warned(shared, item):
+    warnings.warn(f"{shared} {item}", AgfmcWarning, stacklevel=1)
+    warnings.warn("not ours", UserWarning, stacklevel=1)
+    return item
+
+
+def test_warnings_come_back():
+    with warnings.catch_warnings(record=True) as others:
+        warnings.simplefilter("always")
+        assert call_in_a_child(warned, 1) == (1, ["shared 1"])
+        assert call_in_a_child(warned, 2) == (2, ["shared 2"])
+        warnings.warn("not in a call", AgfmcWarning, stacklevel=1)
+    assert [str(one.message) for one in others] == ["not ours", "not ours", "not in a call"]
+
+
+@pytest.mark.parametrize("error, kind", [(DataError("x"), None), (KeyError("k"), RuntimeError),
+                                         (MemoryError(), MemoryError)])
+def test_errors_come_back(error, kind):
+    def fail(shared, item):
+        raise error
+
+    if kind is None:
+        assert call_in_a_child(fail, None) == (error, [])
+    else:
+        with pytest.raises(kind, match="on a worker"):
+            call_in_a_child(fail, None)
+
+
+def test_versions():
+    here = remote.versions()
+    remote.check_versions("w", here, here)
+    for what in here:
+        with pytest.raises(CommandFailed, match=f"w has {what} 0, and here it is"):
+            remote.check_versions("w", {**here, what: "0"}, here)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("processes", ("processes", "")), ("processes:", ("processes", "")),
+    ("processes:3", ("processes", "3")),
+    ("dask:host:8786", ("dask", "host:8786")), ("dask:tls://h:1", ("dask", "tls://h:1")),
+    ("dask:a folder/s.json", ("dask", "a folder/s.json"))])
+def test_kinds(text, words):
+    assert executor_kind(text) == words
+
+
+@pytest.mark.parametrize("text", ["", "dask", "dask:", "processes:0", "processes:x",
+                                  "processes:-1", "processes:1025", "mpi", "threads:2"])
+def test_wrong_kinds(text):
+    with pytest.raises(UsageError, match="expected dask:HOST:PORT"):
+        executor_kind(text)
+
+
+def test_addresses(tmp_path):
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_text('{"address": "tcp://h:1"}')
+    bad.write_text("[1]")
+    assert address_of(str(good)) == "tcp://h:1"
+    assert address_of("h:1") == "h:1"
+    with pytest.raises(DataError, match="scheduler file"):
+        address_of(str(bad))
+    with pytest.raises(UsageError, match="expected HOST:PORT"):
+        address_of(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("text", ["localhost:8786", ":8786", "[::1]:8786", "tls://h:1"])
+def test_what_is_like_an_address_is_no_file(tmp_path, monkeypatch, text):
+    """A stranger's folder may hold a file of that name, with another address."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / text
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"address": "tcp://elsewhere:1"}')
+    assert address_of(text) == text
+    assert address_of(f"./{text}") == "tcp://elsewhere:1"
+    with pytest.raises(UsageError, match="expected HOST:PORT"):
+        address_of("./none:1")
+
+
+def test_without_distributed(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), \
+            open_executor("dask:h:1"):
+        pass
+
+
+# os.kill(0, number) ends the session of whoever calls it, and each worker has its own
+
+
+def test_task_that_ends_its_workers():
+    with open_executor("processes:2") as pool, pytest.warns(AgfmcWarning) as warned:
+        done = list(run_remote(pool, os.kill, 0, [0, signal.SIGKILL, 0, 0],
+                               name=lambda item: f"<{item}>", ordered=True))
+    assert [item for item, _ in done] == [0, 9, 0, 0]
+    assert [result for _, result in done[:1] + done[2:]] == [None] * 3
+    assert isinstance(done[1][1], CommandFailed)
+    assert str(done[1][1]).startswith("<9>: worker process ")
+    assert str(done[1][1]).endswith(" ended by signal 9; giving up after 2 attempts")
+    (told,) = [str(one.message) for one in warned]
+    assert told.startswith("<9>: worker process ") and told.endswith("; trying it again")
+
+
+def test_a_standard_pool_whose_worker_dies_is_an_error():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool, \
+            pytest.raises(CommandFailed, match="the workers have ended"):
+        list(run_remote(pool, max, 0, [Ends()], name=str))
+
+
+class Ends:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+def test_fault_of_a_task_is_raised_and_no_process_stays():
+    with open_executor("processes:2") as pool:
+        with pytest.raises(RuntimeError, match="ProcessLookupError|OverflowError"):
+            list(run_remote(pool, os.kill, 2 ** 40, [0, 0], name=str))
+        processes = [worker.process for worker in pool._all]
+    assert processes and all(process.poll() is not None for process in processes)
+
+
+def test_window_bounds_what_is_taken():
+    taken = []
+
+    def items():
+        for number in range(12):
+            taken.append(number)
+            yield number
+
+    with open_executor("processes:1") as pool:
+        run = run_remote(pool, max, 3, items(), name=str, ordered=True)
+        assert next(run) == (0, 3) and len(taken) <= 5
+        assert [result for _, result in run] == [max(3, number) for number in range(1, 12)]
+
+
+def test_killed_while_running():
+    with open_executor("processes:1") as pool:
+        run = run_remote(pool, max, 3, range(100), name=str, ordered=True)
+        next(run)
+        process = pool._all[0].process
+    assert process.poll() is not None
+    with pytest.raises((CommandFailed, RuntimeError), match="stopped|ended|after the shutdown"):
+        list(run)
+    with pytest.raises(RuntimeError, match="after the shutdown"):
+        pool.submit(max, 1, 2)
+
+
+def test_own_processes_are_an_executor():
+    """Faults, results that cannot be sent, and functions that workers cannot load."""
+    with ProcessPool(2) as pool:
+        assert list(pool.map(divmod, [7, 8, 9], [2, 3, 4])) == [(3, 1), (2, 2), (2, 1)]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 1, 0).result()
+        with pytest.raises(RuntimeError, match="cannot be sent"):
+            pool.submit(open, os.devnull).result()
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+            pool.submit(lambda: 1).result()
+        with pytest.raises(CommandFailed, match="cannot load its task: .*no_such_module"):
+            pool.submit(max, Unloadable()).result()
+        assert pool.submit_with([1, 2], len).result() == 2
+
+
+class Unloadable:
+    def __reduce__(self):
+        return __import__, ("no_such_module",)
+
+
+def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
+    for name in ("numpy", "agfmc", "socket", "pickle", "sitecustomize", "usercustomize", "queue",
+                 "libsvm", "scipy", "importlib"):
+        (tmp_path / f"{name}.py").write_text("open('pwned', 'w')\nraise SystemExit('pwned')\n")
+    root = os.path.dirname(os.path.dirname(sys.modules["agfmc"].__file__))
+    code = f"import sys; sys.path[0] = {root!r}\n" \
+        "from agfmc.executors.processes import ProcessPool\n" \
+        "with ProcessPool(1) as pool: print(list(pool.map(max, [1, 5], [3, 3])))\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert done.stdout == "[3, 5]\n", done.stderr
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.fixture(scope="module")
+def configuration(tmp_path_factory):
+    from agfmc.control.build import rename
+    from agfmc.control.tree import model_names
+    from agfmc.formats.controlfile import write_control
+    from agfmc.prediction.configuration import load
+    from agfmc.formats.libsvm_model import format_svm_model
+
+    folder = tmp_path_factory.mktemp("models")
+    x, y = data()
+    tree = parse('"" 0/1; "" 0/2; "" 1/2; {4 0 9}')
+    for one in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), x, y):
+        lines = [" ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1))
+                 for row in x[one.rows].tolist()]
+        with open(one.job.name, "w", encoding="utf-8") as file:
+            file.write(format_svm_model(one.model, lines))
+    write_control(str(folder / "c"), rename(tree, model_names(tree, str(folder / "m"))))
+    return load(str(folder / "c"))
+
+
+@pytest.mark.parametrize("more", [
+    {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}, {"reject": 0.6}])
+def test_same_answers(executor, configuration, tmp_path, more):
+    x, _ = data(1000, 3)
+    chunks = [x[start:start + 90] for start in range(0, 1000, 90)]
+    decoding = Decoding(**{name: value for name, value in more.items() if name != "counting"})
+    classifier = Classifier(configuration, decoding, counting="counting" in more)
+    texts = {}
+    for name, workers in (("here", 1), ("there", executor)):
+        text = bytearray()
+        done = write_answers(classifier, iter(chunks), workers, str(tmp_path / name), text.extend)
+        texts[name] = bytes(text), done, *((tmp_path / f"{name}.{end}").read_bytes()
+                                           for end in ("cls", "con"))
+    assert texts["here"] == texts["there"] and len(texts["here"][0]) > 1000
+
+
+def test_a_classifier_travels(configuration):
+    x, _ = data(50, 3)
+    classifier = Classifier(configuration, Decoding("least-squares", reject=0.5))
+    before = classifier(x)
+    other = pickle.loads(pickle.dumps(classifier))  # by what it was made of
+    assert other is not classifier and not other.values._machines
+    np.testing.assert_array_equal(other(x).columns, before.columns)
+    np.testing.assert_array_equal(other(x).classes, before.classes)
+
+
+def test_bad_points_are_the_same_error(configuration):
+    bad = np.full((3, 2), np.nan)
+    with pytest.raises(DataError, match="3 of 3 points give no decision value"):
+        list(classify(Classifier(configuration), [bad], Here()))
+
+
+def test_commands_stay_here(configuration):
+    classifier = Classifier(configuration)
+    classifier.values = object()
+    with pytest.raises(UsageError, match="--executor does not go with them"):
+        list(classify(classifier, [], Here()))

@@ -1,0 +1,46 @@
+"""The public names: a session in memory and back from a file, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import agfmc
+
+
+@pytest.fixture(scope="module")
+def data():
+    y = np.arange(90) % 3 * 2
+    return np.random.default_rng(0).normal(size=(90, 4)) + 2 * np.eye(5, 4)[y], y
+
+
+def test_a_session(data, tmp_path):
+    x, y = data
+    configuration = agfmc.train("one-vs-one", x, y, options="-c 5", normalise=True)
+    classifier = configuration.classifier()
+    p, answers = classifier.probabilities(x), classifier.classify(x, workers=2)
+    assert p.shape == (90, 3) and classifier.classes.tolist() == [0, 2, 4]
+    np.testing.assert_array_equal(classifier.classes[p.argmax(axis=1)], answers.classes)
+    scores = agfmc.scores(y, answers.classes, p)
+    assert scores["accuracy"] == (answers.classes == y).mean() > .8
+    assert scores["brier_all"] > 0 and agfmc.scores(y, answers.classes)["brier_all"] is None
+    configuration.save(str(tmp_path / "m.mbm"))
+    again = agfmc.load(str(tmp_path / "m.mbm"))
+    assert isinstance(again, agfmc.Configuration) and again.features == 4
+    np.testing.assert_array_equal(again.classifier().probabilities(x), p)
+    plain = agfmc.train(agfmc.design("one-vs-one", [0, 2, 4]), x, y)
+    plain.export(str(tmp_path / "m.svm"), "svm")
+    np.testing.assert_allclose(agfmc.load(tmp_path / "m.svm").classifier().probabilities(x),
+                               plain.classifier().probabilities(x), atol=1e-12)
+
+
+def test_what_is_refused(data):
+    x, y = data
+    tree = agfmc.train("tree", x, y, options="-t 0")
+    assert tree.classifier().classify(x).columns is None
+    assert tree.classifier("full").probabilities(x).shape == (90, 3)
+    for refused in (lambda: tree.classifier().probabilities(x), lambda: tree.classifier("guess"),
+                    lambda: agfmc.scores(y, y, np.ones((90, 2))),
+                    lambda: agfmc.Decoding(tree="sideways"),
+                    lambda: agfmc.Decoding("vote", reject=.5),
+                    lambda: agfmc.Decoding(trained_priors=[1, 1])):
+        with pytest.raises(agfmc.UsageError):
+            refused()
