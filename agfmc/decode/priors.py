@@ -7,6 +7,8 @@ equation (2.4): p'_j = p_j (pi'_j/pi_j) / sum_l p_l (pi'_l/pi_l).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import ModelError
@@ -49,7 +51,7 @@ class Adjustment:
         return out
 
 
-def class_counts(totals: list[tuple[tuple[int, ...], int]], k: int) -> np.ndarray | None:
+def class_counts(totals: Sequence[tuple[Sequence[int], int]], k: int) -> np.ndarray | None:
     """Samples (k,) int of the classes, from what sets of them have together; None if unknown.
 
     totals: [(columns of the classes of a set, their samples)].  Solves the linear

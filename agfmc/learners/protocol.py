@@ -49,6 +49,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class Job:
 
     name: str
     sides: tuple[tuple[int, ...], ...]
-    options: object
+    options: Any  # an instance of a learner class
     text: str
     seed: int
     place: Place

@@ -16,9 +16,9 @@ from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.class_names import number_classes, read_names, read_names_of
 from ..formats.probability_text import read_probabilities
 from ..formats.vectors import read_cls, read_con
-from ..score.contingency import accuracy, contingency, uncertainty_coefficient
-from ..score.probabilities import (brier_all, brier_winning, calibration, class_weights,
-                                   expected_calibration_error, log_loss, probability)
+from ..score.contingency import contingency, uncertainty_coefficient
+from ..score.probabilities import (calibration, class_weights, expected_calibration_error,
+                                   probability)
 from ..score.scores import SCORES
 from .decoding import listed, proportions
 
@@ -185,33 +185,35 @@ def evaluate(results, bins=10):
     labels, weights = np.asarray(results.labels), results.weights
     table = contingency(results.truth, results.result, labels, weights)
     uncertainty = uncertainty_coefficient(table)
+    takes = {"table": (table,)}
+    if results.p is not None:
+        takes["probabilities"] = results.p, np.searchsorted(labels, results.truth), weights
+    if results.winner is not None:
+        # A rejected point still has a most probable class, but it is not the answer.
+        answered = results.result >= 0
+        takes["winner"] = (results.winner[answered],
+                           results.result[answered] == results.truth[answered],
+                           None if weights is None else weights[answered])
+    values = {name: score.value(*takes[score.takes]) if score.takes in takes else None
+              for name, score in SCORES.items()}
+    of_table = [name for name, score in SCORES.items() if score.takes == "table"]
     scores = {
         "points": len(results.truth),
         "classes": results.k,
         "labels": [int(label) for label in labels],
         "rejected": int(table.rejected),
-        "accuracy": accuracy(table),
-        "uncertainty_coefficient": uncertainty.forward,
+        **{name: values.pop(name) for name in of_table},
         "uncertainty_coefficient_reverse": uncertainty.reverse,
         "uncertainty_coefficient_symmetric": uncertainty.symmetric,
         "contingency": table.table.tolist(),
-        "brier_all": None, "brier_winning": None, "log_loss": None,
+        **values,
         "calibration": None, "expected_calibration_error": None,
     }
-    if results.p is not None:
-        y = np.searchsorted(labels, results.truth)
-        scores["brier_all"] = brier_all(results.p, y, weights)
-        scores["log_loss"] = log_loss(results.p, y, weights)
     if weights is not None:
         rows = table.table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
     if results.winner is not None:
-        # A rejected point still has a most probable class, but the answer tells it no more.
-        answered = results.result >= 0
-        correct = results.result[answered] == results.truth[answered]
-        winner = results.winner[answered]
-        counting = None if weights is None else weights[answered]
-        scores["brier_winning"] = brier_winning(winner, correct, counting)
+        winner, correct, counting = takes["winner"]
         rows = calibration(winner, correct, bins, weights=counting)
         scores["calibration"] = [row._asdict() for row in rows]
         scores["expected_calibration_error"] = expected_calibration_error(rows)
@@ -219,6 +221,7 @@ def evaluate(results, bins=10):
 
 
 _WIDEST = 32  # columns for a name
+_NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
 
 
 def format_scores(scores):
@@ -231,14 +234,12 @@ def format_scores(scores):
     ]
     if scores["rejected"]:
         lines.append(_line("rejected", f"{scores['rejected']:d}"))
+    for name, score in SCORES.items():
+        lines.append(_line(score.title, _number(scores[name], _NEEDED.get(score.takes))))
+        if name == "uncertainty_coefficient":
+            lines += [_line(f"  {word}", _number(scores[f"{name}_{word}"]))
+                      for word in ("reverse", "symmetric")]
     lines += [
-        _score(scores, "accuracy"),
-        _score(scores, "uncertainty_coefficient"),
-        _line("  reverse", _number(scores["uncertainty_coefficient_reverse"])),
-        _line("  symmetric", _number(scores["uncertainty_coefficient_symmetric"])),
-        _score(scores, "brier_all", "needs probabilities"),
-        _score(scores, "brier_winning", "needs -k or probabilities"),
-        _score(scores, "log_loss", "needs probabilities"),
         "",
         f"contingency table (rows: truth, columns: result{'; weighted' if weighted else ''})",
         *_contingency(scores),
@@ -250,10 +251,6 @@ def format_scores(scores):
         lines.append(_line("expected calibration error",
                            _number(scores["expected_calibration_error"])))
     return "\n".join(lines) + "\n"
-
-
-def _score(scores, name, missing=None):
-    return _line(SCORES[name].title, _number(scores[name], missing))
 
 
 def _line(what, value):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataError
 
-__all__ = ["REJECTED", "Contingency", "Uncertainty", "accuracy", "contingency",
+__all__ = ["REJECTED", "Contingency", "Uncertainty", "accuracy", "contingency", "explained_share",
            "uncertainty_coefficient"]
 
 REJECTED = -1
@@ -81,9 +81,9 @@ def accuracy(table: Contingency | np.ndarray) -> float:
 
     A rejected point is wrong.
     """
-    table = _array(table)
-    total = table.sum()
-    return float(np.trace(table) / total) if total else float("nan")
+    counts = _array(table)
+    total = counts.sum()
+    return float(np.trace(counts) / total) if total else float("nan")
 
 
 def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
@@ -93,14 +93,19 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     symmetric 2 I/(H_t + H_p); 0 log 0 = 0.  Blind to relabelling: give the
     accuracy with it.  Rejection counts as one more answer.
     """
-    table = _array(table)
-    truth, answer = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
-    shared = max(truth + answer - _entropy(table.ravel()), 0.0)
+    counts = _array(table)
+    truth, answer = _entropy(counts.sum(axis=1)), _entropy(counts.sum(axis=0))
+    shared = max(truth + answer - _entropy(counts.ravel()), 0.0)
     return Uncertainty(_ratio(shared, truth), _ratio(shared, answer),
                        _ratio(2 * shared, truth + answer))
 
 
-def _array(table):
+def explained_share(table: Contingency | np.ndarray) -> float:
+    """The forward `uncertainty_coefficient`: the share of the entropy of the truth."""
+    return uncertainty_coefficient(table).forward
+
+
+def _array(table: Contingency | np.ndarray) -> np.ndarray:
     return np.asarray(table.table if isinstance(table, Contingency) else table)
 
 

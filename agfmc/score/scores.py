@@ -1,20 +1,25 @@
 """The scores that configurations are compared by: a row for each, read by all that shows them.
 
-To add one, add a row here and its value to what `prediction.evaluation.evaluate` gives.
+A new score is one function and one row.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
+from importlib import import_module
 
 __all__ = ["BY_OPTION", "SCORES", "Score"]
 
 
-class Score(namedtuple("Score", "name option head short title larger_is_better")):
+class Score(namedtuple("Score", "name option head short title larger_is_better takes "
+                              "function")):
     """A score of results.
 
     name: its key in dictionaries of scores;  option: the word for it on a command line;  head:
-    of its column in tables;  short: in lists of means;  title: in pages and pictures.
+    of its column in tables;  short: in lists of means;  title: in pages and pictures;
+    takes: what its function is called with, "table" (a `Contingency`), "probabilities" (p (n, k),
+    columns y (n,) of the true classes, weights (n,) or None) or "winner" (its probability (n,),
+    correct (n,), weights (n,) or None);  function: "module:function" of the room `score`.
     """
 
     __slots__ = ()
@@ -24,6 +29,11 @@ class Score(namedtuple("Score", "name option head short title larger_is_better")
         """+1 where larger is better, else -1."""
         return 1 if self.larger_is_better else -1
 
+    def value(self, *arguments):
+        """The score of what it `takes`."""
+        module, function = self.function.split(":")
+        return getattr(import_module(f".{module}", __package__), function)(*arguments)
+
     @property
     def axis(self):
         """The title, with the direction where it is not upward."""
@@ -31,13 +41,15 @@ class Score(namedtuple("Score", "name option head short title larger_is_better")
 
 
 SCORES = {score.name: score for score in (
-    Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True),
+    Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table",
+          "contingency:accuracy"),
     Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
-          "uncertainty coefficient", True),
+          "uncertainty coefficient", True, "table", "contingency:explained_share"),
     Score("brier_all", "brier", "Brier all", "Brier score, all classes",
-          "Brier score, all classes", False),
+          "Brier score, all classes", False, "probabilities", "probabilities:brier_all"),
     Score("brier_winning", "brier-winning", "Brier win", "Brier score, winning",
-          "Brier score, winning class", False),
-    Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False),
+          "Brier score, winning class", False, "winner", "probabilities:brier_winning"),
+    Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False, "probabilities",
+          "probabilities:log_loss"),
 )}
 BY_OPTION = {score.option: score.name for score in SCORES.values()}
