@@ -24,7 +24,8 @@ MODULES = {
     # by names from tables of their own, of this package, or of a function that is at hand
     "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",
                   "agfmc/decode/front.py", "agfmc/picture/canvas.py",
-                  "agfmc/learners/nodes.py", "agfmc/learners/protocol.py"),
+                  "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
+                  "agfmc/score/scores.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),
     "sqlite3": (),
