@@ -50,23 +50,22 @@ class Classifier:
     """A configuration with a decoder, ready for points.
 
     decoding: a `Decoding`, or the name of its method alone;  execution: how the
-    classifiers are run;  counting: the answers tell which binary classifiers were queried.
-    Raises `ModelError` where the decoder needs probabilities that the models lack, and
-    `UsageError` where it does not suit the configuration.
+    classifiers are run.  Raises `ModelError` where the decoder needs probabilities that
+    the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
     classes (k,) are their labels.
     """
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
-                 execution: Execution = Execution(), counting: bool = False):
+                 execution: Execution = Execution()):
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
-        self._made = configuration, decoding, execution, counting
+        self._made = configuration, decoding, execution
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = configuration.tree
-        self.decoding, self.counting = decoding, counting
+        self.decoding, self.counting = decoding, execution.counting
         self.classes = np.array(self.tree.classes, dtype=np.int32)
         self._labels = np.array(self.tree.labels, dtype=np.int32)
         if isinstance(configuration.machines, ModelFiles):
@@ -80,7 +79,7 @@ class Classifier:
         method = _decoder(self.tree, decoding, self.values)
         nodes = _Nodes(configuration, execution, self.values,
                        None if kind is QueryPrediction else method)
-        self._prediction = kind(nodes, decoding, method, adjusted, counting)
+        self._prediction = kind(nodes, decoding, method, adjusted, execution.counting)
         self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):

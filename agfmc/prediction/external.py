@@ -37,7 +37,8 @@ class Execution:
     sigmoid: a key of `SIGMOIDS` in place of what was fitted, or None;
     predictor: text of a command that reads the binary models, or None;
     allow_commands: the commands in control files may be run;
-    keep: temporary files of programs stay;  workers: how many programs run at a time.
+    keep: temporary files of programs stay;  workers: how many programs run at a time;
+    counting: the answers tell which binary classifiers were queried.
     """
 
     points: str = "binary"
@@ -46,6 +47,7 @@ class Execution:
     allow_commands: bool = False
     keep: bool = False
     workers: int = 1
+    counting: bool = False
 
     def __post_init__(self):
         if self.predictor is not None and self.sigmoid is not None:
