@@ -170,7 +170,7 @@ def test_trees_count_the_way_down():
     x = np.array([[-1, -1, 1, 1.], [1, 1, -1, -1.], [1, 1, 1, 1.]])
     asked = Classifier(given, execution=Execution(counting=True))(x).asked
     assert asked.astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 1, 0]]
-    assert Classifier(given, Decoding(tree="full"), execution=Execution(counting=True))(x).asked.all()
+    assert Classifier(given, Decoding(tree="full"), Execution(counting=True))(x).asked.all()
     assert Classifier(given)(x).asked is None
 
 
