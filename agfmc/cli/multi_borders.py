@@ -122,7 +122,10 @@ def execute(args):
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     pool = workers(args)
-    form = _checked_format(args)
+    # libAGF's: with -- LVQ text, if there are no binary files of that name
+    binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
+    form = input_format(args, args.lvq or args.command is not None and not args.svm and not binary)
+    _check_together(args, form, binary)
     trainer = None if args.command is None else Trainer(
         Command(args.command), args.convert and Command(args.convert), args.keep,
         args.allow_commands)
@@ -146,8 +149,12 @@ def execute(args):
         _save(args, work.tree)
 
 
-def _checked_format(args):
-    """The `InputFormat` of train; `UsageError` for operands and options that do not go together."""
+def _check_together(args, form, binary):
+    """`UsageError`, before anything is read, for operands and options that do not go together.
+
+    binary: train can be the base name of binary files.
+    """
+    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
     external, limited = args.command is not None, args.time_limit is not None
     for wrong, message in (
             (args.executor is not None and (args.dry_run or external),
@@ -176,18 +183,12 @@ def _checked_format(args):
             ((args.control or "-") == "-" and args.train == "-",
              "control and train cannot both be standard input"),
             (args.dry_run and "-" in (args.control_out, args.train),
-             "with -0, train and control-out must be files: the commands read them")):
+             "with -0, train and control-out must be files: the commands read them"),
+            (args.control is None and form.kind == "binary" and not binary,
+             "expected the operands control, train, model and control-out, or without the first, "
+             f"which is then standard input: {args.train} is no base name of data")):
         if wrong:
             raise UsageError(message)
-    # libAGF's: with -- LVQ text, if there are no binary files of that name
-    binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
-    form = input_format(args, args.lvq or external and not args.svm and not binary)
-    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
-    if args.control is None and form.kind == "binary" and not binary:
-        raise UsageError("expected the operands control, train, model and control-out, or without "
-                         f"the first, which is then standard input: {args.train} is no base name "
-                         "of data")
-    return form
 
 
 def _save(args, tree):
