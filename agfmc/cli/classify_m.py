@@ -258,9 +258,9 @@ def _report(args, classifier, done):
         report(args, PROG, f"{done.rejected} of {done.points} points rejected")
     if args.count and done.points:
         model = classifier.values.model
-        report(args, PROG, f"{done.asked / done.points:.2f} of {len(model.rho)} binary classifiers "
-               f"and {done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
-               "evaluations per point")
+        report(args, PROG, f"{done.queried / done.points:.2f} of {len(model.rho)} binary "
+               f"classifiers and {done.kernels / done.points:.2f} of {KernelCounter(model).total} "
+               "kernel evaluations per point")
     if args.margins:
         norms = squared_norms(classifier.values.model)
         report(args, PROG, f"sum of 1/margin^2 over {len(norms)} binary classifiers: "
