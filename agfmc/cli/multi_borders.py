@@ -293,8 +293,9 @@ def _replaceable(control_out):
 
     What is standard output by another name is not of an earlier run.
     """
-    with suppress(OSError, ValueError, TypeError):  # no file yet, or no such stream
-        if os.path.samestat(os.stat(control_out), os.fstat(sys.stdout.fileno())):
+    with suppress(OSError, ValueError):  # no file yet, or no such stream
+        if control_out is not None and os.path.samestat(
+                os.stat(control_out), os.fstat(sys.stdout.fileno())):
             return None
     return control_out
 
