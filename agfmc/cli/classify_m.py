@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
@@ -13,7 +12,7 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, Parser, PROPORTIONS, proportions, refuse_ending,
+                      input_format, Parser, probability, PROPORTIONS, proportions, refuse_ending,
                       refuse_inputs, whole_number, workers)
 from .run import run_command
 
@@ -72,7 +71,7 @@ def _add_decoding(group):
                             "descends to one class and prints nothing; path prints the "
                             "probability of that class; full asks every binary classifier and "
                             "prints all probabilities, products along the branches")
-    group.add_argument("--reject", type=_share, metavar="P",
+    group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="the classes are met in these proportions, which are not those of the "
@@ -116,18 +115,6 @@ def _add_queries(group):
                             "a point, on average; with any decoder")
     group.add_argument("--margins", action="store_true",
                        help="report the sum of 1/margin^2 over the binary classifiers")
-
-
-def _share(text):
-    from ..numerals import numeral
-
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, found '{text}'")
-    return value
 
 
 def main(argv=None):
@@ -178,8 +165,8 @@ def execute(args):
     if external:
         done = write_predictions(classifier, chunks, args.output, _show)
     else:
-        with pool as threads:
-            done = write_answers(classifier, chunks, threads, args.output, _show, args.header,
+        with pool as executor:
+            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
                                  KernelCounter(classifier.values.model) if args.count else None)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
