@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
@@ -12,178 +11,12 @@ from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
-from .options import (add_executor, add_input_kind, add_seed, add_workers, check_executor,
-                      data_files, input_format, Parser, PROPORTIONS, proportions, refuse_ending,
+from .options import (add_executor, add_input_kind, add_seed, add_workers, data_files,
+                      input_format, Parser, probability, PROPORTIONS, proportions, refuse_ending,
                       refuse_inputs, whole_number, workers)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
-
-def execute(args):
-    """Load the model, then stream points in and answers out."""
-    from ..formats.dataset import iter_points
-    from ..kernel.machine import KernelCounter
-    from ..prediction.answers import write_answers, write_predictions
-    from ..prediction.classifier import Classifier
-    from ..prediction.configuration import load_configuration
-
-    # libAGF's
-    lvq = args.predictor is not None and not args.svm and not args.test.endswith(".vec")
-    form = input_format(args, lvq or args.lvq, not args.no_labels)
-    kind = form.kind
-    _check_operands(args)
-    _check_options(args, kind)
-    decoding, execution = _decoding(args), _execution(args, kind)
-    configuration = load_configuration(_source(args))
-    if configuration.lacks_normalisation and args.predictor is None:
-        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
-                      "(-a): the points are taken as normalised already", AgfmcWarning,
-                      stacklevel=2)
-    classifier = Classifier(configuration, decoding, execution, args.count)
-    _check_files(args, kind, classifier.tree)
-    if form.fill != 0 and classifier.features is None:
-        raise UsageError("-E needs a model that tells its number of features, and the files of "
-                         f"{args.model} do not: what a line leaves out can only be 0")
-    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
-                         sparse=classifier.values.takes_sparse)
-    if args.predictor is not None:
-        done = write_predictions(classifier, chunks, args.output, _show)
-    else:
-        with workers(args) as executor:
-            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
-                                 KernelCounter(classifier.values.model) if args.count else None)
-    if done.stops.warning():
-        warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
-    _report(args, classifier, done)
-
-
-def _source(args):
-    """The `ModelSource` of the options."""
-    from ..formats.vectors import read_std
-    from ..prediction.configuration import ModelSource
-
-    return ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
-                       args.path, args.unnormalised, foreign=args.predictor is not None)
-
-
-def _decoding(args):
-    """The `Decoding` of the options."""
-    from ..prediction.decoding import Decoding, PairQueries
-
-    # the text that -O writes has room for the one probability
-    tree = "path" if args.predictor is not None and args.tree == "recursive" else args.tree
-    decoding = Decoding(args.method, tree, args.decision_values, args.reject, args.priors,
-                        args.trained_priors, PairQueries(args.opponents, args.seed, args.top,
-                                                         args.pair_errors))
-    if args.predictor is not None and decoding.prints_values:
-        raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
-    return decoding
-
-
-def _execution(args, kind):
-    """The `Execution` of the options for points of that kind."""
-    from ..executors.threads import available_cores
-    from ..prediction.external import Execution
-
-    return Execution(kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
-                     args.jobs or available_cores())
-
-
-def _check_operands(args):
-    """Refuse, before anything is read, operands that stand in the wrong order or clash."""
-    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
-                              "trained")
-    if not os.path.basename(args.output) or args.output == "-" and args.predictor is None:
-        raise UsageError(f"expected a base name for the output files, found '{args.output}'")
-    if args.predictor is None:
-        if args.output.endswith(".vec") and os.path.isfile(args.output) \
-                and args.test != "-" and not os.path.exists(args.test):
-            raise UsageError(f"there is no {args.test}, and {args.output} is there: expected the "
-                             "points to classify, and after them the base name of the outputs")
-        refuse_ending(args.output, (".cls", ".con"))
-    for source in (f"{args.output}.vec", args.output):
-        if args.test != "-" and os.path.realpath(source) == os.path.realpath(args.test):
-            raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
-                             f"{args.test}: choose another name")
-    if args.model == "-" and args.test == "-":
-        raise UsageError("control and test cannot both be standard input")
-
-
-def _check_options(args, kind):
-    """Refuse options of the command itself that cannot go together."""
-    check_executor(args)
-    if args.no_labels and kind != "lvq":
-        raise UsageError("-C goes with -A")
-    if args.predictor is not None and (args.count or args.margins):
-        raise UsageError("--count and --margins are for support vector machines: they do not go "
-                         "with -O")
-    if args.executor is not None and (args.predictor is not None or args.allow_commands):
-        raise UsageError("--executor does not go with other programs: -O, --allow-commands")
-
-
-def _check_files(args, kind, tree):
-    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
-    from ..formats.controlfile import model_files
-
-    outputs = [args.output] if args.predictor is not None else [f"{args.output}.cls",
-                                                                f"{args.output}.con"]
-    base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
-    refuse_inputs(outputs, [
-        args.model, args.norm_file, args.pair_errors, args.test, *data_files(base),
-        *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
-        *model_files(tree, args.path, outputs)])
-    if base is not None:
-        _compare_names(args.model, tree, f"{base}.names")
-
-
-def _compare_names(model, tree, path):
-    """Warn where the names in `path` say that the labels of the points mean other classes."""
-    if not tree.names or not os.path.isfile(path):
-        return
-    from ..formats.class_names import read_names
-
-    there = {}
-    with suppress(DataError):  # the points are classified without it
-        there = dict(enumerate(read_names(path)))
-    other = [label for label, name in sorted(tree.names.items())
-             if there.get(label, name) != name]
-    if other:
-        label = other[0]
-        warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
-                      f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
-                      "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
-                      "words as in training)",
-                      AgfmcWarning, stacklevel=3)
-
-
-def _report(args, classifier, done):
-    """The numbers of --reject, --count and --margins on standard error."""
-    from ..kernel.machine import KernelCounter, squared_norms
-
-    if args.reject is not None or classifier.decoding.decoder.name == "and":
-        report(args, PROG, f"{done.rejected} of {done.points} points rejected")
-    if args.count and done.points:
-        model = classifier.values.model
-        report(args, PROG, f"{done.asked / done.points:.2f} of {len(model.rho)} binary classifiers "
-               f"and {done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
-               "evaluations per point")
-    if args.margins:
-        norms = squared_norms(classifier.values.model)
-        report(args, PROG, f"sum of 1/margin^2 over {len(norms)} binary classifiers: "
-                           f"{norms.sum():.6g}")
-
-
-def _show(text):
-    """Write to standard output; a reader that left ends the run here, before files appear."""
-    sys.stdout.buffer.write(text)
-    if not text:
-        sys.stdout.flush()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
 
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full")
@@ -238,7 +71,7 @@ def _add_decoding(group):
                             "descends to one class and prints nothing; path prints the "
                             "probability of that class; full asks every binary classifier and "
                             "prints all probabilities, products along the branches")
-    group.add_argument("--reject", type=_share, metavar="P",
+    group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="the classes are met in these proportions, which are not those of the "
@@ -284,13 +117,145 @@ def _add_queries(group):
                        help="report the sum of 1/margin^2 over the binary classifiers")
 
 
-def _share(text):
-    from ..numerals import numeral
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
 
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, found '{text}'")
-    return value
+
+def execute(args):
+    """Take the options apart, load the model, stream points in and answers out, report."""
+    from ..executors.threads import available_cores
+    from ..formats.dataset import iter_points
+    from ..formats.vectors import read_std
+    from ..kernel.machine import KernelCounter
+    from ..prediction.answers import write_answers, write_predictions
+    from ..prediction.classifier import Classifier
+    from ..prediction.configuration import load_configuration, ModelSource
+    from ..prediction.decoding import Decoding, PairQueries
+    from ..prediction.external import Execution
+
+    external = args.predictor is not None
+    # libAGF's: another program gets LVQ text, unless the points are something else
+    lvq = external and not args.svm and not args.test.endswith(".vec")
+    pool = workers(args)
+    form = input_format(args, lvq or args.lvq, not args.no_labels)
+    _check_together(args, form.kind)
+    # the text that -O writes has room for the one probability
+    decoding = Decoding(args.method, "path" if external and args.tree == "recursive" else args.tree,
+                        args.decision_values, args.reject, args.priors, args.trained_priors,
+                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors))
+    if external and decoding.prints_values:
+        raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
+    execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
+                          args.jobs or available_cores(), args.count)
+    source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
+                         args.path, args.unnormalised, foreign=external)
+    configuration = load_configuration(source)
+    if configuration.lacks_normalisation and not external:
+        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
+                      "(-a): the points are taken as normalised already", AgfmcWarning,
+                      stacklevel=2)
+    classifier = Classifier(configuration, decoding, execution)
+    _check_files(args, form.kind, classifier.tree)
+    if form.fill != 0 and classifier.features is None:
+        raise UsageError("-E needs a model that tells its number of features, and the files of "
+                         f"{args.model} do not: what a line leaves out can only be 0")
+    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
+                         sparse=classifier.values.takes_sparse)
+    if external:
+        done = write_predictions(classifier, chunks, args.output, _show)
+    else:
+        with pool as executor:
+            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
+                                 KernelCounter(classifier.values.model) if args.count else None)
+    if done.stops.warning():
+        warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
+    _report(args, classifier, done)
+
+
+def _check_together(args, kind):
+    """`UsageError`, before anything is read, for operands and options that do not go together."""
+    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
+                              "trained")
+    external = args.predictor is not None
+    for wrong, message in (
+            (not os.path.basename(args.output) or args.output == "-" and not external,
+             f"expected a base name for the output files, found '{args.output}'"),
+            (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
+             and args.test != "-" and not os.path.exists(args.test),
+             f"there is no {args.test}, and {args.output} is there: expected the points to "
+             "classify, and after them the base name of the outputs"),
+            (args.model == "-" and args.test == "-",
+             "control and test cannot both be standard input"),
+            (args.no_labels and kind != "lvq", "-C goes with -A"),
+            (external and (args.count or args.margins),
+             "--count and --margins are for support vector machines: they do not go with -O"),
+            (args.executor is not None and (external or args.allow_commands),
+             "--executor does not go with other programs: -O, --allow-commands")):
+        if wrong:
+            raise UsageError(message)
+    if not external:
+        refuse_ending(args.output, (".cls", ".con"))
+    if args.test != "-" and os.path.realpath(args.test) in map(
+            os.path.realpath, (args.output, f"{args.output}.vec")):
+        raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
+                         f"{args.test}: choose another name")
+
+
+def _check_files(args, kind, tree):
+    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
+    from ..formats.controlfile import model_files
+
+    outputs = [args.output] if args.predictor is not None else [f"{args.output}.cls",
+                                                                f"{args.output}.con"]
+    base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
+    refuse_inputs(outputs, [
+        args.model, args.norm_file, args.pair_errors, args.test, *data_files(base),
+        *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
+        *model_files(tree, args.path, outputs)])
+    if base is not None:
+        _warn_of_other_names(args.model, tree, f"{base}.names")
+
+
+def _warn_of_other_names(model, tree, path):
+    """Warn where the names in `path` say that the labels of the points mean other classes."""
+    if not tree.names or not os.path.isfile(path):
+        return
+    from ..formats.class_names import read_names
+
+    there = {}
+    with suppress(DataError):  # the points are classified without it
+        there = dict(enumerate(read_names(path)))
+    other = [label for label, name in sorted(tree.names.items())
+             if there.get(label, name) != name]
+    if other:
+        label = other[0]
+        warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
+                      f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
+                      "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
+                      "words as in training)",
+                      AgfmcWarning, stacklevel=3)
+
+
+def _report(args, classifier, done):
+    """The numbers of --reject, --count and --margins on standard error."""
+    from ..kernel.machine import KernelCounter, squared_norms
+
+    if args.reject is not None or classifier.decoding.decoder.name == "and":
+        report(args, PROG, f"{done.rejected} of {done.points} points rejected")
+    if args.count and done.points:
+        model = classifier.values.model
+        report(args, PROG, f"{done.queried / done.points:.2f} of {len(model.rho)} binary "
+               f"classifiers and {done.kernels / done.points:.2f} of {KernelCounter(model).total} "
+               "kernel evaluations per point")
+    if args.margins:
+        norms = squared_norms(classifier.values.model)
+        report(args, PROG, f"sum of 1/margin^2 over {len(norms)} binary classifiers: "
+                           f"{norms.sum():.6g}")
+
+
+def _show(text):
+    """Write to standard output; a reader that left ends the run here, before files appear."""
+    sys.stdout.buffer.write(text)
+    if not text:
+        sys.stdout.flush()

@@ -68,6 +68,11 @@ def _labels(text):
             f"expected whole numbers with commas, found '{text}'") from None
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Read, score, print."""
     from ..prediction.evaluation import (evaluate, load_results, names_beside,
@@ -113,8 +118,3 @@ def _brier(args, scores):
                          "of classes: give -k, or the probabilities")
     head = "" if args.no_header else f"Brier score, {what}\n"
     return head + "%8.6f\n" % scores[key]
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

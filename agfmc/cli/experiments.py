@@ -97,8 +97,9 @@ def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
     from ..data_tools.training_data import about, load_training
     from ..executors.threads import available_cores
-    from ..experiments.experiment import Experiment, Settings
+    from ..experiments.experiment import Experiment
     from ..formats.vectors import read_std
+    from ..training.fit import TrainingSettings
 
     form = input_format(args)
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
@@ -111,7 +112,7 @@ def read_experiment(args, source, plan, loo):
     if normalisation is not None:
         with about(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-    return Experiment(data, plan, Settings(
+    return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo,
         args.jobs or available_cores(), args.kernel_memory))
 

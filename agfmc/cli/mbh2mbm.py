@@ -39,6 +39,11 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import AgfmcWarning, UsageError
@@ -103,8 +108,3 @@ def _refuse_control(out):
         return
     raise UsageError(f"the model would take the place of the control file {out}: expected control "
                      "and then out, the file to be written")
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -29,6 +29,11 @@ def get_parser():
     return parser.finish()
 
 
+def main(argv=None):
+    """Run the command; -> exit status."""
+    return run_command(get_parser(), execute, argv)
+
+
 def execute(args):
     """Load the model and print its description."""
     from ..control.write import format_tree
@@ -47,8 +52,3 @@ def execute(args):
         sys.stdout.write("\n")
     else:
         sys.stdout.write(format_description(describe(configuration)))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -10,8 +10,8 @@ from ..errors import JobsFailed, UsageError
 from .hints import refuse_scheme
 from .messages import library_words, Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_train, add_workers, check_executor, input_format, Parser, time_span,
-                      whole_number, workers)
+                      add_train, add_workers, input_format, Parser, time_span, whole_number,
+                      workers)
 from .run import run_command
 
 __all__ = ["PROG", "get_parser", "main"]
@@ -113,36 +113,48 @@ def main(argv=None):
 
 
 def execute(args):
-    """Plan the jobs, then train them or print them, and write the control file."""
-    from ..formats.controlfile import read_control
+    """Take the options apart, plan the jobs, train or print them, write the control file."""
+    from ..learners.commands import Command
+    from ..training.external import Trainer
+    from ..training.fit import MEGABYTES, TrainingSettings
     from ..training.pair_errors import PairTally
-    from ..training.plan import check_outputs
-    from ..training.run import save_normalisation
+    from ..training.plan import Output, plan, Source
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    form = _checked_format(args)
-    trainer = _trainer(args, form)
-    work = _plan(args, form, read_control(args.control or "-"))
+    pool = workers(args)
+    # libAGF's: with -- LVQ text, if there are no binary files of that name
+    binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
+    form = input_format(args, args.lvq or args.command is not None and not args.svm and not binary)
+    _check_together(args, form, binary)
+    trainer = None if args.command is None else Trainer(
+        Command(args.command), args.convert and Command(args.convert), args.keep,
+        args.allow_commands)
+    source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
+                    args.dense)
+    is_file = args.only is None and args.control_out != "-"
+    output = Output(args.model, args.path, args.only, args.unnormalised,
+                    args.control_out if is_file else None, args.cv_errors)
+    settings = TrainingSettings(
+        args.options, args.seed, args.normalise, args.svd, loo=args.platt == "loo",
+        workers=args.jobs,
+        kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
+    work = plan(source, output, settings, trainer)
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
-    ends = (".vec", ".cls", ".names") if form.kind == "binary" else ("",)
-    check_outputs(work, args.control_out if args.only is None else "-", [
-        args.control or "-", None if work.fitted else args.norm_file,
-        *(f"{args.train}{end}" for end in ends)], trainer is not None, args.cv_errors)
     if args.dry_run:
-        lines = [_command_line(args, form, work, job) for job in work.jobs]
-        save_normalisation(work)
-        _save(args, work.tree)
-        sys.stdout.write("".join(lines))
+        _print_commands(args, form, work)
         return
-    _train(args, work, trainer, tally, deadline)
+    _train(args, work, pool, tally, deadline)
     if args.only is None:
         _save(args, work.tree)
 
 
-def _checked_format(args):
-    """The `InputFormat` of train; `UsageError` for operands and options that do not go together."""
-    check_executor(args)
+def _check_together(args, form, binary):
+    """`UsageError`, before anything is read, for operands and options that do not go together.
+
+    binary: train can be the base name of binary files.
+    """
+    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
     external, limited = args.command is not None, args.time_limit is not None
     for wrong, message in (
             (args.executor is not None and (args.dry_run or external),
@@ -171,52 +183,12 @@ def _checked_format(args):
             ((args.control or "-") == "-" and args.train == "-",
              "control and train cannot both be standard input"),
             (args.dry_run and "-" in (args.control_out, args.train),
-             "with -0, train and control-out must be files: the commands read them")):
+             "with -0, train and control-out must be files: the commands read them"),
+            (args.control is None and form.kind == "binary" and not binary,
+             "expected the operands control, train, model and control-out, or without the first, "
+             f"which is then standard input: {args.train} is no base name of data")):
         if wrong:
             raise UsageError(message)
-    # libAGF's: with -- LVQ text, if there are no binary files of that name
-    binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
-    form = input_format(args, args.lvq or external and not args.svm and not binary)
-    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
-    if args.control is None and form.kind == "binary" and not binary:
-        raise UsageError("expected the operands control, train, model and control-out, or without "
-                         f"the first, which is then standard input: {args.train} is no base name "
-                         "of data")
-    return form
-
-
-def _trainer(args, form):
-    """The `Trainer` of the options, or None where LIBSVM trains."""
-    if args.command is None:
-        return None
-    from ..learners.commands import Command
-    from ..training.external import Trainer
-
-    return Trainer(Command(args.command), args.convert and Command(args.convert),
-                   _text_kind(form), args.keep)
-
-
-def _text_kind(form):
-    """The kind of text that other programs get."""
-    return "lvq" if form.kind == "lvq" else "svm"
-
-
-def _plan(args, form, tree):
-    from functools import partial
-
-    from ..learners.protocol import parse_options
-    from ..training.external import TrainerOptions
-    from ..training.fit import MEGABYTES, TrainingSettings
-    from ..training.plan import Output, plan, Source
-
-    parse = parse_options if args.command is None else partial(
-        TrainerOptions.parse, own=args.options or "", allowed=args.allow_commands)
-    memory = MEGABYTES if args.kernel_memory is None else args.kernel_memory
-    return plan(tree, Source(args.train, form, args.norm_file, args.min_class, args.dense),
-                Output(args.model, args.path, args.only, args.unnormalised),
-                TrainingSettings(args.options, args.seed, args.normalise, args.svd,
-                                 loo=args.platt == "loo", workers=args.jobs,
-                                 kernel_memory=memory), parse)
 
 
 def _save(args, tree):
@@ -230,6 +202,16 @@ def _save(args, tree):
         show(tree_lines(tree))
     else:
         write_control(args.control_out, tree)
+
+
+def _print_commands(args, form, work):
+    """Print the commands that train the jobs; write what they need, and the control file."""
+    from ..training.run import save_normalisation
+
+    lines = [_command_line(args, form, work, job) for job in work.jobs]
+    save_normalisation(work)
+    _save(args, work.tree)
+    sys.stdout.write("".join(lines))
 
 
 def _command_line(args, form, work, job):
@@ -274,19 +256,17 @@ def _ourselves():
     return [PROG]
 
 
-def _train(args, work, trainer, tally, deadline):
+def _train(args, work, pool, tally, deadline):
     """Train what is not there from an earlier run; `JobsFailed` where something is missing.
 
-    trainer: `Trainer`, or None;  tally: `PairTally`, or None;  deadline: on
-    `time.monotonic`, or None.
+    pool: of `workers`;  tally: `PairTally`, or None;  deadline: on `time.monotonic`, or None.
     """
     from ..training.run import Earlier, replaced, train
 
-    kept = _kept(args, work, tally)
-    earlier = Earlier(kept, _replaceable_control(args))
-    with library_words(), workers(args) as executor, Progress(args, "training", PROG) as progress:
-        made = train(work, progress, earlier, deadline=deadline, trainer=trainer,
-                     held_out=tally and tally.add, workers=executor)
+    earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out))
+    with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
+        made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
+                     workers=executor)
     for failure in made.errors:
         say(PROG, str(failure))
     if made.stopped:
@@ -308,17 +288,16 @@ def _train(args, work, trainer, tally, deadline):
                            f"{os.path.join(args.path or '', args.model)}*.tmp")
 
 
-def _replaceable_control(args):
-    """control-out, which goes when models of an earlier run are replaced, or None.
+def _replaceable(control_out):
+    """The control file that goes when models of an earlier run are replaced, or None.
 
-    With --only it is not written, and as standard output it is not of an earlier run.
+    What is standard output by another name is not of an earlier run.
     """
-    if args.only is not None or args.control_out == "-":
-        return None
     with suppress(OSError, ValueError):  # no file yet, or no such stream
-        if os.path.samestat(os.stat(args.control_out), os.fstat(sys.stdout.fileno())):
+        if control_out is not None and os.path.samestat(
+                os.stat(control_out), os.fstat(sys.stdout.fileno())):
             return None
-    return args.control_out
+    return control_out
 
 
 def _kept(args, work, tally):

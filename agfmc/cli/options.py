@@ -42,7 +42,7 @@ from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquot
 
 __all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
            "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
-           "check_executor", "data_files", "finite_number", "input_format", "list_of",
+           "data_files", "finite_number", "input_format", "list_of",
            "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
            "training_data_options", "whole_number", "workers"]
 
@@ -379,25 +379,20 @@ def add_executor(group):
                             "each core). Results do not depend on it")
 
 
-def check_executor(args):
-    """Refuse --executor with -j, and text that names none."""
-    if args.executor is None:
-        return
-    from ..executors.remote import executor_kind
-
-    if args.jobs != 1:
-        raise UsageError("-j and --executor exclude each other")
-    executor_kind(args.executor)
-
-
 def workers(args):
-    """A context manager: the executor of --executor, or the number of threads of -j."""
+    """The workers of -j or --executor, for a `with` block: a number of threads, or an executor.
+
+    `UsageError` at once, before the block, for -j beside --executor and for text that names none.
+    """
     if args.executor is None:
         from ..executors.threads import available_cores
 
         return contextlib.nullcontext(args.jobs or available_cores())
-    from ..executors.remote import open_executor
+    from ..executors.remote import executor_kind, open_executor
 
+    if args.jobs != 1:
+        raise UsageError("-j and --executor exclude each other")
+    executor_kind(args.executor)
     return open_executor(args.executor)
 
 

@@ -117,15 +117,14 @@ def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
     from ..formats.atomic import check_output
 
-    if args.plot is not None:
-        if args.per_partition:
-            raise UsageError("--plot shows one search: it does not go with --per-partition")
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
-
+    if args.plot is not None and args.per_partition:
+        raise UsageError("--plot shows one search: it does not go with --per-partition")
     outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
     refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
                             *data_files(args.train)])
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
     for path in outputs:
         if path == "-":
             raise UsageError("--json and --csv are files: standard output has the control file")

@@ -10,9 +10,8 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError
-from ..training.fit import fit
+from ..training.fit import fit, TrainingSettings
 from ..models import BinaryModel, Dataset
-from .experiment import Settings
 from .result_cache import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
@@ -83,7 +82,7 @@ def problem_key(digest: str, job, loo: bool = False) -> str:
                   job.options.canonical(), job.seed, loo)
 
 
-def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Settings, cache,
+def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: TrainingSettings, cache,
                   progress=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
@@ -107,7 +106,7 @@ def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Settin
     done = 0
     keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-    for fitted in fit(jobs, x, y, settings.training):
+    for fitted in fit(jobs, x, y, settings):
         key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
         if isinstance(model, AgfmcError):
             results[key] = model

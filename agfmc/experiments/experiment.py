@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
-from ..models import Dataset, Normalisation
+from ..models import Dataset
 from ..prepare.normalise import fit_normalisation
 from ..prepare.split import split_stratified, stratified_parts
 from ..training.fit import TrainingSettings
 from .result_cache import key_of
 
-__all__ = ["Experiment", "PreparedSplit", "Settings", "Split", "SplitPlan",
-           "part_of", "prepare_split", "splits"]
+__all__ = ["Experiment", "PreparedSplit", "Split", "SplitPlan", "part_of", "prepare_split",
+           "splits"]
 
 
 class SplitPlan(NamedTuple):
@@ -77,46 +77,6 @@ def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
                         np.flatnonzero(part == number))
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings common to all configurations of an experiment.
-
-    options: training options where a control file has `""`;  seed;  scale, nsv: normalise
-    with statistics of each training part;  normalisation: a given one, in their place;
-    loo: probabilities from leaving out single samples;  workers;  kernel_memory: megabytes.
-    """
-
-    options: str = ""
-    seed: int = 1
-    scale: bool = False
-    nsv: int | None = None
-    normalisation: Normalisation | None = None
-    loo: bool = False
-    workers: int = 1
-    kernel_memory: int = 512
-
-    @property
-    def training(self) -> TrainingSettings:
-        """The `TrainingSettings` of points that are normalised already."""
-        return TrainingSettings(seed=self.seed, loo=self.loo, workers=self.workers,
-                                kernel_memory=self.kernel_memory)
-
-    def normalised(self, train: np.ndarray, *others: np.ndarray) -> tuple:
-        """The points of a training part, and other points, normalised alike; float64."""
-        normalisation = self.normalisation
-        if self.scale or self.nsv is not None:
-            with warnings.catch_warnings():
-                # not one for each split
-                warnings.simplefilter("ignore", AgfmcWarning)
-                normalisation = fit_normalisation(train, scale=self.scale, nsv=self.nsv)
-            if normalisation.dropped:
-                warnings.warn("features that are constant in a training part are left out there",
-                              AgfmcWarning, stacklevel=3)
-        if normalisation is None:
-            return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
-        return tuple(normalisation.apply(part) for part in (train, *others))
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
     """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
@@ -144,16 +104,32 @@ class PreparedSplit:
         return Dataset(self.x, self.y).counts
 
 
-def prepare_split(split: Split, data: Dataset, settings: Settings) -> PreparedSplit:
+def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> PreparedSplit:
     """The `PreparedSplit` of a `Split` of a `Dataset`.
 
     Raises `DataError` where a class has fewer than two samples in the training part.
     """
     _check_training_part(split, data.y)
-    x, test_x = settings.normalised(data.x[split.train], data.x[split.test])
+    x, test_x = _normalised(settings, data.x[split.train], data.x[split.test])
     y = data.y[split.train]
     return PreparedSplit(split.name, x, y, test_x, data.y[split.test], split.test,
                          data.name_of, key_of("points", x, y))
+
+
+def _normalised(settings: TrainingSettings, train: np.ndarray, *others: np.ndarray) -> tuple:
+    """The points of a training part, and other points, normalised alike; float64."""
+    normalisation = settings.normalisation
+    if settings.scale or settings.nsv is not None:
+        with warnings.catch_warnings():
+            # not one for each split
+            warnings.simplefilter("ignore", AgfmcWarning)
+            normalisation = fit_normalisation(train, scale=settings.scale, nsv=settings.nsv)
+        if normalisation.dropped:
+            warnings.warn("features that are constant in a training part are left out there",
+                          AgfmcWarning, stacklevel=3)
+    if normalisation is None:
+        return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
+    return tuple(normalisation.apply(part) for part in (train, *others))
 
 
 def _check_training_part(split, y):
@@ -173,13 +149,14 @@ def _check_training_part(split, y):
 class Experiment:
     """Raw data, the plan of their splits, the settings, and the cache of results.
 
+    settings: its scale and nsv normalise with statistics of each training part;
     cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
     trials begin.
     """
 
     data: Dataset
     plan: SplitPlan
-    settings: Settings = Settings()
+    settings: TrainingSettings = TrainingSettings()
     cache: object = None
 
     def splits(self) -> Iterator[PreparedSplit]:
@@ -189,7 +166,7 @@ class Experiment:
 
     def tree_of(self, candidate) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""
-        (x,) = self.settings.normalised(self.data.x)
+        (x,) = _normalised(self.settings, self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
 

@@ -23,9 +23,10 @@ from ..prediction.decoding import decoders_of
 from ..prediction.evaluation import evaluate, Results
 from ..score.probabilities import probability
 from ..score.scores import SCORES
+from ..training.fit import TrainingSettings
 from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, train_missing
-from .experiment import PreparedSplit, Settings
+from .experiment import PreparedSplit
 from .result_cache import are_numbers, key_of
 
 __all__ = ["COLUMNS", "Outcome", "are_scores", "run_trial"]
@@ -121,7 +122,7 @@ def _lay_out(number, candidate, split, settings):
     return LaidOutCandidate(number, tree, jobs, keys, decoders_of(tree, candidate.wanted))
 
 
-def run_trial(split: PreparedSplit, candidates: list, settings: Settings, cache, *,
+def run_trial(split: PreparedSplit, candidates: list, settings: TrainingSettings, cache, *,
               progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 

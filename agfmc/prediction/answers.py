@@ -21,14 +21,14 @@ __all__ = ["Summary", "write_answers", "write_predictions"]
 class Summary:
     """Numbers of a run: points, rejected points, and how the decoders stopped.
 
-    asked, kernels: binary classifiers queried and kernel values needed, all points
+    queried, kernels: binary classifiers and kernel values that were needed, all points
     together, where they were counted.
     """
 
     points: int = 0
     rejected: int = 0
     stops: Stops = Stops()
-    asked: int = 0
+    queried: int = 0
     kernels: int = 0
 
     def add(self, answers, counter=None):
@@ -37,10 +37,10 @@ class Summary:
             self.stops += stop
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
-        if answers.asked is not None:
-            self.asked += int(np.count_nonzero(answers.asked))
+        if answers.queried is not None:
+            self.queried += int(np.count_nonzero(answers.queried))
             if counter is not None:
-                self.kernels += int(counter(answers.asked).sum())
+                self.kernels += int(counter(answers.queried).sum())
 
 
 def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):

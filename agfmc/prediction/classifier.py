@@ -35,7 +35,7 @@ class Answers:
 
     classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
     / (k - 1) of the winner;  columns (n, c) what is printed, or None;  stops:
-    how the decoders' iterations ended;  asked (n, m): which binary classifiers
+    how the decoders' iterations ended;  queried (n, m): which binary classifiers
     were queried, or None where nobody counts.
     """
 
@@ -43,30 +43,29 @@ class Answers:
     confidence: np.ndarray
     columns: np.ndarray | None
     stops: tuple = ()
-    asked: np.ndarray | None = None
+    queried: np.ndarray | None = None
 
 
 class Classifier:
     """A configuration with a decoder, ready for points.
 
     decoding: a `Decoding`, or the name of its method alone;  execution: how the
-    classifiers are run;  counting: the answers tell which binary classifiers were queried.
-    Raises `ModelError` where the decoder needs probabilities that the models lack, and
-    `UsageError` where it does not suit the configuration.
+    classifiers are run.  Raises `ModelError` where the decoder needs probabilities that
+    the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
     classes (k,) are their labels.
     """
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
-                 execution: Execution = Execution(), counting: bool = False):
+                 execution: Execution = Execution()):
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
-        self._made = configuration, decoding, execution, counting
+        self._made = configuration, decoding, execution
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = configuration.tree
-        self.decoding, self.counting = decoding, counting
+        self.decoding, self.counting = decoding, execution.counting
         self.classes = np.array(self.tree.classes, dtype=np.int32)
         self._labels = np.array(self.tree.labels, dtype=np.int32)
         if isinstance(configuration.machines, ModelFiles):
@@ -80,7 +79,7 @@ class Classifier:
         method = _decoder(self.tree, decoding, self.values)
         nodes = _Nodes(configuration, execution, self.values,
                        None if kind is QueryPrediction else method)
-        self._prediction = kind(nodes, decoding, method, adjusted, counting)
+        self._prediction = kind(nodes, decoding, method, adjusted, execution.counting)
         self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):
@@ -108,16 +107,16 @@ class Classifier:
         classifier no decision value: NaN, or too large for its kernel.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-            leaf, winner, columns, stops, asked = self._prediction(self.values.prepared(x))
+            leaf, winner, columns, stops, queried = self._prediction(self.values.prepared(x))
             ratings = confidence(winner, len(self.classes))
         if np.isnan(winner).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
         if self.decoding.reject is not None:
             classes = np.where(winner < self.decoding.reject, REJECTED, classes)
-        if self.counting and asked is None:
-            asked = np.ones((len(leaf), self.values.count), dtype=bool)
-        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), asked)
+        if self.counting and queried is None:
+            queried = np.ones((len(leaf), self.values.count), dtype=bool)
+        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """`Answers` for any number of points x (n, d), with `workers` threads.
@@ -135,7 +134,7 @@ class Classifier:
 
         stops = sum((stop for part in parts for stop in part.stops), Stops())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
-                       joined("asked"))
+                       joined("queried"))
 
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
         """Probabilities (n, k) of points x (n, d), in the order of `classes`.
@@ -268,21 +267,21 @@ def _plan(code, method):
 class Predicted(NamedTuple):
     """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
-    columns, stops, asked: as in `Answers`; asked is None where all classifiers were queried.
+    columns, stops, queried: as in `Answers`; queried is None where all classifiers were queried.
     """
 
     leaf: np.ndarray
     winner: np.ndarray
     columns: np.ndarray | None
     stops: list
-    asked: np.ndarray | None = None
+    queried: np.ndarray | None = None
 
 
 class _Prediction:
     """A way from prepared points x (n, d) to `Predicted`.
 
     all_classes: its columns are those of all classes, labels ascending;
-    points_part: different points are asked of different classifiers.
+    points_part: different points go to different classifiers.
     """
 
     all_classes = points_part = False
@@ -350,18 +349,18 @@ class DescentPrediction(_Prediction):
 
     def __call__(self, x):
         stops, nodes = [], self.nodes
-        asked = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
+        queried = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
 
         def ask(number, rows):
             span = nodes.ranges[number]
-            if asked is not None:
-                asked[rows, span.start:span.stop] = True
+            if queried is not None:
+                queried[rows, span.start:span.stop] = True
             r = self.values(span, x[rows])[1] if span else None
             return nodes.decoded(number, x[rows], r, stops)
 
         leaf, winner = descend(nodes.branches, len(x), ask)
         columns = winner[:, None] if self.decoding.tree == "path" else None
-        return Predicted(leaf, winner, columns, stops, asked)
+        return Predicted(leaf, winner, columns, stops, queried)
 
 
 class QueryPrediction(_Prediction):

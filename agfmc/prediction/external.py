@@ -37,7 +37,8 @@ class Execution:
     sigmoid: a key of `SIGMOIDS` in place of what was fitted, or None;
     predictor: text of a command that reads the binary models, or None;
     allow_commands: the commands in control files may be run;
-    keep: temporary files of programs stay;  workers: how many programs run at a time.
+    keep: temporary files of programs stay;  workers: how many programs run at a time;
+    counting: the answers tell which binary classifiers were queried.
     """
 
     points: str = "binary"
@@ -46,6 +47,7 @@ class Execution:
     allow_commands: bool = False
     keep: bool = False
     workers: int = 1
+    counting: bool = False
 
     def __post_init__(self):
         if self.predictor is not None and self.sigmoid is not None:
@@ -55,27 +57,20 @@ class Execution:
 
     def program(self, command: str) -> Predictor:
         """The program of this command."""
-        return Predictor(Command(command), "lvq" if self.points == "lvq" else "svm", self.keep,
-                         self.workers)
+        return Predictor(Command(command), self)
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """A program that classifies.
-
-    command: `Command`; text: "svm" or "lvq", the text it gets; keep: leave
-    temporary files there; workers: how many may run at a time.
-    """
+    """A program that classifies, and the `Execution` that it is run by."""
 
     command: Command
-    text: str = "svm"
-    keep: bool = False
-    workers: int = 1
+    execution: Execution
 
     @contextmanager
     def points(self, x):
         """(folder, file of the points x (n, d)), both gone when the block ends unless kept."""
-        if self.keep:
+        if self.execution.keep:
             with writing(os.curdir):
                 folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
             yield folder, self._write(x, folder)
@@ -86,10 +81,10 @@ class Predictor:
     def _write(self, x, folder):
         path = os.path.join(folder, "points.txt")
         with writing(path), open(path, "w", encoding="ascii") as file:
-            if self.text == "svm":
-                file.writelines(f"0 {sparse_text(point)}\n" for point in x)
-            else:
+            if self.execution.points == "lvq":
                 file.writelines(lvq_lines(x, np.zeros(len(x), dtype=np.int32)))
+            else:
+                file.writelines(f"0 {sparse_text(point)}\n" for point in x)
         return path
 
     def ask(self, points, model, output, count):
@@ -162,7 +157,7 @@ class ExternalValues:
 
             with killing_commands() as works:
                 for place, values in run_tasks(works.of(task), range(len(columns)),
-                                               self._predictor.workers):
+                                               self._predictor.execution.workers):
                     r[:, place] = values
         return None, r
 

@@ -40,14 +40,15 @@ class Trainer:
     """What trains the binary classifiers in the place of LIBSVM.
 
     command, convert: `Command`s, the latter or None for one that turns the
-    text of a partition, on its standard input, to what the trainer takes; text:
-    "svm" or "lvq", the text they get; keep: leave temporary files there.
+    text of a partition, on its standard input, to what the trainer takes; keep:
+    leave temporary files there; allow_commands: it gets any options of a control
+    file, also those that could name a file to it.
     """
 
     command: Command
     convert: Command | None = None
-    text: str = "svm"
     keep: bool = False
+    allow_commands: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ class TrainerOptions(BinaryLearner):
         return cls(text)
 
 
-def train_external(plan, trainer, progress=None, control_out=None, started=None):
-    """Train the binary jobs of a `Plan` with `trainer`, as many at a time as there are workers.
+def train_external(plan, progress=None, control_out=None, started=None):
+    """Train the binary jobs of a `Plan` with its trainer, as many at a time as there are workers.
 
     control_out: control file of an earlier run, which goes as soon as a model
     of that run is replaced by another one; started: called when the first
@@ -110,7 +111,7 @@ def train_external(plan, trainer, progress=None, control_out=None, started=None)
 
     def task(job):
         try:
-            _train_one(job, plan, samples(job, rows_of), trainer, row_text, put)
+            _train_one(job, plan, samples(job, rows_of), row_text, put)
         except AgfmcError as error:
             return job.place.error(JobsFailed, f"'{job.name}': {error}")
 
@@ -134,7 +135,8 @@ def _same(source, target):
         filecmp.cmp(source, target, shallow=False)
 
 
-def _train_one(job, plan, part, trainer, row_text, put):
+def _train_one(job, plan, part, row_text, put):
+    trainer = plan.trainer
     order = np.argsort(part.rows)
     part = Samples(part.rows[order], part.side[order])
     folder, name = os.path.split(plan.path_of(job.name))
@@ -147,7 +149,7 @@ def _train_one(job, plan, part, trainer, row_text, put):
             private = stack.enter_context(private_folder(folder or os.curdir))
         data = os.path.join(private, "partition.txt")
         with writing(data), open(data, "w", encoding="ascii") as file:
-            file.writelines(partition_text(plan.data.x, part, trainer.text, row_text))
+            file.writelines(partition_text(plan.data.x, part, plan.text, row_text))
         if trainer.convert is not None:
             converted = os.path.join(private, "converted.txt")
             with writing(converted), open(data, "rb") as source, open(converted, "wb") as target:

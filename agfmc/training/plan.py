@@ -7,36 +7,44 @@ import functools
 import os
 import shlex
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 
+from .._version import __version__
+from ..arrays import is_sparse
 from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
 from ..data_tools.training_data import for_classes, load_training
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.atomic import check_output
-from ..formats.controlfile import model_file
+from ..formats.controlfile import model_file, read_control
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
-                                 rows_by_class, unnamed)
+                                 rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
+from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
 
-__all__ = ["Output", "Plan", "Source", "check_outputs", "plan"]
+__all__ = ["Output", "Plan", "Source", "plan"]
+
+
+_BLOCK = 1 << 19  # values at a time
 
 
 @dataclass(frozen=True)
 class Source:
-    """The training data.
+    """What a run of training reads: a training control file and the data.
 
-    path, form: as for `read_training`;  norm_file: of a normalisation that is there, or that is
-    to be written;  min_class: smaller classes are left out of the data, and of the tree those
-    that have no samples then;  dense: LIBSVM text does not stay sparse, though all machines be
-    linear.
+    control: name of the file, or the tree in its place;
+    path, form: of the data, as for `read_training`;  norm_file: of a normalisation that is
+    there, or that is to be written;  min_class: smaller classes are left out of the data, and
+    of the tree those that have no samples then;  dense: LIBSVM text does not stay sparse,
+    though all machines be linear.
     """
 
+    control: Tree | str
     path: str
     form: InputFormat = InputFormat()
     norm_file: str | None = None
@@ -46,17 +54,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """The model files.
+    """What a run of training writes: model files, and the files beside them.
 
     base: their base name;  folder: where they are, which the control file does not name, or
     None;  only: name of the one model wanted, or None;  unnormalised: support vectors are
-    written as they were before the normalisation.
+    written as they were before the normalisation;  control: the control file for
+    classification, errors: the file of the errors of cross-validation, or None.
     """
 
     base: str
     folder: str | None = None
     only: str | None = None
     unnormalised: bool = False
+    control: str | None = None
+    errors: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +79,8 @@ class Plan:
     be, or None;  fitted: it is new, and to be written;  raw: the points before the
     normalisation, where support vectors are to be written as such;  folder: of the model
     files, or None;  dense: points may not stay sparse;  text: "svm" or "lvq", the text that
-    programs get.
+    programs get;  trainer: the program that trains binary classifiers, or None for LIBSVM;
+    control_out: the control file that is written at the end, or None.
     """
 
     tree: Tree
@@ -81,6 +93,8 @@ class Plan:
     folder: str | None = None
     dense: bool = False
     text: str = "svm"
+    trainer: Trainer | None = None
+    control_out: str | None = None
 
     @functools.cached_property
     def binary(self) -> list[Job]:
@@ -95,9 +109,7 @@ class Plan:
     @functools.cached_property
     def origins(self):
         """What gives the digest of the origin of a job's model."""
-        from .run import Origins
-
-        return Origins(self)
+        return _Origins(self)
 
     def path_of(self, name: str) -> str:
         """Where the model of that name is written."""
@@ -110,14 +122,68 @@ class Plan:
                 for job in self.jobs for file in job.files]
 
 
-def plan(tree: Tree, source: Source, output: Output,
-         settings: TrainingSettings = TrainingSettings(), parse: Callable = parse_options) -> Plan:
-    """Read the data and check all jobs of `tree`, a training control tree.
+class _Origins:
+    """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
 
-    With `output.only`, `tree` may be a classification tree with its names, for which
-    `settings.options` must be given;  parse: what understands the training options.  Raises
-    errors with the place in the control file for anything that training would trip over.
+    Sixteen hexadecimal digits, of the points of the job's classes in their order, the
+    classes on each side, the options, the seed, where the probabilities come from, the
+    normalisation, and the versions of this program and of the library that trains.
+    Points that the job does not see, its name and its place in the control file do not
+    matter, nor do threads and memory.  Each class is read once.
     """
+
+    def __init__(self, plan):
+        # before the normalisation where such are written: a feature that it drops counts too
+        self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
+        self._rows = rows_by_class(self._y)
+        self._classes = {}
+        normalisation = plan.settings.normalisation
+        self._common = [
+            # of sparse points a linear machine is written as one plane
+            __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
+            plan.raw is not None, None if normalisation is None else normalisation.digest()]
+
+    def __call__(self, job):
+        """The digest of a job whose model is recognised by its seal."""
+        sides = [sorted(side) for side in job.sides]
+        digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
+                         digest_size=8)
+        for side in sides:
+            for label in side:
+                digest.update(self._of_class(label))
+        # how the samples of the classes are mixed
+        digest.update(np.ascontiguousarray(self._y[samples(job, self._rows).rows],
+                                           dtype="<i4").tobytes())
+        return digest.hexdigest()
+
+    def _of_class(self, label):
+        if label not in self._classes:
+            digest = blake2b()
+            rows = self._rows[label]
+            if is_sparse(self._x):
+                for piece in self._x[rows].pieces():
+                    digest.update(piece.tobytes())
+                rows = ()
+            step = max(1, _BLOCK // max(1, self._x.shape[1]))
+            for start in range(0, len(rows), step):
+                points = np.asarray(self._x[rows[start:start + step]], dtype="<f8")
+                digest.update(np.ascontiguousarray(points).tobytes())
+            self._classes[label] = digest.digest()
+        return self._classes[label]
+
+
+def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSettings(),
+         trainer: Trainer | None = None) -> Plan:
+    """Read control file and data, and check all jobs and files of a run of training.
+
+    With `output.only`, the tree may be a classification tree with its names, for which
+    `settings.options` must be given.  Raises errors with the place in the control file for
+    anything that training would trip over, and refuses, as `_check_outputs` does, what could
+    not be written after it.
+    """
+    tree = source.control if isinstance(source.control, Tree) else read_control(source.control)
+    parse = parse_options if trainer is None else functools.partial(
+        TrainerOptions.parse, own=settings.options or "", allowed=trainer.allow_commands)
     base, only = output.base, output.only
     if "\n" in base or "\0" in base:
         raise UsageError("the model's name cannot hold a line break: it stands in a control file")
@@ -157,9 +223,12 @@ def plan(tree: Tree, source: Source, output: Output,
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
         warnings.warn(f"{base}.std is there already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
-    return Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
+    made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
                 settings.scale or settings.nsv is not None, raw if output.unnormalised else None,
-                output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm")
+                output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
+                output.control)
+    _check_outputs(made, source, output)
+    return made
 
 
 def _chosen(jobs, only):
@@ -205,19 +274,20 @@ def _too_long(path):
     return False
 
 
-def check_outputs(plan, control_out, inputs, folders=False, errors=None):
+def _check_outputs(plan, source, output):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
-    inputs: files that are read, `-` and None among them;  folders: models may be
-    folders;  errors: file of the errors of cross-validation, or None.  Raises `DataError`
-    for a folder that is not there or may not be written, or that has the name of an
-    output, `UsageError` for an output that would take the place of an input or of another
-    output.
+    Raises `DataError` for a folder that is not there or may not be written, or that has the
+    name of an output, `UsageError` for an output that would take the place of an input or of
+    another output.
     """
-    taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}
+    ends = (".vec", ".cls", ".names") if source.form.kind == "binary" else ("",)
+    inputs = [source.control, None if plan.fitted else source.norm_file,
+              *(f"{source.path}{end}" for end in ends)]
+    taken = {os.path.realpath(path): "an input" for path in inputs
+             if isinstance(path, str) and path != "-"}
     named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
-             (None if control_out == "-" else control_out, "control-out"),
-             (errors, "the file of --cv-errors")]
+             (output.control, "control-out"), (output.errors, "the file of --cv-errors")]
     checked = set()
     for path, what in [*named, *plan.files]:
         if path is None:
@@ -229,7 +299,8 @@ def check_outputs(plan, control_out, inputs, folders=False, errors=None):
             raise DataError("cannot write: the name is too long for a file: expected a shorter "
                             "base name of the models", file=path)
         a_folder, a_model = os.path.isdir(path), (path, what) not in named
-        if not a_model or a_folder and not folders or not a_folder and folder not in checked:
+        # other programs may write models that are folders
+        if not a_model or (plan.trainer is None if a_folder else folder not in checked):
             check_output(path)
             checked.add(folder)
         place = os.path.realpath(path)

@@ -14,12 +14,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from typing import NamedTuple
 
-import numpy as np
-from .._version import __version__
-from ..arrays import is_sparse
 from ..errors import AgfmcError, DataError, JobsFailed
 from ..executors.threads import Background, start_threads
 from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
@@ -31,60 +27,8 @@ from ..learners.protocol import NodeProblem, rows_by_class, samples
 from .external import train_external
 from .fit import fit
 
-__all__ = ["Earlier", "Origins", "Outcome", "TimeUp", "finished", "replaced", "save_normalisation",
+__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "replaced", "save_normalisation",
            "train", "until", "write_node"]
-
-_BLOCK = 1 << 19  # values at a time
-
-
-class Origins:
-    """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
-
-    Sixteen hexadecimal digits, of the points of the job's classes in their order, the
-    classes on each side, the options, the seed, where the probabilities come from, the
-    normalisation, and the versions of this program and of the library that trains.
-    Points that the job does not see, its name and its place in the control file do not
-    matter, nor do threads and memory.  Each class is read once.
-    """
-
-    def __init__(self, plan):
-        # before the normalisation where such are written: a feature that it drops counts too
-        self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
-        self._rows = rows_by_class(self._y)
-        self._classes = {}
-        normalisation = plan.settings.normalisation
-        self._common = [
-            # of sparse points a linear machine is written as one plane
-            __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
-            plan.raw is not None, None if normalisation is None else normalisation.digest()]
-
-    def __call__(self, job):
-        """The digest of a job whose model is recognised by its seal."""
-        sides = [sorted(side) for side in job.sides]
-        digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
-                         digest_size=8)
-        for side in sides:
-            for label in side:
-                digest.update(self._of_class(label))
-        # how the samples of the classes are mixed
-        digest.update(np.ascontiguousarray(self._y[samples(job, self._rows).rows],
-                                           dtype="<i4").tobytes())
-        return digest.hexdigest()
-
-    def _of_class(self, label):
-        if label not in self._classes:
-            digest = blake2b()
-            rows = self._rows[label]
-            if is_sparse(self._x):
-                for piece in self._x[rows].pieces():
-                    digest.update(piece.tobytes())
-                rows = ()
-            step = max(1, _BLOCK // max(1, self._x.shape[1]))
-            for start in range(0, len(rows), step):
-                points = np.asarray(self._x[rows[start:start + step]], dtype="<f8")
-                digest.update(np.ascontiguousarray(points).tobytes())
-            self._classes[label] = digest.digest()
-        return self._classes[label]
 
 
 def finished(plan):
@@ -194,24 +138,24 @@ class Earlier:
 
 
 def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), *,
-          deadline: float | None = None, trainer=None, held_out: Callable | None = None,
+          deadline: float | None = None, held_out: Callable | None = None,
           workers=None) -> Outcome:
     """Train the jobs of `plan` and write each model as it is finished.
 
     The files appear whole or not at all, and do not depend on the number of workers.
     progress: called with (done, all, words, how much was done before).  deadline: on
     `time.monotonic`, after which nothing new is begun; a binary classifier that is running
-    then is left behind, a node comes to its end.  trainer: a `Trainer` for binary classifiers.
-    held_out: called with each `Fitted`, which then holds where its samples were sent when they
-    were held out.  workers: threads or an executor, None for those of the plan's settings.
+    then is left behind, a node comes to its end.  held_out: called with each `Fitted`, which
+    then holds where its samples were sent when they were held out.  workers: threads or an
+    executor, None for those of the plan's settings.
     """
-    if trainer is None:
+    if plan.trainer is None:
         made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
     else:
-        train_external(plan, trainer, progress, earlier.control_out,
+        train_external(plan, progress, earlier.control_out,
                        partial(save_normalisation, plan, earlier.control_out))
         made = Outcome(len(plan.binary))
-    nodes = _train_nodes(plan, progress, earlier, deadline, trainer)
+    nodes = _train_nodes(plan, progress, earlier, deadline)
     return Outcome(made.done + nodes.done, made.errors, made.stopped or nodes.stopped)
 
 
@@ -277,7 +221,7 @@ def _with_raw_vectors(model, sv):
                    provenance=model.provenance.with_raw_vectors(sv.shape[1]))
 
 
-def _train_nodes(plan, progress, earlier, deadline, trainer):
+def _train_nodes(plan, progress, earlier, deadline):
     """Train the nodes whose branches are all told apart at once, one after the other."""
     nodes = plan.nodes
     done = before = sum(job.name in earlier.kept for job in nodes)
@@ -293,7 +237,8 @@ def _train_nodes(plan, progress, earlier, deadline, trainer):
             if earlier.control_out is not None and any(map(os.path.isfile, paths)):
                 ends = partial(remove, earlier.control_out)
             write_node(job, _problem(plan, job), paths, ends,
-                       trainer.convert if trainer is not None and job.options.is_program else None)
+                       plan.trainer.convert if plan.trainer is not None and job.options.is_program
+                       else None)
         except AgfmcError as error:
             raise job.place.error(JobsFailed, f"'{plan.path_of(job.name)}': {error}") from error
         done += 1

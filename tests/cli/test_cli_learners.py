@@ -201,7 +201,7 @@ def test_exploring(folder, pairs, run):
 def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
     from agfmc.experiments import binary_problems
-    from agfmc.experiments.experiment import Settings
+    from agfmc.training.fit import TrainingSettings
     from agfmc.learners.protocol import plan_jobs
 
     class ResultCache(dict):
@@ -213,9 +213,9 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
     assert len(set(keys) & {binary_problems.problem_key("digest", job) for job in other}) == 3
     ledger = ResultCache()
-    first = binary_problems.train_missing(keys, x, y, Settings(), ledger)
+    first = binary_problems.train_missing(keys, x, y, TrainingSettings(), ledger)
     monkeypatch.setattr(binary_problems, "fit", None)
-    again = binary_problems.train_missing(keys, x, y, Settings(), ledger)
+    again = binary_problems.train_missing(keys, x, y, TrainingSettings(), ledger)
     for key, job in keys.items():
         one, other = (binary_problems.binary_model(job, found[key], x) for found in (first, again))
         for field in ("sv", "coef"):

@@ -70,7 +70,7 @@ def test_many_points_are_cut_up():
     one, two = (classifier.classify(many, workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.columns[4000:], classifier.classify(many[4000:]).columns)
-    assert one.classes.shape == (5000,) and one.asked is None
+    assert one.classes.shape == (5000,) and one.queried is None
     assert one.stops[0].points == 5000
     assert classifier.classify(many[:0]).classes.shape == (0,)
 

@@ -22,6 +22,7 @@ from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, Usa
 from agfmc.prediction.answers import write_answers
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier, classify
+from agfmc.prediction.external import Execution
 from agfmc.prediction.decoding import Decoding
 from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of
@@ -356,7 +357,7 @@ def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(1000, 3)
     chunks = [x[start:start + 90] for start in range(0, 1000, 90)]
     decoding = Decoding(**{name: value for name, value in more.items() if name != "counting"})
-    classifier = Classifier(configuration, decoding, counting="counting" in more)
+    classifier = Classifier(configuration, decoding, Execution(counting="counting" in more))
     texts = {}
     for name, workers in (("here", 1), ("there", executor)):
         text = bytearray()

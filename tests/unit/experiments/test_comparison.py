@@ -12,7 +12,8 @@ from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.experiment import Experiment, Settings, SplitPlan as Plan
+from agfmc.experiments.experiment import Experiment, SplitPlan as Plan
+from agfmc.training.fit import TrainingSettings
 from agfmc.experiments.tables import comparison_csv, markdown_table, plain_table, spread
 from agfmc.experiments.trial import Outcome
 from agfmc.models import Dataset
@@ -23,7 +24,7 @@ from agfmc.training.design import design
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
 
-def experiment(data, plan, settings=Settings(), cache=ResultCache(None)):
+def experiment(data, plan, settings=TrainingSettings(), cache=ResultCache(None)):
     return Experiment(data, plan, settings, cache)
 
 
@@ -68,7 +69,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_nothing(data, workers):
     one = compare(experiment(data, Plan(trials=1)), candidates(*SCHEMES))
-    more = compare(experiment(data, Plan(trials=1), Settings(workers=workers)),
+    more = compare(experiment(data, Plan(trials=1), TrainingSettings(workers=workers)),
                    candidates(*SCHEMES))
     for a, b in zip(one["rows"], more["rows"]):
         assert {k: v for k, v in a.items() if not k.endswith("_s") and k != "best"} == \
@@ -76,7 +77,7 @@ def test_threads_change_nothing(data, workers):
 
 
 def test_rows_are_summed_up_rightly(data):
-    result = compare(experiment(data, Plan(None, 3, 2, 4), Settings(scale=True)),
+    result = compare(experiment(data, Plan(None, 3, 2, 4), TrainingSettings(scale=True)),
                      candidates("one-vs-one:inverse,vote", "one-vs-rest"))
     assert result["splits"] == 6 and not result["mcnemar"]
     assert result["against"] == {"configuration": "one-vs-one", "decoder": "inverse"}
@@ -125,7 +126,7 @@ def test_direct_classifiers_take_part(data, tmp_path):
 
 def test_a_failure_stands_in_its_row(data):
     few = Dataset(data.x, np.where(np.arange(120) < 40, 2, 5).astype(np.int32))
-    result = compare(experiment(few, Plan(trials=1), Settings("-s 1 -n 0.999")),
+    result = compare(experiment(few, Plan(trials=1), TrainingSettings("-s 1 -n 0.999")),
                      candidates("one-vs-one"))
     assert "nu" in result["rows"][0]["error"]
     for table in (plain_table, markdown_table, comparison_csv):

@@ -12,7 +12,8 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
-from agfmc.experiments.experiment import Experiment, Settings, SplitPlan
+from agfmc.experiments.experiment import Experiment, SplitPlan
+from agfmc.training.fit import TrainingSettings
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.experiments.tables import partition_table, search_csv, search_table
@@ -35,7 +36,7 @@ def of_text(text):
 def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), **more):
     if isinstance(candidate, str):
         candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
-    return prepare_tuning(Experiment(data, plan, Settings(base, loo=True, **more), cache),
+    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache),
                           candidate)
 
 
@@ -120,7 +121,8 @@ def test_score_of_a_problem_by_hand(data):
     [scores] = task.score(split, [(1, "-g 0.25 -c 2")], None)
     job = task.job(1, "-g 0.25 -c 2")
     assert job.sides == ((9,), (2, 5))
-    trained = binary_problems.train_missing({"key": job}, split.x, split.y, Settings(loo=True),
+    trained = binary_problems.train_missing({"key": job}, split.x, split.y,
+                                            TrainingSettings(loo=True),
                                             ResultCache(None))
     model = binary_problems.binary_model(job, trained["key"], split.x)
     a, b = model.scale
@@ -242,7 +244,7 @@ def test_what_cannot_be_tuned(data):
     own = of_text('"-s 1 -n 0.2" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
     assert begin(data, own).experiment.settings.loo is False
     with pytest.raises(UsageError, match="--platt loo"):
-        prepare_tuning(Experiment(data, PLAN, Settings(loo=True)), own, must_loo=True)
+        prepare_tuning(Experiment(data, PLAN, TrainingSettings(loo=True)), own, must_loo=True)
     assert tune(begin(data, own), SMALL, by="accuracy")[1] is not None
     # greedy descent gives no probabilities of all classes
     with pytest.raises(UsageError, match="no brier all: choose another score with --by"):

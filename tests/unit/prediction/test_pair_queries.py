@@ -12,6 +12,7 @@ from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
 from agfmc.errors import ModelError, UsageError
 from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.external import Execution
 from agfmc.kernel.machine import KernelCounter, squared_norms
 from agfmc.provenance import Provenance
 
@@ -40,7 +41,8 @@ def configuration(text, d, probabilities=True, swapped=False):
 
 def queried(given, x, method, **queries):
     """Answers that tell which classifiers were queried."""
-    return Classifier(given, Decoding(method, queries=PairQueries(**queries)), counting=True)(x)
+    return Classifier(given, Decoding(method, queries=PairQueries(**queries)),
+                      Execution(counting=True))(x)
 
 
 def example():
@@ -62,16 +64,16 @@ def example():
 ])
 def test_worked_example(order, method, winner, asked, probabilities, swapped):
     given = configuration(one_vs_one(list(order)), 15, probabilities, swapped)
-    answers = Classifier(given, method, counting=True)(example())
+    answers = Classifier(given, method, execution=Execution(counting=True))(example())
     if method == "max-win":
         assert answers.classes[0] in (0, 1, 2)  # three votes each, and r is 0.76 everywhere
     else:
         assert answers.classes.tolist() == [winner]
     assert answers.columns.shape == (1, 1) and 0 < answers.columns[0, 0] <= 1
     if asked is not None:
-        assert [PAIRS[i] for i in np.flatnonzero(answers.asked[0])] == sorted(asked)
+        assert [PAIRS[i] for i in np.flatnonzero(answers.queried[0])] == sorted(asked)
     elif method != "and":
-        assert np.count_nonzero(answers.asked) == 5
+        assert np.count_nonzero(answers.queried) == 5
 
 
 def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
@@ -80,12 +82,12 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
     x = rng.normal(size=(300, 15))
     one, again, other = (queried(given, x, "poll", opponents="2", seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.classes, again.classes)
-    np.testing.assert_array_equal(one.asked, again.asked)
-    assert (one.asked == one.asked[0]).all() and (other.asked[0] != one.asked[0]).any()
+    np.testing.assert_array_equal(one.queried, again.queried)
+    assert (one.queried == one.queried[0]).all() and (other.queried[0] != one.queried[0]).any()
     full = Classifier(given, "max-win")(x).classes
     topped = queried(given, x, "poll", opponents="2", top=6)
     np.testing.assert_array_equal(topped.classes, full)
-    assert topped.asked.all()
+    assert topped.queried.all()
 
 
 def test_radag_needs_weights():
@@ -96,8 +98,8 @@ def test_radag_needs_weights():
     for i, j in ((0, 1), (2, 3), (4, 5)):
         weights[i, j] = weights[j, i] = 0.0
     answers = queried(given, example(), "radag", pair_errors=weights)
-    first = {PAIRS[i] for i in np.flatnonzero(answers.asked[0])} & {(0, 1), (2, 3), (4, 5)}
-    assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.asked) == 5
+    first = {PAIRS[i] for i in np.flatnonzero(answers.queried[0])} & {(0, 1), (2, 3), (4, 5)}
+    assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.queried) == 5
 
 
 @pytest.mark.parametrize("text, d, method, words", [
@@ -156,7 +158,7 @@ def test_kernel_evaluations_are_those_of_the_union():
     everything = {(m.kernel, tuple(v)) for m in models for v in m.sv}
     assert counter.total == len(everything)
     for method in ("ddag", "adag", "max-win", "and", "0"):
-        asked = Classifier(given, method, counting=True)(x).asked
+        asked = Classifier(given, method, execution=Execution(counting=True))(x).queried
         naive = [len({(m.kernel, tuple(v)) for m, yes in zip(models, row) if yes for v in m.sv})
                  for row in asked]
         np.testing.assert_array_equal(counter(asked), naive)
@@ -166,10 +168,10 @@ def test_kernel_evaluations_are_those_of_the_union():
 def test_trees_count_the_way_down():
     given = configuration("a { b {0 1} c { d {2 3} 4 } }", 4)
     x = np.array([[-1, -1, 1, 1.], [1, 1, -1, -1.], [1, 1, 1, 1.]])
-    asked = Classifier(given, counting=True)(x).asked
+    asked = Classifier(given, execution=Execution(counting=True))(x).queried
     assert asked.astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 1, 0]]
-    assert Classifier(given, Decoding(tree="full"), counting=True)(x).asked.all()
-    assert Classifier(given)(x).asked is None
+    assert Classifier(given, Decoding(tree="full"), Execution(counting=True))(x).queried.all()
+    assert Classifier(given)(x).queried is None
 
 
 def test_squared_norms():

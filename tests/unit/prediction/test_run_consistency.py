@@ -12,7 +12,9 @@ from agfmc.prediction.configuration import check_one_run, load
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.training.fit import fit, TrainingSettings
-from agfmc.training.plan import check_outputs, Output, plan, Source
+from agfmc.learners.commands import Command
+from agfmc.training.external import Trainer
+from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import Earlier, replaced, TimeUp, train
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 from agfmc.provenance import Provenance
@@ -70,7 +72,7 @@ def test_models_of_another_run_with_the_same_names(folder):
     """The same base name, the same numbers of samples, and another order of the classes."""
     pairs = "{} 0 / 1; {} 0 / 2; {} 1 / 2; {{{}}}"
     for name, order in (("one", "0 1 2"), ("two", "2 1 0")):
-        train(plan(parse(pairs.format('""', '""', '""', order)), Source("trn"), Output("m")))
+        train(plan(Source(parse(pairs.format('""', '""', '""', order)), "trn"), Output("m")))
         with open(name, "w") as file:
             file.write(pairs.format("m-00", "m-01", "m-02", order))
         with warnings.catch_warnings():
@@ -118,7 +120,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def work(folder):
     """What a run plans."""
-    return plan(PLAN, Source("trn"), Output("m"), SETTINGS)
+    return plan(Source(PLAN, "trn"), Output("m"), SETTINGS)
 
 
 def test_a_model_that_another_run_replaced(work):
@@ -132,7 +134,7 @@ def test_a_model_that_another_run_replaced(work):
 
 
 def test_a_normalisation_that_another_run_replaced():
-    work = plan(PLAN, Source("trn"), Output("m"), replace(SETTINGS, scale=True))
+    work = plan(Source(PLAN, "trn"), Output("m"), replace(SETTINGS, scale=True))
     train(work)
     assert replaced(work) is None
     table = read_vec("m.std")
@@ -143,7 +145,7 @@ def test_a_normalisation_that_another_run_replaced():
     os.symlink("/dev/null", "m.std")  # where the user wants none: it cannot be looked at
     assert replaced(work) is None
     write_vec("a.std", table)
-    given = plan(PLAN, Source("trn", norm_file="a.std"), Output("m"), SETTINGS)
+    given = plan(Source(PLAN, "trn", norm_file="a.std"), Output("m"), SETTINGS)
     train(given)
     os.unlink("a.std")  # it was read, and not written
     assert replaced(given) is None
@@ -158,9 +160,9 @@ def test_a_normalisation_that_another_run_replaced():
     lambda: os.unlink("m.01.vec"), lambda: os.unlink("m.01.cls"),
     lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec"))])
 def test_points_that_another_run_replaced(spoil):
-    work = plan(parse('"" {0 "-k 3" K {1 2}}'), Source("trn"), Output("m", "models"),
-                replace(SETTINGS, scale=True))
     os.mkdir("models")
+    work = plan(Source(parse('"" {0 "-k 3" K {1 2}}'), "trn"), Output("m", "models"),
+                replace(SETTINGS, scale=True))
     train(work)
     os.chdir("models")
     spoil()
@@ -191,11 +193,12 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
 def test_outputs_are_known_to_be_impossible_before_the_training(work):
     os.mkdir("m-02")
     with pytest.raises(DataError, match="m-02: cannot write"):
-        check_outputs(work, "ctl", [])
-    check_outputs(work, "ctl", [], folders=True)  # other programs may write such models
+        plan(Source(PLAN, "trn"), Output("m"), SETTINGS)
+    program = Trainer(Command("true"))  # other programs may write such models
+    plan(Source(PLAN, "trn"), Output("m"), SETTINGS, program)
     os.mkdir("ctl")
     with pytest.raises(DataError, match="ctl: cannot write"):
-        check_outputs(work, "ctl", [], folders=True)
+        plan(Source(PLAN, "trn"), Output("m", control="ctl"), SETTINGS, program)
 
 
 def test_a_model_whose_last_fit_ends_at_the_limit_is_handed_out():

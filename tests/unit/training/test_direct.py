@@ -47,7 +47,7 @@ def data(tmp_path, monkeypatch):
 
 
 def planned(text, **settings):
-    return plan(parse(text, "plan"), Source("trn"), Output("m"), TrainingSettings(**settings))
+    return plan(Source(parse(text, "plan"), "trn"), Output("m"), TrainingSettings(**settings))
 
 
 def trained(text, **settings):

@@ -29,7 +29,7 @@ def write(x, y):
 
 
 def planned(text=PAIRS, norm_file="n.std", output=Output("m"), **settings):
-    return plan(parse(text), Source("trn", norm_file=norm_file), output,
+    return plan(Source(parse(text), "trn", norm_file=norm_file), output,
                 TrainingSettings(**{"options": "-c 5", "scale": True, **settings}))
 
 
@@ -53,6 +53,7 @@ def test_everything_is_kept(x_y):
     ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}), ({"output": Output("m", "elsewhere")}, set()),
     ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
 def test_settings(x_y, more, kept):
+    os.mkdir("elsewhere")
     assert finished(planned(**more)) == kept
 
 
@@ -167,7 +168,7 @@ def test_no_file_and_no_regular_one(x_y):
 
 
 def test_versions(x_y, monkeypatch):
-    monkeypatch.setattr("agfmc.training.run.__version__", "9.9.9")
+    monkeypatch.setattr("agfmc.training.plan.__version__", "9.9.9")
     assert finished(planned()) == set()
 
 
