@@ -110,10 +110,11 @@ class KernelTable:
         low = _memory("low", cells, np.float32)[:cells].reshape(shape)
         high = _memory("high", cells, np.float32)[:cells].reshape(shape)
         low[...] = values
-        np.multiply(values, 1.0 + 2.0 * self._bound, out=high, casting="same_kind")
-        doubtful = np.not_equal(low, high)
-        if doubtful.any():
-            a, b = np.nonzero(doubtful)
+        values *= 1.0 + 2.0 * self._bound
+        high[...] = values
+        doubtful = np.flatnonzero(np.not_equal(low, high))
+        if len(doubtful):
+            a, b = np.divmod(doubtful, shape[1])
             low[a, b] = self._again(a + start, b + start)
         here = self._nodes[start // 2:stop // 2, 1 + start:]
         here[:, :, 0] = low[0::2]
@@ -125,8 +126,8 @@ class KernelTable:
     def _again(self, a, b):
         """The values of those pairs, computed as LIBSVM does."""
         product = np.zeros(len(a))
-        for column in self._x.T:
-            product += column[a] * column[b]
+        for terms in self._x[a].T * self._x[b].T:
+            product += terms
         exponent = -self._gamma * (self._squares[a] + self._squares[b] - 2.0 * product)
         return [math.exp(value) for value in exponent.tolist()]
 

@@ -203,32 +203,38 @@ def solve(nodes, rows, side, options):
     library = _library()
     pointers = nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
-    problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
-    kernel = options.kernel_for(nodes.features)
-    parameter = _Parameter(
-        svm_type=_TYPES[options.svm_type],
-        kernel_type=_PRECOMPUTED if nodes.precomputed else KERNELS[options.kernel].number,
-        degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
-        cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
-        shrinking=int(options.shrinking), probability=0, **weight_fields(options.weights))
-    complaint = library.svm_check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
+    problem = ctypes.byref(_Problem(len(y), y.ctypes.data, pointers.ctypes.data))
+    parameter = ctypes.byref(_parameter(options, nodes.features, nodes.precomputed))
+    complaint = library.svm_check_parameter(problem, parameter)
     if complaint:
         way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""
         raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}{way_out}")
-    model = library.svm_train(ctypes.byref(problem), ctypes.byref(parameter))
+    model = library.svm_train(problem, parameter)
     try:
         content = model.contents
         count = content.l
-        sv = np.ctypeslib.as_array(content.sv_indices, (count,)) - 1 if count else \
-            np.empty(0, dtype=np.int32)
-        coef = np.ctypeslib.as_array(content.sv_coef[0], (count,)).copy() if count else \
-            np.empty(0)
-        if not (np.isfinite(coef).all() and np.isfinite(content.rho[0])):
+        # far cheaper than arrays made of ctypes' pointers
+        sv = np.frombuffer(ctypes.string_at(content.sv_indices, 4 * count), np.int32) - 1
+        coef = np.frombuffer(ctypes.string_at(content.sv_coef[0], 8 * count)).copy()
+        rho = content.rho[0]
+        if not (math.isfinite(rho) and np.isfinite(coef).all()):
             raise DataError(_why_not_finite(options, side, count))
-        return Solution(sv, coef, content.rho[0], (content.label[0], content.label[1]),
+        return Solution(sv, coef, rho, (content.label[0], content.label[1]),
                         (content.nSV[0], content.nSV[1]))
     finally:
         library.svm_free_and_destroy_model(ctypes.byref(model))
+
+
+@functools.lru_cache(maxsize=64)
+def _parameter(options, features, precomputed):
+    """The `_Parameter` of options for points of so many features; LIBSVM only reads it."""
+    kernel = options.kernel_for(features)
+    return _Parameter(
+        svm_type=_TYPES[options.svm_type],
+        kernel_type=_PRECOMPUTED if precomputed else KERNELS[options.kernel].number,
+        degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
+        cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
+        shrinking=int(options.shrinking), probability=0, **weight_fields(options.weights))
 
 
 def _why_not_finite(options, side, count):

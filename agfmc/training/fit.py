@@ -6,11 +6,12 @@ The models are the same, byte for byte, on machines whose arithmetic is.
 from __future__ import annotations
 
 import functools
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,22 +79,28 @@ class Fitted(NamedTuple):
 
 @dataclass(eq=False)
 class _Training:
-    """One job on its way: its samples, and what has come back.
+    """One job on its way: its samples, and what has come back, from one thread or several.
 
-    fold (l,): of each sample, or None where leaving out single ones is to do;
-    values (l,): decision values of samples that were not trained on;
+    with_folds: it begins with folds;  fold (l,): of each sample, or None where leaving out
+    single ones is to do;  values (l,): decision values of samples that were not trained on;
     left: fits that are still to come;  seconds: of a core that it took so far.
     """
 
     job: Job
     rows: np.ndarray
     side: np.ndarray
+    with_folds: bool
     left: int = 1
     fold: np.ndarray | None = None
     values: np.ndarray | None = None
     solution: object = None
     error: object = None
     seconds: float = 0.0
+    lock: object = field(default_factory=threading.Lock)
+
+    def parts(self):
+        """Draw the folds, if it begins with such; -> its fits."""
+        return [_ITSELF, *range(self.draw_folds() if self.with_folds else 0)]
 
     def draw_folds(self):
         """Draw the folds; -> how many there are."""
@@ -104,9 +111,16 @@ class _Training:
         self.left += count
         return count
 
-    def add_result(self, part, result):
-        """Keep the result of one fit."""
-        self.left -= 1
+    def add_results(self, results, seconds):
+        """Keep [(part, result or error)] of some fits; -> True if none is left to come."""
+        with self.lock:
+            for part, result in results:
+                self._add(part, result)
+            self.left -= len(results)
+            self.seconds += seconds
+            return self.left == 0 and not self.needs_folds
+
+    def _add(self, part, result):
         if isinstance(result, AgfmcError):
             self.error = self.error or result
         elif part == _ITSELF:
@@ -157,58 +171,62 @@ def _fit_by_threads(jobs, x, y, rows_of, settings, progress, held_out):
     normalised = None if settings.normalisation is None else settings.normalisation.digest()
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
+    finish = functools.partial(_finished, x, normalised, held_out)
     done = 0
     total = len(jobs) + sum(
         calibration.fold_count(*(sum(len(rows_of[label]) for label in side) for side in job.sides))
         for job in jobs if _with_folds(job, loo, held_out))
     again = []
-    for work, (results, seconds) in _outcomes(functools.partial(_task, x, tables),
-                                              _items(jobs, rows_of, tables, loo, held_out), again,
-                                              workers):
-        work.seconds += seconds
-        for part, result in results:
-            work.add_result(part, result)
+    for work, (count, outcome) in _outcomes(functools.partial(_task, x, tables, finish),
+                                            _items(jobs, rows_of, tables, loo, held_out), again,
+                                            workers):
         if work.needs_folds:
             total += work.draw_folds()
             again.append(work)
-        done += len(results)
-        if work.left == 0:
-            work.seconds += tables.seconds(work.job)
-            yield _finished(work, x, normalised, held_out)
+        done += count
+        if outcome is not None:
+            fitted, converged = outcome
+            if not converged:
+                warnings.warn(f"'{work.job.name}': the fit of its probabilities did not converge",
+                              AgfmcWarning, stacklevel=2)
+            yield fitted
         if progress is not None:  # which may end the work: what is finished is handed out first
             progress(done, total)
 
 
 def _with_folds(job, loo, held_out):
     """True where the job begins with folds."""
-    return held_out is not None if job.options.own_probabilities else not loo
+    return held_out if job.options.own_probabilities else not loo
 
 
 def _items(jobs, rows_of, tables, loo, held_out):
-    """(work, its fits that are one task) of every job."""
+    """(work, its fits that are one task, None for all) of every job."""
     for job in jobs:
         part = samples(job, rows_of)
-        work = _Training(job, part.rows, part.side)
-        fits = [_ITSELF]
-        if _with_folds(job, loo, held_out):
-            fits += range(work.draw_folds())
-        yield from [(work, fits)] if tables.has_own(job) else [(work, [one]) for one in fits]
+        work = _Training(job, part.rows, part.side, _with_folds(job, loo, held_out))
+        yield from [(work, None)] if tables.has_own(job) else [
+            (work, [one]) for one in work.parts()]
 
 
 def _outcomes(task, items, again, workers):
-    """(work, results) of all tasks, and then of the folds of what came to be in `again`."""
-    yield from ((work, results) for (work, _), results in
+    """(work, outcome) of all tasks, and then of the folds of what came to be in `again`."""
+    yield from ((work, outcome) for (work, _), outcome in
                 run_tasks(task, items, workers, ordered=False, inline=False))
     if again:
         folds = ((work, [fold]) for work in again for fold in range(work.left))
-        yield from ((work, results) for (work, _), results in
+        yield from ((work, outcome) for (work, _), outcome in
                     run_tasks(task, folds, workers, ordered=False, inline=False))
 
 
-def _task(x, tables, item):
-    """[(part, result or error)] of the fits of one task, and its seconds of a core."""
+def _task(x, tables, finish, item):
+    """The fits of one task; -> how many these are, and what `finish` makes of the job, or None.
+
+    The task that does the last fit of a job finishes it: threads do so side by side.
+    """
     work, parts = item
     start = time.thread_time()
+    if parts is None:
+        parts = work.parts()
     nodes = tables.of(work.job, work.rows, len(parts) > 1)
     results = []
     for part in parts:
@@ -217,7 +235,8 @@ def _task(x, tables, item):
         except AgfmcError as error:
             results.append((part, work.job.place.error(
                 type(error), f"'{work.job.name}': {error.message}")))
-    return results, time.thread_time() - start
+    last = work.add_results(results, time.thread_time() - start)
+    return len(results), finish(work, tables.seconds(work.job)) if last else None
 
 
 def _one_fit(x, nodes, work, part):
@@ -249,19 +268,20 @@ def _flat(solution, x, rows):
                           solution.labels)
 
 
-def _finished(work, x, normalised, held_out):
-    """The `Fitted` of a job whose fits are all there; normalised: a digest, or None."""
+def _finished(x, normalised, held_out, work, seconds):
+    """(`Fitted`, the fit of its probabilities converged) of a job whose fits are all there.
+
+    normalised: a digest, or None;  seconds: those of the job that its tasks did not take.
+    """
     solution, job = work.solution, work.job
+    seconds += work.seconds
     if work.error is not None:
-        return Fitted(job, work.error, seconds=work.seconds)
+        return Fitted(job, work.error, seconds=seconds), True
     options = job.options
     if options.own_probabilities:
-        a, b, source = -1.0, 0.0, "own probabilities"
+        a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
         a, b, converged = calibration.fit_sigmoid(work.values, work.side == solution.labels[0])
-        if not converged:
-            warnings.warn(f"'{job.name}': the fit of its probabilities did not converge",
-                          AgfmcWarning, stacklevel=3)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
         __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
@@ -271,12 +291,11 @@ def _finished(work, x, normalised, held_out):
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
-    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv],
-                    work.seconds)
-    if not held_out:
-        return fitted
-    a, b = model.scale
-    return fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
+    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds)
+    if held_out:
+        a, b = model.scale
+        fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
+    return fitted, converged
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,6 +103,16 @@ def test_progress_ends_at_the_total():
     assert seen == [(i + 1, 4) for i in range(4)]
 
 
+@pytest.mark.parametrize(("held_out", "fits"), [(False, 1), (True, 6)])
+def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
+    x, y = data()
+    jobs = plan_jobs(parse('"" {0 9}'), "m", "learner=logistic", 1)
+    seen = []
+    few = np.flatnonzero(np.isin(y, [0, 9]))
+    one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args), held_out=held_out)
+    assert seen[-1] == (fits, fits) and (one.held_out is not None) == held_out
+
+
 def test_a_side_with_one_sample_is_refused_before_training():
     x, y = data()
     keep = np.concatenate([np.flatnonzero(y == 9)[:1], np.flatnonzero(y == 0)])
