@@ -180,7 +180,7 @@ def _pieces(usage):
 
 
 def _width():
-    """Of the terminal, less the margin that argparse leaves."""
+    """The width of the terminal, less the margin that argparse leaves."""
     try:
         columns = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):

@@ -243,7 +243,7 @@ def _in_folder(tree, path):
 
 
 def is_number(text):
-    """Is the operand a number of classes?"""
+    """True if the operand is a number of classes."""
     return text.isascii() and text.isdigit()
 
 

@@ -112,7 +112,7 @@ def _open_streams():
 
 
 def _buffer_output():
-    """With PYTHONUNBUFFERED what a system does not take at once would be lost without a word."""
+    """Buffer standard output: with PYTHONUNBUFFERED a short write would be lost silently."""
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,

@@ -65,7 +65,7 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
 
 
 def _faint(x):
-    """Whether all values are too small for single precision to hold with its usual digits."""
+    """True if all values are too small for single precision to hold with its usual digits."""
     values = x.csr.data[:, None] if is_sparse(x) else x
     # the first block nearly always tells
     return values.size > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \

@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
 
     @property
     def nameless(self):
-        """True where numbers stand for classes, and no names tell for which."""
+        """True where classes are numbered and have no names to identify them."""
         return not self.names and not np.array_equal(self.classes, self.labels)
 
     @property

@@ -56,7 +56,7 @@ class ProcessPool(Threads):
 
     @staticmethod
     def lost(error: BaseException) -> str | None:
-        """How the worker ended, where `error` is of a future whose worker did."""
+        """The end of the worker, if `error` belongs to a future whose worker ended."""
         return str(error) if isinstance(error, WorkerLost) else None
 
     def shutdown(self, wait=True, *, cancel_futures=False):
@@ -181,7 +181,7 @@ def serve(number: int) -> None:
 
 
 def _listen(file, tasks):
-    """Take what is sent; a worker whose parent is gone ends at once, and not when it is done."""
+    """Receive what is sent; a worker whose parent is gone ends at once, not after its task."""
     try:
         while True:
             tasks.put(pickle.load(file))

@@ -157,7 +157,7 @@ def _process():
 
 
 def _call(work, home, item):
-    """On a worker: (result, or the `AgfmcError` that was raised; texts of warnings).
+    """The answer of a worker: (result, or the `AgfmcError` raised; texts of warnings).
 
     work: (function, shared);  home: `_process` of the one that wants the result.
     """

@@ -40,7 +40,7 @@ def key_of(*parts) -> str:
 
 
 def are_numbers(*values, finite: bool = True) -> bool:
-    """True where all `values`, from a file, are numbers, and finite ones unless told otherwise."""
+    """True where all `values`, from a file, are numbers, and finite if `finite` is true."""
     return all(type(value) is float and (not finite or abs(value) < 1e300)
                or type(value) is int and abs(value) < 2**53 for value in values)
 

@@ -231,7 +231,7 @@ class Search:
         self.scores = {}  # {point: score, or None where it could not be trained}
 
     def next_points(self) -> list[Point]:
-        """The points whose scores are to be recorded next; [] at the end."""
+        """The points to score next; [] at the end."""
         coarse = [point for _, grid in self._grids.values() for point in grid.points
                   if point not in self.scores]
         if coarse:

@@ -241,7 +241,7 @@ def check_output(path) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Within the block, what the system refuses becomes a DataError about the file `path`."""
+    """Raise errors of the system within the block as a DataError about the file `path`."""
     try:
         yield
     except BrokenPipeError:

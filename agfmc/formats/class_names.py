@@ -104,7 +104,7 @@ class ByValue:
 
     @property
     def whole(self):
-        """Whether all are whole numbers of 32 bits, which LIBSVM can have as labels."""
+        """True if all are whole numbers of 32 bits, which LIBSVM can have as labels."""
         return bool(self) and bool(np.all((self._sorted == np.rint(self._sorted)) &
                                           (np.abs(self._sorted) < 2**31)))
 
@@ -253,7 +253,7 @@ class TextLabels:
         return y if self._values or np.any(y != np.rint(y)) else y.astype(np.int32)
 
     def _possible(self, values):
-        """Which of the numbers (n,) can be labels."""
+        """A mask of the numbers (n,) that can be labels."""
         whole = values == np.rint(values)
         if self._given is not None:
             return whole & (values >= 0) & (values < 2**31)
@@ -282,7 +282,7 @@ class TextLabels:
             raise DataError(problem, file=self.file, line=line)
 
     def _number_problem(self, word):
-        """What is wrong with the bytes `word` as a label among numbers, or None."""
+        """The fault of the bytes `word` as a label among numbers, or None."""
         if not numeric(word):
             return f"the label {show(word)} is not a number, but the first one is"
         value = float(word)
@@ -324,7 +324,7 @@ def _spelt(text, start, length, width):
 
 
 def numeric(word):
-    """Whether the bytes `word` are to be read as a number, be it NaN or infinite."""
+    """True if the bytes `word` read as a number, NaN and infinity included."""
     bare = word[1:] if word[:1] in (b"+", b"-") else word
     return bool(NUMBER.fullmatch(word)) or bare.lower() in _NOT_NUMBERS
 

@@ -56,7 +56,7 @@ def write_control(path, tree):
 
 
 def model_file(name, folder=None):
-    """Where a model is that a control file names; absolute names do not depend on `folder`.
+    """The path of a model that a control file names; absolute names ignore `folder`.
 
     A name that begins with a minus sign is that of a file, never standard input or an option.
     """

@@ -94,7 +94,7 @@ class _Text:
             raise self.fail("truncated: the last line is not complete", len(self.lines) + 1)
 
     def fail(self, message, line=None):
-        """A `ModelError` at a line, from 1: the one read last if not told."""
+        """A `ModelError` at a line, from 1: by default the one read last."""
         return ModelError(message, file=self.path, line=self.at if line is None else line)
 
     def line(self, wanted):

@@ -56,7 +56,7 @@ def read_lines(raw, path):
 
 
 class Header:
-    """The key words of a model file up to `SV`; every value is checked when it is asked for.
+    """The key words of a model file up to `SV`; every value is checked when it is read.
 
     after: index of the first line behind `SV`.  All methods raise `ModelError`
     with the line.
@@ -159,7 +159,7 @@ class Header:
 
 
 def provenance_after(lines, at, total, path):
-    """What follows `total` support vectors from `at`; -> (Provenance, features or 0)."""
+    """The (Provenance, features or 0) in the lines after `total` support vectors from `at`."""
     provenance = Provenance()
     for number, line in enumerate(lines[at + total:], at + total + 1):
         if line.startswith(MARK) and not provenance:

@@ -1,4 +1,4 @@
-"""The seal of a model file: what it was made from, and that nothing was changed since.
+"""The seal of a model file: a digest of what it was made from, and a checksum.
 
 The last line of a sealed file, a comment, ends in `; made from DIGEST; sum DIGEST`, of
 sixteen hexadecimal digits each.  The sum is that of all bytes before it.  Readers leave

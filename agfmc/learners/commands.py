@@ -184,7 +184,7 @@ def _operand(name):
 
 
 def _kill(process):
-    """End a command and what it has started."""
+    """End a command and all processes that it has started."""
     with _lock:
         if process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
@@ -214,7 +214,7 @@ def _last(messages):
 
 @dataclass(frozen=True)
 class CommandOptions(NodeLearner):
-    """A program that stands for a node, code G: training writes its points as text.
+    """A program as the classifier of a node, code G: training writes its points as text.
 
     text: the command, which is run where points are classified.
     """

@@ -84,7 +84,7 @@ class LinearOptions(PlaneLearner):
 
     @property
     def no_loo(self):
-        """Why single samples cannot be left out by a formula, or ""."""
+        """The reason why leave-one-out values have no formula here, or ""."""
         return "" if self.own_probabilities else \
             f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + \
             (" with weights" if self.solver in _LOGISTIC else "")

@@ -121,7 +121,7 @@ class SvmOptions(BinaryLearner):
 
     @property
     def no_loo(self):
-        """Why single samples cannot be left out by a formula, or ""."""
+        """The reason why leave-one-out values have no formula here, or ""."""
         return "" if self.svm_type == "c_svc" else "for C-SVC only, not for nu-SVC (-s 1)"
 
     def made_by(self):
@@ -232,7 +232,7 @@ def solve(nodes, rows, side, options):
 
 
 def _why_not_finite(options, side, count):
-    """What to say of a solution with NaN or infinity; count: of its support vectors."""
+    """The message for a solution with NaN or infinity; count: of its support vectors."""
     if options.svm_type == "nu_svc" and options.nu * len(side) >= 2 * min(_sizes(side)):
         return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
     if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it

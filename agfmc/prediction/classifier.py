@@ -84,7 +84,7 @@ class Classifier:
         self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):
-        """Travels as what it was made of: plans are made again where it arrives."""
+        """Pickled as what it was made of: plans are made again on arrival."""
         return Classifier, self._made
 
     @property
@@ -247,7 +247,7 @@ class _Nodes:
 
 
 def _ready(classifier, execution):
-    """What answers for a classifier of a node: an object with probabilities(x)."""
+    """The classifier of a multi-class node, ready to use: an object with probabilities(x)."""
     if isinstance(classifier, ExternalClassifier):
         return classifier.run_by(execution)
     try:
@@ -344,7 +344,7 @@ class ValuesPrediction(_Prediction):
 
 
 class DescentPrediction(_Prediction):
-    """Down a tree to one class, by the most probable branch of each node on the way."""
+    """Descent of a tree to one class, by the most probable branch of each node."""
 
     points_part = True
 
@@ -413,7 +413,7 @@ def classify(classifier, chunks, workers=1, then=None):
 
 
 def _answered(work, item):
-    """On a worker: what comes of a numbered chunk of points."""
+    """The answers for a numbered chunk of points, on a worker."""
     classifier, then = work
     answers = classifier(item[1])
     return answers if then is None else then(answers)

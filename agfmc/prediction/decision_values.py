@@ -1,4 +1,4 @@
-"""Decision values: what the binary classifiers of a configuration say about points."""
+"""Decision values of the binary classifiers of a configuration for points."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class PairQueries:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How the classes are found.
+    """The method that finds the classes, and its settings.
 
     method: name or number of the decoder of coding matrices;
     tree: one of `TREE_MODES`, for trees and nested configurations;

@@ -27,7 +27,7 @@ __all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a classification gave, beside the truth.
+    """The results of a classification, with the true classes.
 
     truth, result (n,) labels, -1 in result where rejected;  labels: all classes
     in ascending order;  k: their number, or None where nothing tells it;
@@ -162,7 +162,7 @@ def weighted(results, priors):
 
 
 def warn_of_other_numbers(scores):
-    """Warn where classes are told apart and hardly any is right; scores: of `evaluate`.
+    """Warn where classes are separated well but hardly any is right; scores: of `evaluate`.
 
     With few points for each class any answers seem to tell them apart.
     """

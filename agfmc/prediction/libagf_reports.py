@@ -1,4 +1,4 @@
-"""The number of classes where nothing tells it, taken as libAGF takes it.
+"""The number of classes where it is not known, assumed as libAGF assumes it.
 
 Classes beside the truth, in the words and columns of libAGF's cls_comp_stats.
 
@@ -35,7 +35,7 @@ MOST_COLUMNS = 10_000  # of a table with one for each label from 0
 
 
 def guessed_classes(truth, result, path):
-    """The largest label of truth (n,) + 1; a warning where the labels speak against it.
+    """The largest label of truth (n,) + 1; a warning where the labels contradict it.
 
     path: the file of `truth`;  result (n,): labels, or -1.
     """

@@ -37,7 +37,7 @@ _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
 
 @dataclass(frozen=True)
 class Trainer:
-    """What trains the binary classifiers in the place of LIBSVM.
+    """The external program that trains the binary classifiers in place of LIBSVM.
 
     command, convert: `Command`s, the latter or None for one that turns the
     text of a partition, on its standard input, to what the trainer takes; text:

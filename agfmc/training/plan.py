@@ -94,13 +94,13 @@ class Plan:
 
     @functools.cached_property
     def origins(self):
-        """What gives the digest of the origin of a job's model."""
+        """The function that gives the digest of the origin of a job's model."""
         from .run import Origins
 
         return Origins(self)
 
     def path_of(self, name: str) -> str:
-        """Where the model of that name is written."""
+        """The path that the model of that name is written to."""
         return model_file(name, self.folder)
 
     @property
