@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 EXIT_STATUSES = (
-    (0, "Done."),
-    (1, "Bad data, a bad control or model file, or a failed read or write. "
-        "No output file was changed by the step that failed."),
+    (0, "Success."),
+    (1, "Bad data, a bad control or model file, or a file that could not be read or written. "
+        "The failed step has changed no output file."),
     (2, "The command line was wrong."),
-    (3, "Some binary classifiers could not be trained, or the time was over; what is finished is "
-        "kept."),
-    (130, "Interrupted from the keyboard (128 + the signal's number: 129 when hung up, 143 "
-          "when terminated)."),
-    (141, "The reader of standard output went away."),
+    (3, "Some binary classifiers could not be trained, or the time limit was reached; finished "
+        "models are kept."),
+    (130, "Interrupted from the keyboard (128 + the signal's number: 129 for a hangup, 143 "
+          "if terminated)."),
+    (141, "The reader of standard output closed it."),
 )
 
 
