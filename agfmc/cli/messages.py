@@ -167,7 +167,7 @@ def _pass_on(words):
     """One warning for all the times that LIBSVM gave up, and each other line as it is."""
     limit = [word for word in words if "max number of iterations" in word]
     if limit:
-        warnings.warn(f"LIBSVM gave up at its limit of iterations {len(limit)} "
+        warnings.warn(f"LIBSVM stopped at its limit of iterations {len(limit)} "
                       f"time{'s' if len(limit) > 1 else ''} (folds included): normalise the data, "
                       "or try a smaller -c or a larger -e", AgfmcWarning, stacklevel=2)
     for word in words:

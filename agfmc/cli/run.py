@@ -62,7 +62,7 @@ def _status_and_message(error):
     if isinstance(error, ImportError):
         if "failed to map segment" in str(error):
             return 1, "not enough memory: a library cannot be loaded"
-        return 1, f"cannot load what is needed: {error}"
+        return 1, f"cannot load a required library: {error}"
     if isinstance(error, MemoryError):
         return 1, f"not enough memory: {error}".rstrip(": ")
     if isinstance(error, OSError):

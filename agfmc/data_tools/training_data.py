@@ -59,7 +59,7 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
             data = replace(data, x=normalisation.apply(data.x))
         elif _faint(data.x):
             warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
-                          "the kernel tells no points apart; multiply the data by a power of ten",
+                          "the kernel hardly varies; multiply the data by a power of ten",
                           AgfmcWarning, stacklevel=2)
     return data, normalisation, raw
 

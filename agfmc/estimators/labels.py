@@ -100,7 +100,7 @@ def named(tree, labelled):
                                     if label in labelled.names}), labelled
     words = list(labelled.names.values())
     if set(own) != set(words):
-        raise DataError(f"the control names the classes {_listed(own)}, and the data have "
+        raise DataError(f"the control names the classes {_listed(own)}, but the data have "
                         f"{_listed(words)}")
     labels = np.array([own[word] for word in words], dtype=np.int64)
     return tree, Labelled(labelled.classes, labels, {own[word]: word for word in words})

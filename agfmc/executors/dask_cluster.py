@@ -115,7 +115,7 @@ class DaskPool(Executor):
             return "all workers that began it ended"
         if isinstance(error, (CancelledError, OSError)):
             if isinstance(error, OSError) or self._client.status != "running":
-                raise CommandFailed(f"the scheduler at {self._where} went away") from error
+                raise CommandFailed(f"lost the scheduler at {self._where}") from error
             return "all workers that had the data ended"
         return None
 
@@ -129,7 +129,7 @@ def _report():
 
 def _changed(worker, event):
     if isinstance(event[1], dict) and event[1].get("action") == "remove-worker":
-        warn(f"the worker {worker} is gone; what it had is tried again elsewhere")
+        warn(f"the worker {worker} is lost; its work is repeated by another one")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """An executor of processes of this machine, which may die one by one.
 
-`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not tell which task
+`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not record which task
 it had.  Here a thread hands tasks to each process: the one task is lost, and the thread
 starts another process.
 """

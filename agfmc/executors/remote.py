@@ -115,7 +115,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         reason = lost(future)
         if reason is None or attempts[entry[0]] >= TRIES:
             return False
-        warn(f"{name(entry[1])}: {reason}; trying it again")
+        warn(f"{name(entry[1])}: {reason}; retrying")
         return True
 
     try:

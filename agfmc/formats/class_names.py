@@ -73,11 +73,11 @@ def check_names(names, path=None):
             raise DataError(f"{name!r} cannot be a name: its blanks would be lost",
                             file=path, line=line)
         if line == 1 and name.startswith("\ufeff"):
-            raise DataError(f"{name!r} cannot be the first name: its mark of order of bytes "
+            raise DataError(f"{name!r} cannot be the first name: its byte order mark "
                             "would be lost", file=path, line=line)
     if wrong := clash(enumerate(names)):
-        raise DataError(f"{wrong[1]}: each class has one, of its own (line i is for label i, from "
-                        "0)", file=path, line=wrong[0] + 1)
+        raise DataError(f"{wrong[1]}: expected a unique name for each class (line i is for "
+                        "label i, from 0)", file=path, line=wrong[0] + 1)
 
 
 class ByValue:
@@ -172,7 +172,7 @@ def number_classes(y, k, file, names=None, otherwise=""):
                             file=file)
         return labels
     if k is None or len(np.unique(y)) != k:
-        raise DataError(f"has label {y.min()}, and nothing tells the numbers of its classes"
+        raise DataError(f"has label {y.min()}, and the numbers of its classes are not known"
                         f"{otherwise}", file=file)
     return named_by_value(y, file, points=False)[0]
 

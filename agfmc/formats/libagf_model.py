@@ -57,7 +57,7 @@ def read_ascii_model(path, raw=None):
 
     The sign of a tells the side: `orientation` is 1 for a >= 0, else -1.  `group` is
     0 throughout.  Coefficients of the same support vector in one classifier are
-    added.  Raises `ModelError` with the line for whatever is not as it should be.
+    added.  Raises `ModelError` with the line for whatever is invalid.
     """
     raw = read_bytes(path) if raw is None else raw
     text = _Text(raw, path)

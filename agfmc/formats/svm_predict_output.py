@@ -112,7 +112,7 @@ class _Layout:
         return table
 
     def _fast(self, tokens):
-        """The table, or None where anything is not as it should be."""
+        """The table, or None where anything is invalid."""
         n = len(tokens.first)
         if tokens.line[0] != self.next or tokens.line[-1] != self.next + n - 1 or \
                 np.any(tokens.count != self.width):

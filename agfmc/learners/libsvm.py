@@ -49,9 +49,9 @@ _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an op
 _STRANGE["-v"] = "cross-validation is what nfold does"
 _STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) tell no two "
                   "classes apart (float_to_class makes classes of a quantity), and libAGF's class "
-                  "borders, whose -s counts samples, are not here")
+                  "borders, whose -s counts samples, are not supported")
 _STRANGE["-t"] = ("0 is linear, 1 polynomial, 2 radial and 3 sigmoid; precomputed kernels (4) are "
-                  "not read, and libAGF's class borders, whose -t is a tolerance, are not here")
+                  "not read, and libAGF's class borders, whose -t is a tolerance, are unsupported")
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def _decoder(tree, decoding, values):
         raise ModelError("the binary models hold no probabilities (probA, probB): train them "
                          "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
                          "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
-                         "can do without, or -c, which makes them from the decision values")
+                         "work without, and so does -c, which makes them from the decision values")
     if decoding.prints_values:
         return find_method("least-squares")
     coded = any(node.rows and not node.bare for node in tree.nodes)
@@ -237,7 +237,7 @@ class _Nodes:
         if number in self._classifiers:
             p = self._classifiers[number].probabilities(x)
             if np.isnan(p).any():
-                raise DataError("points hold NaN, or numbers too large for a direct classifier")
+                raise DataError("points hold NaN, or numbers too large for a multi-class node")
             return p
         if self._plans[number] is None:
             return r[:, 0]
@@ -392,8 +392,8 @@ def classify(classifier, chunks, workers=1, then=None):
     commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
-            raise UsageError("programs that stand for classifiers are run here: --executor does "
-                             "not go with them")
+            raise UsageError("external programs run on this machine only: --executor cannot be "
+                             "used with them")
         for _, answers in run_remote(workers, _answered, (classifier, then), enumerate(chunks, 1),
                                      ordered=True,
                                      name=lambda item: f"block {item[0]} of the points"):

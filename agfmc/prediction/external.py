@@ -49,9 +49,9 @@ class Execution:
 
     def __post_init__(self):
         if self.predictor is not None and self.sigmoid is not None:
-            raise UsageError("-c is for support vector machines: it does not go with -O")
+            raise UsageError("-c is for support vector machines: it cannot be combined with -O")
         if self.keep and self.predictor is None and not self.allow_commands:
-            raise UsageError("-K goes with -O or --allow-commands")
+            raise UsageError("-K needs -O or --allow-commands")
 
     def program(self, command: str) -> Predictor:
         """The program of this command."""

@@ -77,9 +77,9 @@ class TrainerOptions(BinaryLearner):
             is_option = _OPTION.fullmatch(word)
             if not is_option and not (takes and _NUMBER.fullmatch(word)):
                 raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
-                                 "could name a file to the command: expected options with a "
-                                 "number each at most, such as -c 50 -q, or --allow-commands, if "
-                                 "the options are to be trusted", **place)
+                                 "could name a file to the command: expected options with at "
+                                 "most one number each, such as -c 50 -q, or --allow-commands, if "
+                                 "you trust the options", **place)
             takes = is_option and word != "-q"
         return cls(text)
 

@@ -141,7 +141,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     rows_of = rows_by_class(y)
     few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
-        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very little "
+        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
     linear = all(job.options.keeps_sparse for job in jobs)

@@ -120,7 +120,7 @@ def plan(tree: Tree, source: Source, output: Output,
     """
     base, only = output.base, output.only
     if "\n" in base or "\0" in base:
-        raise UsageError("the model's name cannot hold a line break: it stands in a control file")
+        raise UsageError("the model's name cannot hold a line break: control files name it")
     if base.startswith("-"):
         base = os.path.join(os.curdir, base)
     jobs = _jobs(tree, base, settings, parse, only is not None)
@@ -155,7 +155,7 @@ def plan(tree: Tree, source: Source, output: Output,
                           AgfmcWarning, stacklevel=2)
     norm_file = source.norm_file or f"{base}.std" if normalisation is not None else None
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
-        warnings.warn(f"{base}.std is there already, but does not belong to these models: they "
+        warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
     return Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
                 settings.scale or settings.nsv is not None, raw if output.unnormalised else None,
@@ -211,7 +211,7 @@ def check_outputs(plan, control_out, inputs, folders=False, errors=None):
     inputs: files that are read, `-` and None among them;  folders: models may be
     folders;  errors: file of the errors of cross-validation, or None.  Raises `DataError`
     for a folder that is not there or may not be written, or that has the name of an
-    output, `UsageError` for an output that would take the place of an input or of another
+    output, `UsageError` for an output that would overwrite an input or of another
     output.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path not in (None, "-")}

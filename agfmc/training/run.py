@@ -300,7 +300,7 @@ def _train_nodes(plan, progress, earlier, deadline, trainer):
         if done == 1 and not plan.binary:
             save_normalisation(plan, earlier.control_out)
         if progress is not None:
-            progress(done, len(nodes), f"{done} of {len(nodes)} direct classifiers", before)
+            progress(done, len(nodes), f"{done} of {len(nodes)} multi-class nodes", before)
     return Outcome(done)
 
 
