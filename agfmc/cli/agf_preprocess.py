@@ -112,7 +112,7 @@ def _operands(args, kind):
     if split + (args.parts is not None) + args.covariance > 1:
         raise UsageError("-f, -d and -P exclude each other")
     if args.stratified + args.independent > split:
-        raise UsageError("--stratified needs -f, and so does -R, one of them at a time")
+        raise UsageError("--stratified and -R need -f, and exclude each other")
     words = [word for word in (args.input, args.output, *args.rest) if word is not None]
     names = ["-" if given else words.pop(0) if words else None
              for given in (args.from_stdin, args.to_stdout)]

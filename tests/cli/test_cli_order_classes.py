@@ -204,7 +204,7 @@ TREE = '"" {\n 0\n 1\n}\n'
 
 
 @pytest.mark.parametrize("text, message", [
-    ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier separates classes 1 and 2 apart"),
+    ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier separates classes 1 and 2"),
     ('"" 0 / 1;\n"" 0 / 2;\n"" 1 2 / 0;\n{ 0 1 2 }', "3:1: expected one class on each side"),
     ('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 0;\n{ 0 1 2 }', "3:1: classes 0 and 1 are separated on line 1"),
     (TREE, "expected one coding matrix, found a tree"),
