@@ -154,8 +154,8 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
 @pytest.mark.parametrize("words, status, text", [
     ("-Z --libsvm pairs.mbc x", 2, "-Z and --libsvm exclude each other"),
     ("-Z -a n.std pairs.mbc x", 2, "-a does not go with -Z: that format has no place for normal"),
-    ("--libsvm -a n.std pairs.mbc x", 2, "-a cannot be combined with --libsvm"),
-    ("-Z --names names pairs.mbc x", 2, "--names cannot be combined with -Z"),
+    ("--libsvm -a n.std pairs.mbc x", 2, "-a does not go with --libsvm"),
+    ("-Z --names names pairs.mbc x", 2, "--names does not go with -Z"),
     ("-Z n.mbm x", 1, "no place for a normalisation"),
     ("--libsvm n.mbm x", 1, "no place for a normalisation"),
     ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),

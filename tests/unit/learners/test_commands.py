@@ -97,9 +97,9 @@ def test_quoted_words_need_no_shell(words):
 @pytest.mark.parametrize("text, words", [
     ("", "expected a command, found nothing"), ("  \n", "expected a command, found nothing"),
     ("cat # x", "file names can be appended"),
-    ("nothing-of-that-name -b 1", "'nothing-of-that-name' is not there"),
-    ("./gone", "'./gone' is not there"), ("svm-train 'x", "cannot be read: No closing quotation"),
-    ("svm-train x\\", "cannot be read"), ("''", "the command '' is not there"),
+    ("nothing-of-that-name -b 1", "'nothing-of-that-name' does not exist or may"),
+    ("./gone", "'./gone' does not exist or may"), ("svm-train 'x", "cannot be read: No closing quotation"),
+    ("svm-train x\\", "cannot be read"), ("''", "the command '' does not exist or may"),
     ("a\0b", "NUL"), ("cat |", "must end where file names can"), ("cat;", "file names"),
     ("cat & ", "file names"),
 ])
