@@ -352,8 +352,8 @@ ERRORS = [
     ("agf_preprocess", "trn x.vec", 2, r"give 'x' for x\.vec, x\.cls"),
     ("agf_preprocess", "-f 0.3 trn x y.cls", 2, r"give 'y'"),
     ("agf_preprocess", "trn x y", 2, r"found 'y' .*-f"),
-    ("eval_uc", "trn.cls trn.cls", 1, r"trn\.cls\.cls: .* expected is the base name trn$"),
-    ("cls_comp_stats", "trn.cls plan", 1, r"plan\.cls: .*; there is plan, and what is expected"),
+    ("eval_uc", "trn.cls trn.cls", 1, r"trn\.cls\.cls: .* expects the base name trn$"),
+    ("cls_comp_stats", "trn.cls plan", 1, r"plan\.cls: .*; plan exists, and the command expects"),
     ("classify_m", "kept/ctl trn.vec out", 1,
      r"ctl:1:1: model 'k-00': cannot read: No such .*; it is found with -y kept$"),
     ("classify_m", "-y kept ctl trn.vec out", 1, r"'kept/m-00': .*; it is in the .*: leave -y out"),
@@ -463,7 +463,7 @@ def test_names_of_older_data_are_pointed_out(monkeypatch, run, tmp_path):
     write("w.svm", "pine 1:1\nmoss 1:2\n")
     write("n.svm", "0 1:1\n1 1:2\n")
     assert run("svm2agf", "w.svm", "a").err == ""
-    assert run("svm2agf", "n.svm", "a").err.startswith("svm2agf: warning: a.names was there before")
+    assert run("svm2agf", "n.svm", "a").err.startswith("svm2agf: warning: a.names existed before")
 
 
 @pytest.mark.parametrize("method", ["-1", *"01234567", "zadrozny-kl", "0 --header", "0 -0"])

@@ -99,7 +99,7 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words):
 
 def test_older_labels_next_to_new_points_give_a_warning(run):
     Path("text").write_text("0.5 1:1\n0.25 1:2\n")
-    run("svm2agf", "-L", "text", "trn").line("trn.cls was there before")
+    run("svm2agf", "-L", "text", "trn").line("trn.cls existed before")
     assert run("svm2agf", "-L", "text", "new").err == ""
 
 
