@@ -34,7 +34,7 @@ def is_sparse(x):
 
 
 class SparsePoints:
-    """Points x (n, d) of float64 that hold only what is not zero.
+    """Points x (n, d) of float64, stored as their non-zero values.
 
     csr: a SciPy CSR array with ascending indices and without stored zeros.  Rows are taken
     as of an array, by a slice, numbers or a mask, and are `SparsePoints` again;
@@ -50,7 +50,7 @@ class SparsePoints:
 
     @classmethod
     def of_rows(cls, indptr, index, value, d):
-        """From entries: those of row i are indptr[i] to indptr[i + 1], index counted from 0."""
+        """A table made of entries: row i has indptr[i] to indptr[i + 1], index counted from 0."""
         from scipy.sparse import csr_array
 
         csr = csr_array((value, index, indptr), shape=(len(indptr) - 1, d))
@@ -77,7 +77,7 @@ class SparsePoints:
 
     @property
     def counts(self):
-        """How many values of each row are not zero (n,)."""
+        """The number of non-zero values in each row (n,)."""
         return np.diff(self.csr.indptr)
 
     def entries(self):
@@ -94,7 +94,7 @@ class SparsePoints:
         return (self.csr @ other.csr.T).toarray()
 
     def pieces(self):
-        """Arrays that tell these points, for a digest."""
+        """Arrays that identify these points, for a digest."""
         return self.counts.astype("<i8"), self.csr.indices.astype("<i8"), \
             self.csr.data.astype("<f8")
 

@@ -1,4 +1,4 @@
-"""Every way a run can fail: one class for each exit status, and the wording.
+"""Errors and warnings of the package, and the exit status that each leads to.
 
 Package code raises these and never prints or exits; `agfmc.cli.run` turns
 them into one line on standard error and an exit status.  The table
@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 EXIT_STATUSES = (
-    (0, "Done."),
-    (1, "Bad data, a bad control or model file, or a failed read or write. "
-        "No output file was changed by the step that failed."),
+    (0, "Success."),
+    (1, "Bad data, a bad control or model file, or a file that could not be read or written. "
+        "The failed step has changed no output file."),
     (2, "The command line was wrong."),
-    (3, "Some binary classifiers could not be trained, or the time was over; what is finished is "
-        "kept."),
-    (130, "Interrupted from the keyboard (128 + the signal's number: 129 when hung up, 143 "
-          "when terminated)."),
-    (141, "The reader of standard output went away."),
+    (3, "Some binary classifiers could not be trained, or the time limit was reached; finished "
+        "models are kept."),
+    (130, "Interrupted from the keyboard (128 + the signal's number: 129 for a hangup, 143 "
+          "if terminated)."),
+    (141, "The reader of standard output closed it."),
 )
 
 
@@ -57,12 +57,12 @@ def and_more(items):
 
 
 class Place(namedtuple("Place", "file line column", defaults=(None, None, None))):
-    """Where something stands: a file, and a line and a column in it; None where not known."""
+    """A position in a file: its name, line and column; None where not known."""
 
     __slots__ = ()
 
     def error(self, kind, message):
-        """The error of class `kind` about what stands here."""
+        """The error of class `kind` at this position."""
         return kind(message, **self._asdict())
 
 
@@ -71,7 +71,7 @@ class AgfmcWarning(UserWarning):
 
 
 class AgfmcError(Exception):
-    """A failure with a place: `file`, `line` and `column` (from 1) where known."""
+    """A failure and its position: `file`, `line` and `column` (from 1) where known."""
 
     status = 1
 
@@ -102,7 +102,7 @@ def _rebuild(kind, message, file, line, column):
 
 
 class DataError(AgfmcError):
-    """A data file that cannot be what it should be."""
+    """A data file that is not what it should be."""
 
 
 class ControlError(AgfmcError):
@@ -124,6 +124,6 @@ class UsageError(AgfmcError):
 
 
 class JobsFailed(AgfmcError):
-    """Some training jobs failed; what was finished is kept."""
+    """Some training jobs failed; finished models are kept."""
 
     status = 3

@@ -231,7 +231,7 @@ class DirectModel:
 
     @property
     def samples(self):
-        """How many samples of each branch it was trained on, or None where that is not known."""
+        """The number of training samples of each branch, or None where that is not known."""
         import numpy as np
 
         return self.provenance.samples if self.y is None else \

@@ -110,7 +110,7 @@ class Provenance:
 
     @property
     def raw_vectors(self):
-        """Whether the support vectors are as they were before the normalisation."""
+        """True if the support vectors are not normalised."""
         return "vectors" in self._values
 
     def other_classes(self, sides):
@@ -186,7 +186,7 @@ def _samples_of_all(provenances, sides):
 
 
 def _is(part, names):
-    """Whether a part of a line is one of these, by its first word."""
+    """True if a part of a line begins with one of these words."""
     name = part.partition(" ")[0]
     return name in names and _PARTS[name].fullmatch(part) is not None
 
@@ -214,7 +214,7 @@ def _range(first, last):
 
 
 def _within(labels, text):
-    """Whether each label is in one of the ranges of the text."""
+    """A mask of the labels that are in one of the ranges of the text."""
     found = [_RANGE.fullmatch(word) for word in text.split(",")]
     if None in found:
         return False

@@ -112,7 +112,7 @@ def _operands(args, kind):
     if split + (args.parts is not None) + args.covariance > 1:
         raise UsageError("-f, -d and -P exclude each other")
     if args.stratified + args.independent > split:
-        raise UsageError("--stratified goes with -f, and so does -R, one of them at a time")
+        raise UsageError("--stratified and -R need -f, and exclude each other")
     words = [word for word in (args.input, args.output, *args.rest) if word is not None]
     names = ["-" if given else words.pop(0) if words else None
              for given in (args.from_stdin, args.to_stdout)]
@@ -126,7 +126,7 @@ def _operands(args, kind):
 
 
 def _refuse_inputs(recipe, source, output, test):
-    """`UsageError` where an output would take the place of an input or of another output."""
+    """`UsageError` where an output would overwrite an input or of another output."""
     from ..data_tools.preprocess import part_names
 
     kind = recipe.form.kind
@@ -159,7 +159,7 @@ def _partition(words):
             continue
         label = _whole(word, "a class label", r"-?\d{1,9}")
         if side_of.setdefault(label, len(sides)) != len(sides):
-            raise UsageError(f"class {label} stands on two sides of the partition")
+            raise UsageError(f"class {label} is on two sides of the partition")
         sides[-1].append(label)
     if not all(sides):
         raise UsageError("a side of the partition is empty")

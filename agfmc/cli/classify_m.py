@@ -54,7 +54,7 @@ def get_parser():
     group.add_argument("-K", "--keep", action="store_true",
                        help="keep the temporary files of other programs, in folders agfmc.*.tmp")
     group.add_argument("--allow-commands", action="store_true",
-                       help="run the commands that stand in control for classifiers of code G")
+                       help="run the commands that control names for classifiers of code G")
     return parser.finish()
 
 
@@ -69,16 +69,16 @@ def _add_decoding(group):
     group.add_argument("--tree", choices=_MODES, default=_MODES[0], metavar="MODE",
                        help="for decision trees and nested configurations: recursive (default) "
                             "descends to one class and prints nothing; path prints the "
-                            "probability of that class; full asks every binary classifier and "
+                            "probability of that class; full queries all binary classifiers and "
                             "prints all probabilities, products along the branches")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
-                       help="the classes are met in these proportions, which are not those of the "
+                       help="the classes occur in these proportions, which differ from those in "
                             f"training: {PROPORTIONS}; for decoders that give all probabilities")
     group.add_argument("--trained-priors", type=proportions, metavar="P",
-                       help="with --priors: the proportions in training, where the models do not "
-                            "tell them")
+                       help="with --priors: the proportions in training, if the models do not "
+                            "record them")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="normalisation (.std) to be applied to the points; an error for a "
                             "model file that holds its own")
@@ -92,7 +92,7 @@ def _add_decoding(group):
                             "which a and b are fitted, 1 error function, 2 logistic function, 3 "
                             "arctangent; models without probabilities have a = 1, b = 0")
     group.add_argument("-Z", "--libsvm", action="store_true",
-                       help="the models are LIBSVM's: they always are")
+                       help="the models are LIBSVM's (always the case)")
     add_workers(group)
     add_executor(group)
     group.add_argument("--header", action="store_true",
@@ -105,14 +105,14 @@ def _add_queries(group):
                        help="with -Q poll: random opponents of each class, a number, or a multiple "
                             "of log2 of the number of classes such as 3log (default)")
     group.add_argument("--top", type=whole_number(1), metavar="T",
-                       help="with -Q poll: the T best classes are asked for all their votes")
+                       help="with -Q poll: query all classifiers of the T best classes")
     add_seed(group)
     group.add_argument("--pair-errors", metavar="FILE",
                        help="with -Q radag: errors of the pairs, as multi_borders --cv-errors "
                             "writes them")
     group.add_argument("--count", action="store_true",
-                       help="report the binary classifiers asked and the kernel evaluations for "
-                            "a point, on average; with any decoder")
+                       help="report the binary classifiers queried and the kernel evaluations "
+                            "per point, on average; with any decoder")
     group.add_argument("--margins", action="store_true",
                        help="report the sum of 1/margin^2 over the binary classifiers")
 
@@ -145,7 +145,7 @@ def execute(args):
                         args.decision_values, args.reject, args.priors, args.trained_priors,
                         PairQueries(args.opponents, args.seed, args.top, args.pair_errors))
     if external and decoding.prints_values:
-        raise UsageError("-O writes classes and probabilities: -0 and -Q -1 do not go with it")
+        raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
                           args.jobs or available_cores(), args.count)
     source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
@@ -153,13 +153,13 @@ def execute(args):
     configuration = load_configuration(source)
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
-                      "(-a): the points are taken as normalised already", AgfmcWarning,
+                      "(-a): the points are assumed to be normalised", AgfmcWarning,
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
     _check_files(args, form.kind, classifier.tree)
     if form.fill != 0 and classifier.features is None:
-        raise UsageError("-E needs a model that tells its number of features, and the files of "
-                         f"{args.model} do not: what a line leaves out can only be 0")
+        raise UsageError("-E needs a model that records its number of features; the files of "
+                         f"{args.model} do not: missing features can only be 0")
     chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
                          sparse=classifier.values.takes_sparse)
     if external:
@@ -183,22 +183,22 @@ def _check_together(args, kind):
              f"expected a base name for the output files, found '{args.output}'"),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
              and args.test != "-" and not os.path.exists(args.test),
-             f"there is no {args.test}, and {args.output} is there: expected the points to "
-             "classify, and after them the base name of the outputs"),
+             f"there is no file {args.test}, but {args.output} exists: expected the points to "
+             "classify, then the base name of the outputs"),
             (args.model == "-" and args.test == "-",
              "control and test cannot both be standard input"),
-            (args.no_labels and kind != "lvq", "-C goes with -A"),
+            (args.no_labels and kind != "lvq", "-C needs -A"),
             (external and (args.count or args.margins),
              "--count and --margins are for support vector machines: they do not go with -O"),
             (args.executor is not None and (external or args.allow_commands),
-             "--executor does not go with other programs: -O, --allow-commands")):
+             "--executor cannot be combined with other programs: -O, --allow-commands")):
         if wrong:
             raise UsageError(message)
     if not external:
         refuse_ending(args.output, (".cls", ".con"))
     if args.test != "-" and os.path.realpath(args.test) in map(
             os.path.realpath, (args.output, f"{args.output}.vec")):
-        raise UsageError(f"output would take the place of {args.output}.cls, the labels of "
+        raise UsageError(f"output would overwrite {args.output}.cls, the labels of "
                          f"{args.test}: choose another name")
 
 

@@ -36,8 +36,8 @@ def get_parser():
     group = parser.add_argument_group("decoders")
     group.add_argument("-Q", "--decoders", metavar="DECODER,...",
                        help="decoders for every control that names none: those of classify_m, "
-                            "and for trees recursive and full; any other takes a tree as the "
-                            "coding matrix it stands for (default: those that suit it)")
+                            "and for trees recursive and full; any other decodes a tree as a "
+                            "coding matrix (default: those that suit the control)")
     group.add_argument("--against", metavar="CONTROL",
                        help="the configuration, CONTROL or CONTROL:DECODER, that the others are "
                             "compared with (default one-vs-one, or else the first)")

@@ -46,7 +46,7 @@ def get_parser():
     group = parser.add_argument_group("classes")
     group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
                        help="number of classes, which confidence ratings depend on; it is never "
-                            "guessed from the labels")
+                            "inferred from the labels")
     group.add_argument("--labels", type=_labels, metavar="L,L,...",
                        help="labels of the columns of probabilities, ascending")
     group.add_argument("--names", metavar="FILE",

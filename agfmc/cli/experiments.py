@@ -65,11 +65,11 @@ def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
     group.add_argument("--state", metavar="FILE",
-                       help="keep finished work in FILE, also after the end: later runs take "
-                            "from it what they can use (default: a file in the user's cache "
-                            "folder, which is removed at the end of the run)")
+                       help="keep the result cache in FILE, also after the run, for later runs "
+                            "to reuse (default: a file in the user's cache folder, removed at "
+                            "the end of the run)")
     group.add_argument("--no-state", action="store_true",
-                       help="keep nothing: an interrupted run has to start again")
+                       help="keep no results: an interrupted run starts from the beginning")
 
 
 def _fraction(text):
@@ -107,7 +107,7 @@ def read_experiment(args, source, plan, loo):
                          "part has its own: leave -a out, or give it alone")
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
-        raise DataError("holds one class: there is nothing to tell apart", file=source)
+        raise DataError("holds one class: expected at least two", file=source)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
         with about(source):

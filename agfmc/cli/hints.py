@@ -69,8 +69,8 @@ def hint_for(word, options, training=None, prog=None):
         from ..learners.options import BORDERS, LIBSVM
 
         if letter in BORDERS:
-            return (f"{letter} is an option of libAGF's class borders, which are not here: LIBSVM "
-                    f'trains, with options of its own in {training}, as {training} "-c 10"')
+            return (f"{letter} is an option of libAGF's class borders, not supported here: LIBSVM "
+                    f'trains, with its options in {training}, as {training} "-c 10"')
         if letter in LIBSVM:
             return f'{letter} is a training option: give it in {training}, as {training} "-c 10"'
     import difflib

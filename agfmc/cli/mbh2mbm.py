@@ -82,9 +82,9 @@ def execute(args):
     else:
         save(args.out, configuration)
     if configuration.lacks_normalisation:
-        alike = "points must be normalised alike before they are classified, which "
-        then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot tell",
-                "svm": f"{alike}svm-predict cannot tell (classify_m will)"}[form]
+        alike = "points must be normalised in the same way before they are classified, which "
+        then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot record",
+                "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
     after = len(configuration.machines.sv)
@@ -96,7 +96,7 @@ def execute(args):
 
 
 def _refuse_control(out):
-    """`UsageError` where the model would take the place of a control file: operands exchanged."""
+    """`UsageError` where the model would overwrite a control file: operands exchanged."""
     from ..errors import AgfmcError, UsageError
     from ..formats.controlfile import read_control
 
@@ -106,5 +106,5 @@ def _refuse_control(out):
         read_control(out)
     except AgfmcError:
         return
-    raise UsageError(f"the model would take the place of the control file {out}: expected control "
+    raise UsageError(f"the model would overwrite the control file {out}: expected control "
                      "and then out, the file to be written")

@@ -27,7 +27,7 @@ def say(prog, message):
 
 
 def tell(text):
-    """Text on standard error; -> False where it was lost, as nobody can read it any more."""
+    """Write text to standard error; -> False if nobody can read it any more."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -57,7 +57,7 @@ def discard(stream):
 
 
 class Progress:
-    """How far the work is: a bar on a terminal, else a line a minute; never with `--quiet`.
+    """The progress of the work: a bar on a terminal, else a line a minute; none with `--quiet`.
 
     what: the word for the work;  prog: the command;  clock: tells seconds.
     """
@@ -128,7 +128,7 @@ def _finite(value):
 
 @contextmanager
 def library_words():
-    """Within the block, what a C library writes to standard error becomes warnings after it.
+    """Turn what a C library writes to standard error within the block into warnings after it.
 
     Our own words go on to where they went before.  Does nothing where
     `sys.stderr` is not the process's standard error.
@@ -167,7 +167,7 @@ def _pass_on(words):
     """One warning for all the times that LIBSVM gave up, and each other line as it is."""
     limit = [word for word in words if "max number of iterations" in word]
     if limit:
-        warnings.warn(f"LIBSVM gave up at its limit of iterations {len(limit)} "
+        warnings.warn(f"LIBSVM stopped at its limit of iterations {len(limit)} "
                       f"time{'s' if len(limit) > 1 else ''} (folds included): normalise the data, "
                       "or try a smaller -c or a larger -e", AgfmcWarning, stacklevel=2)
     for word in words:

@@ -63,8 +63,8 @@ def get_parser():
                        help="train everything; without it, models of an earlier run that this "
                             "one would write again are kept")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
-                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep what is "
-                            "finished; the exit status is 3 then, and the same command continues "
+                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep finished "
+                            "models; the exit status is then 3, and the same command continues "
                             "from there")
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
                        help="decision values that the probabilities are fitted to: cv, from five "
@@ -100,7 +100,7 @@ def get_parser():
     group = add_input_kind(parser)
     add_min_class(group)
     group.add_argument("--dense", action="store_true",
-                       help="with -M: points become a full table in memory, also where all "
+                       help="with -M: keep the points as a full table in memory, even if all "
                             "classifiers are linear and they could stay sparse")
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
                                            "normalisation, which classify_m and mbh2mbm then need")
@@ -159,25 +159,25 @@ def _check_together(args, form, binary):
     for wrong, message in (
             (args.executor is not None and (args.dry_run or external),
              "--executor goes neither with -0 nor with --"),
-            (args.null and not args.dry_run, "--null goes with -0"),
+            (args.null and not args.dry_run, "--null needs -0"),
             (args.dry_run and args.only is not None, "-0 and --only exclude each other"),
             (not external and (args.convert is not None or args.keep),
              "-^ and -K go with -- COMMAND"),
             (not external and args.allow_commands,
-             "--allow-commands goes with -- COMMAND: LIBSVM's options are all safe"),
+             "--allow-commands needs -- COMMAND: LIBSVM's options are all safe"),
             (external and args.unnormalised,
              "-u and -- exclude each other: the other program writes its own models"),
             (external and (args.platt, args.kernel_memory) != (None, None),
-             "--platt and --kernel-memory are for LIBSVM: they do not go with --"),
+             "--platt and --kernel-memory are for LIBSVM: they cannot be combined with --"),
             (external and limited, "--time-limit and -- exclude each other: a later run cannot "
              "recognise what another program has finished"),
             (external and args.cv_errors is not None,
-             "--cv-errors counts LIBSVM's cross-validation: it does not go with --"),
+             "--cv-errors counts LIBSVM's cross-validation: it cannot be combined with --"),
             (limited and args.cv_errors is not None, "--time-limit and --cv-errors exclude each "
              "other: the errors are counted while everything is trained in one run"),
             (args.cv_irrelevant and args.cv_errors is None,
-             "--cv-irrelevant goes with --cv-errors"),
-            (args.dense and not args.svm, "--dense goes with -M"),
+             "--cv-irrelevant needs --cv-errors"),
+            (args.dense and not args.svm, "--dense needs -M"),
             (not os.path.basename(args.model),
              f"expected a base name for the model files, found '{args.model}'"),
             ((args.control or "-") == "-" and args.train == "-",
@@ -186,7 +186,7 @@ def _check_together(args, form, binary):
              "with -0, train and control-out must be files: the commands read them"),
             (args.control is None and form.kind == "binary" and not binary,
              "expected the operands control, train, model and control-out, or without the first, "
-             f"which is then standard input: {args.train} is no base name of data")):
+             f"which is then standard input: {args.train} is not the base name of data")):
         if wrong:
             raise UsageError(message)
 
@@ -239,7 +239,7 @@ def _command_line(args, form, work, job):
     for word in words:
         if "\n" in word and not args.null:
             raise UsageError("with -0, no name or option may hold a line break unless --null is "
-                             f"given too: {word!r} cannot stand in one line")
+                             f"given too: {word!r} cannot be written on one line")
     return shlex.join(words) + ("\0" if args.null else "\n")
 
 

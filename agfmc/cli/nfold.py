@@ -34,8 +34,8 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full; any other "
-                            "takes a tree as the coding matrix it stands for (default: what "
-                            "suits the control)")
+                            "decodes a tree as a coding matrix (default: the one that suits "
+                            "the control)")
     group.add_argument("-b", "--brief", action="store_true",
                        help="only the scores of the splits, without the page of eval_uc for all "
                             "held-out points together")

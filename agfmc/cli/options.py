@@ -180,7 +180,7 @@ def _pieces(usage):
 
 
 def _width():
-    """Of the terminal, less the margin that argparse leaves."""
+    """The width of the terminal, less the margin that argparse leaves."""
     try:
         columns = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):
@@ -263,7 +263,7 @@ def refuse_inputs(outputs, inputs):
             continue  # several outputs may go to one device
         place = path if path == "-" else os.path.realpath(path)
         if place in read and os.path.isfile(path):
-            raise UsageError(f"the output {path} would take the place of an input: choose another "
+            raise UsageError(f"the output {path} would overwrite an input: choose another "
                              "name")
         if place in written:
             raise UsageError("two outputs would go to "
@@ -331,9 +331,9 @@ def input_format(args, lvq=None, labels=True, ordinates=False):
     if args.svm and lvq:
         raise UsageError("-M and -A exclude each other")
     if args.missing is not None and not args.svm:
-        raise UsageError("-E goes with -M")
+        raise UsageError("-E needs -M")
     if args.no_header and not lvq:
-        raise UsageError("-H goes with -A")
+        raise UsageError("-H needs -A")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", args.missing,
                        not args.no_header, labels, ordinates)
 

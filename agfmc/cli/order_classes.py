@@ -101,7 +101,7 @@ def _refuse_idle(args):
     if args.errors is not None and args.error_rate is not None:
         raise UsageError("--errors and --error-rate exclude each other")
     if args.errors is None and args.exact_up_to is not None:
-        raise UsageError("--exact-up-to goes with --errors")
+        raise UsageError("--exact-up-to needs --errors")
 
 
 def _by_accuracy(args, form):

@@ -66,7 +66,7 @@ def get_parser():
                        help="with -Q 7 and -Q 16: the best of N random codes, with columns, then "
                             "rows, as far as possible from each other (default 1)")
     group.add_argument("-P", "--print-matrix", action="store_true",
-                       help="the coding matrix too, on standard error, columns in ascending "
+                       help="also print the coding matrix on standard error, columns in ascending "
                             "order of the labels")
     add_seed(group)
     group.add_argument("-+", "--options", default="", metavar="TEXT",
@@ -170,7 +170,7 @@ def _refuse_idle(args, scheme):
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state)):
         if given is not None:
-            raise UsageError(f"{option} goes with --best")
+            raise UsageError(f"{option} needs --best")
     for given, option, wanted in (
             (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
             (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
@@ -243,7 +243,7 @@ def _in_folder(tree, path):
 
 
 def is_number(text):
-    """Is the operand a number of classes?"""
+    """True if the operand is a number of classes."""
     return text.isascii() and text.isdigit()
 
 
@@ -310,7 +310,7 @@ def _data(args, form):
 
 def _require_two(labels, source):
     if len(labels) < 2:
-        raise DataError("holds one class: there is nothing to tell apart", file=source)
+        raise DataError("holds one class: expected at least two", file=source)
 
 
 @contextmanager

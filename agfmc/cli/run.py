@@ -62,7 +62,7 @@ def _status_and_message(error):
     if isinstance(error, ImportError):
         if "failed to map segment" in str(error):
             return 1, "not enough memory: a library cannot be loaded"
-        return 1, f"cannot load what is needed: {error}"
+        return 1, f"cannot load a required library: {error}"
     if isinstance(error, MemoryError):
         return 1, f"not enough memory: {error}".rstrip(": ")
     if isinstance(error, OSError):
@@ -112,7 +112,7 @@ def _open_streams():
 
 
 def _buffer_output():
-    """With PYTHONUNBUFFERED what a system does not take at once would be lost without a word."""
+    """Buffer standard output: with PYTHONUNBUFFERED a short write would be lost silently."""
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,

@@ -1,4 +1,4 @@
-"""Signals that end a command: raised, so that nothing half done is left on the way out."""
+"""Signals that end a command: raised as exceptions, so that nothing half done is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMES = 50  # so many times _AGAIN the way out may take
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal's number, raised so that temporary files are removed on the way out."""
+    """A signal's number, raised so that temporary files are removed before the command ends."""
 
 
 @contextmanager

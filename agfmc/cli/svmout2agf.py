@@ -45,6 +45,6 @@ def execute(args):
     for name in (f"{args.base}.cls", f"{args.base}.con"):
         for given in (source, args.names):
             if given not in ("-", None) and os.path.realpath(name) == os.path.realpath(given):
-                raise UsageError(f"{name} would take the place of the input: choose another name")
+                raise UsageError(f"{name} would overwrite the input: choose another name")
     names = None if args.names is None else read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)

@@ -58,9 +58,9 @@ def get_parser():
     group.add_argument("--refine", type=whole_number(0, 10), default=2, metavar="N",
                        help="number of times that the step around the best is halved (default 2)")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
-                       help="stop when so much time has gone, in seconds, M:SS or H:MM:SS, and "
-                            "write the best so far; the exit status is 3 then, and the same "
-                            "command goes on from there")
+                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and write the best "
+                            "so far; the exit status is then 3, and the same command "
+                            "continues from there")
     group = parser.add_argument_group("score")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full (default: "
@@ -118,7 +118,7 @@ def _check_outputs(args):
     from ..formats.atomic import check_output
 
     if args.plot is not None and args.per_partition:
-        raise UsageError("--plot shows one search: it does not go with --per-partition")
+        raise UsageError("--plot shows one search: it cannot be combined with --per-partition")
     outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
     refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
                             *data_files(args.train)])

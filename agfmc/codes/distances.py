@@ -1,4 +1,4 @@
-"""Distances between classes: of their samples, and by how often one is taken for another.
+"""Distances between classes: of their samples, or by how often one is mistaken for another.
 
 Shapes: n samples, d features, k classes.
 """

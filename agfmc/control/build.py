@@ -85,7 +85,7 @@ def to_code(tree: Tree) -> Tree:
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
     The options "." are written out, as the nodes that they refer to go away.
-    Raises `ControlError` for a direct classifier, which has no place in a code.
+    Raises `ControlError` for a multi-class node, which has no place in a code.
     """
     for direct in tree.directs.values():
         raise tree.place(direct).error(
@@ -133,7 +133,7 @@ def _with_options(text, row):
 
 
 def rename_directs(tree: Tree, names: dict[int, str | None]) -> Tree:
-    """`tree` with names for its direct classifiers, {node number: name}."""
+    """`tree` with names for its multi-class nodes, {node number: name}."""
     return changed(tree, nodes=tuple(
         changed(node, direct=changed(node.direct, name=names[number])) if number in names else node
         for number, node in enumerate(tree.nodes)))
@@ -280,7 +280,7 @@ def _rows(rows, texts, position, tree):
     if rows and len(separated) < len(position):
         raise tree.place(rows[0]).error(
             ControlError, "without the classes that are left out, a branch of this coding matrix "
-            "stands in no partition: `print_control --min-class N DATA` writes one for the classes "
+            "is in no partition: `print_control --min-class N DATA` writes one for the classes "
             "that are left")
     return tuple(thin)
 

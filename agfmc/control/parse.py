@@ -67,7 +67,7 @@ _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")
 _ESCAPE = re.compile(r'\\(["\\])')
 _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
-_EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands another?"
+_EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
@@ -170,7 +170,8 @@ def _class_names(src, labels):
     found = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
     named = [(int(match[1]), match[2].rstrip()) for match in found]
     if wrong := clash(named):
-        raise src.error(found[wrong[0]].start(), f"{wrong[1]}: each class has one, of its own")
+        raise src.error(found[wrong[0]].start(),
+                        f"{wrong[1]}: expected a unique name for each class")
     return dict(named)
 
 
@@ -230,7 +231,7 @@ def _open(src, at, number, depth):
 
 
 def _direct(src, start, at, name, quoted):
-    """A direct classifier, its code at `at`; -> position of the opening brace, `Direct` or None."""
+    """A multi-class node, its code at `at`; -> position of the opening brace, `Direct` or None."""
     match = _WORD.match(src.text, at)
     code = match.group() if match else ""
     if len(code) != 1 or not code.isalpha() or not code.isupper():
@@ -287,7 +288,7 @@ def _partition(src, at, name):
         for index, where in entries:
             if index in seen:
                 again = ("on both sides" if seen[index] != side else f"twice on the {side} side")
-                raise src.error(where, f"position {index} stands {again} of the partition")
+                raise src.error(where, f"position {index} is {again} of the partition")
             seen[index] = side
     return at + 1, tuple(index for index, _ in left), tuple(index for index, _ in right)
 
@@ -336,7 +337,7 @@ def _close(src, at, open_nodes, nodes):
                                 + _counted_otherwise(used, node.children))
         missing = next((i for i in range(wanted) if i not in used), None)
         if missing is not None:
-            raise src.error(node.at, f"position {missing} is missing: it stands in no partition "
+            raise src.error(node.at, f"position {missing} is missing: it is in no partition "
                                      "of this coding matrix")
     nodes[node.number] = Node(tuple(row for row, _ in node.rows), tuple(node.children),
                               node.bare, node.depth, node.direct)

@@ -143,7 +143,7 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
 
     @property
     def hierarchical(self):
-        """True unless the whole file is one coding matrix or one direct classifier."""
+        """True unless the whole file is one coding matrix or one multi-class node."""
         return len(self.nodes) > 1 or self.nodes[0].bare
 
     def leaves(self):

@@ -96,7 +96,7 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
         if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
                 not os.path.exists(f"{base}.vec"):
             raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
-                            f"{base} is no name of such", file=base)
+                            f"{base} is not one", file=base)
         data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates),
                              negative=True)
     if words and data.names is None:
@@ -228,7 +228,7 @@ def _binary(base, data):
     if base == "-":
         return {"-": data.x}
     if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
-        warnings.warn(f"{base}.names was there before: its names now stand for these labels",
+        warnings.warn(f"{base}.names existed before: its names now apply to these labels",
                       AgfmcWarning, stacklevel=4)
     files = {f"{base}.vec": data.x}
     if data.y is not None and data.y.dtype.kind == "f":
@@ -238,7 +238,7 @@ def _binary(base, data):
     if data.names is not None:
         files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
     if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
-        warnings.warn(f"{base}.cls was there before, and stands beside these points now",
+        warnings.warn(f"{base}.cls existed before, and now belongs to these points",
                       AgfmcWarning, stacklevel=4)
     return files
 

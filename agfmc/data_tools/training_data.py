@@ -59,13 +59,13 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
             data = replace(data, x=normalisation.apply(data.x))
         elif _faint(data.x):
             warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
-                          "the kernel tells no points apart; multiply the data by a power of ten",
+                          "the kernel hardly varies; multiply the data by a power of ten",
                           AgfmcWarning, stacklevel=2)
     return data, normalisation, raw
 
 
 def _faint(x):
-    """Whether all values are too small for single precision to hold with its usual digits."""
+    """True if all values are too small for single precision to hold with its usual digits."""
     values = x.csr.data[:, None] if is_sparse(x) else x
     # the first block nearly always tells
     return values.size > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \

@@ -1,4 +1,4 @@
-"""Queries to single binary classifiers of a one-vs-one code, and what they tell of a winner.
+"""Queries to single classifiers of a one-vs-one code, and the probability of a winner.
 
 A decoder that need not know everything is prepared for a `PairTable` and gives
 decide(n, evaluate) -> `Decision`.  evaluate(rows (t,), columns (c,)) -> r (t, c) has to

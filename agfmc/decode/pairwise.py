@@ -99,7 +99,7 @@ def _eliminate(system):
 
 
 def _by_lapack(system):
-    """As `_eliminate`, of the whole matrix."""
+    """The result of `_eliminate`, from LAPACK on the whole matrix."""
     matrix = system[:-1].transpose(2, 0, 1)
     return np.linalg.solve(matrix, np.ones((*matrix.shape[:2], 1)))[:, :, 0].T
 

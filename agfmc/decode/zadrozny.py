@@ -104,7 +104,7 @@ def _probabilities(r):
 
 
 def _solved(flow, sides, right):
-    """Where the flow from equal probabilities ends; right (n, m) is rb.
+    """The end point of the flow from equal probabilities; right (n, m) is rb.
 
     Zadrozny's flow circles for some points of some codes (trees, mostly), whose
     fixed point it would leave again.  They start once more where the divergence
@@ -155,7 +155,7 @@ def _follow(flow, sides, right, start, length, limit):
 
 
 def _distance(p, speed):
-    """How far from rest (n,): the largest growth of a class, or loss of its probability.
+    """The distance from rest (n,): the largest growth of a class, or loss of its probability.
 
     A class of hardly any probability that grows counts in full: a step may have
     gone too far into a corner where the flow does not end.

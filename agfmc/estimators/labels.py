@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
 
     @property
     def nameless(self):
-        """True where numbers stand for classes, and no names tell for which."""
+        """True where classes are numbered and have no names to identify them."""
         return not self.names and not np.array_equal(self.classes, self.labels)
 
     @property
@@ -100,7 +100,7 @@ def named(tree, labelled):
                                     if label in labelled.names}), labelled
     words = list(labelled.names.values())
     if set(own) != set(words):
-        raise DataError(f"the control names the classes {_listed(own)}, and the data have "
+        raise DataError(f"the control names the classes {_listed(own)}, but the data have "
                         f"{_listed(words)}")
     labels = np.array([own[word] for word in words], dtype=np.int64)
     return tree, Labelled(labelled.classes, labels, {own[word]: word for word in words})

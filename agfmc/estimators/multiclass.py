@@ -54,7 +54,7 @@ def _has(gives):
 
 
 class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
-    """Several classes from binary classifiers, laid out by a control tree.
+    """A multi-class classifier made of binary ones, as a control tree arranges them.
 
     The numbers are those of the commands print_control, multi_borders, mbh2mbm and
     classify_m with the same settings.  `agfmc.train` does without scikit-learn.
@@ -280,7 +280,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
 @contextmanager
 def refused_as_value_error():
-    """What the suite refuses is a ValueError, as users of scikit-learn expect."""
+    """Raise errors of the package as ValueError, as users of scikit-learn expect."""
     try:
         yield
     except AgfmcError as error:
@@ -288,7 +288,7 @@ def refused_as_value_error():
 
 
 def control_tree(control, x, y, labelled, seed):
-    """The training control tree that `control` stands for.
+    """The training control tree that `control` is or names.
 
     x (n, d), y (n,) control labels: of use to schemes that are made from data.
     """
@@ -300,7 +300,7 @@ def control_tree(control, x, y, labelled, seed):
 
 
 def sketch(control):
-    """A tree of the kind that `control` stands for, as far as it is known before any data."""
+    """A tree of the kind that `control` names, as far as it is known before any data."""
     tree = _given(control)
     if tree is not None:
         return tree

@@ -108,20 +108,20 @@ class DaskPool(Executor):
         return self.submit(function, self._data, *args)
 
     def lost(self, error: BaseException) -> str | None:
-        """How workers ended, where `error` is of a future that was given up for it."""
+        """The end of the workers, if `error` belongs to a future that was given up for it."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
             return "all workers that began it ended"
         if isinstance(error, (CancelledError, OSError)):
             if isinstance(error, OSError) or self._client.status != "running":
-                raise CommandFailed(f"the scheduler at {self._where} went away") from error
+                raise CommandFailed(f"lost the scheduler at {self._where}") from error
             return "all workers that had the data ended"
         return None
 
 
 def _report():
-    """On a worker: its versions; true where BLAS uses one thread: more sum in another order."""
+    """A worker's versions; true where BLAS uses one thread: more sum in another order."""
     found = (os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                                                "OMP_NUM_THREADS"))
     return versions(), next((value for value in found if value), None) == "1"
@@ -129,7 +129,7 @@ def _report():
 
 def _changed(worker, event):
     if isinstance(event[1], dict) and event[1].get("action") == "remove-worker":
-        warn(f"the worker {worker} is gone; what it had is tried again elsewhere")
+        warn(f"the worker {worker} is lost; its work is repeated by another one")
 
 
 @contextmanager
@@ -195,5 +195,5 @@ async def _identity(address):
 
 
 def first_line(error):
-    """What an error says, in one line."""
+    """The message of an error, in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

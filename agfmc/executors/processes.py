@@ -1,6 +1,6 @@
 """An executor of processes of this machine, which may die one by one.
 
-`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not tell which task
+`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not record which task
 it had.  Here a thread hands tasks to each process: the one task is lost, and the thread
 starts another process.
 """
@@ -56,7 +56,7 @@ class ProcessPool(Threads):
 
     @staticmethod
     def lost(error: BaseException) -> str | None:
-        """How the worker ended, where `error` is of a future whose worker did."""
+        """The end of the worker, if `error` belongs to a future whose worker ended."""
         return str(error) if isinstance(error, WorkerLost) else None
 
     def shutdown(self, wait=True, *, cancel_futures=False):
@@ -181,7 +181,7 @@ def serve(number: int) -> None:
 
 
 def _listen(file, tasks):
-    """Take what is sent; a worker whose parent is gone ends at once, and not when it is done."""
+    """Receive what is sent; a worker whose parent is gone ends at once, not after its task."""
     try:
         while True:
             tasks.put(pickle.load(file))

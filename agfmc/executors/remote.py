@@ -115,7 +115,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         reason = lost(future)
         if reason is None or attempts[entry[0]] >= TRIES:
             return False
-        warn(f"{name(entry[1])}: {reason}; trying it again")
+        warn(f"{name(entry[1])}: {reason}; retrying")
         return True
 
     try:
@@ -157,7 +157,7 @@ def _process():
 
 
 def _call(work, home, item):
-    """On a worker: (result, or the `AgfmcError` that was raised; texts of warnings).
+    """The answer of a worker: (result, or the `AgfmcError` raised; texts of warnings).
 
     work: (function, shared);  home: `_process` of the one that wants the result.
     """

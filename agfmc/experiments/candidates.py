@@ -66,7 +66,7 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
         for direct in tree.directs.values():
             if direct.learner.is_program:
                 raise tree.place(direct).error(
-                    ControlError, "a classifier of code G is another program's: it cannot be tried "
+                    ControlError, "a classifier of code G is run by a program: it cannot be tried "
                     "here")
         return Candidate(name, tree, None, wanted)
     try:

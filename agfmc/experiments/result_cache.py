@@ -40,7 +40,7 @@ def key_of(*parts) -> str:
 
 
 def are_numbers(*values, finite: bool = True) -> bool:
-    """True where all `values`, from a file, are numbers, and finite ones unless told otherwise."""
+    """True where all `values`, from a file, are numbers, and finite if `finite` is true."""
     return all(type(value) is float and (not finite or abs(value) < 1e300)
                or type(value) is int and abs(value) < 2**53 for value in values)
 
@@ -89,9 +89,9 @@ class ResultCache:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             status = os.stat(folder)
             if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                raise PermissionError("others may write in its folder")
+                raise PermissionError("other users can write to its folder")
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise FileExistsError("it is no regular file")
+            raise FileExistsError("it is not a regular file")
         handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         self._file = os.fdopen(handle, "r+b", 0)
         self._scan()
@@ -120,7 +120,7 @@ class ResultCache:
 
     def _give_up(self, message):
         self._close()
-        warnings.warn(f"{self.path}: {message}: an interrupted run would begin again",
+        warnings.warn(f"{self.path}: {message}: an interrupted run would start from the beginning",
                       AgfmcWarning, stacklevel=4)
 
     def _close(self):

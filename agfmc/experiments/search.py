@@ -74,8 +74,8 @@ def fixed_words(base: str) -> str:
     """
     options = parse_options(base)
     if options.own_vectors:
-        raise UsageError("the search is for LIBSVM's options: learner= may stand in the control "
-                         "file, where it is left as it is, and not in those to be searched")
+        raise UsageError("the search is for LIBSVM's options: learner= is allowed in the rows "
+                         "of the control file, which keep it, but not in the options to search")
     if options.svm_type != "c_svc":
         raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
     words = [word for word in base.split() if word != "learner=svm"]
@@ -231,7 +231,7 @@ class Search:
         self.scores = {}  # {point: score, or None where it could not be trained}
 
     def next_points(self) -> list[Point]:
-        """The points whose scores are to be recorded next; [] at the end."""
+        """The points to score next; [] at the end."""
         coarse = [point for _, grid in self._grids.values() for point in grid.points
                   if point not in self.scores]
         if coarse:

@@ -80,7 +80,7 @@ def read_similarity(word: str) -> np.ndarray:
 
 
 class SimulationPlan(NamedTuple):
-    """What is simulated: each of the numbers `classes` with each of the `errors`.
+    """A simulation to run: each of the numbers `classes` with each of the `errors`.
 
     errors: probabilities, or [None] with similarity, a function k -> r (k,);  opponents: words
     for `opponents_of`;  top: of POLL TOP-t;  rounds: points for each number.

@@ -38,7 +38,7 @@ COLUMNS = {"train_s": ("train s", "training, seconds"),
 
 
 def are_scores(value) -> bool:
-    """Is `value` a dictionary {name of `SCORES`: number or None}?"""
+    """True if `value` is a dictionary {name of `SCORES`: number or None}."""
     return isinstance(value, dict) and set(value) == set(SCORES) and are_numbers(
         *(score for score in value.values() if score is not None), finite=False)
 

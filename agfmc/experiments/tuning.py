@@ -50,7 +50,7 @@ _OPTIONS = {"C": "--log2c", "gamma": "--log2g"}
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
-    """A candidate that is to be tuned in an `Experiment`.
+    """A candidate to be tuned in an `Experiment`.
 
     tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
     features: their number after the normalisation.

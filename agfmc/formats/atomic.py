@@ -87,7 +87,7 @@ def _rename(outputs):
         except BaseException as error:
             kept = [output.earlier for output in outputs if not output.restore()]
             if kept:
-                raise DataError("the files could neither be written nor put back: the old "
+                raise DataError("the files could neither be written nor restored: the old "
                                 f"contents are in {', '.join(kept)}") from error
             raise
     for folder in folders:
@@ -241,7 +241,7 @@ def check_output(path) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Within the block, what the system refuses becomes a DataError about the file `path`."""
+    """Raise errors of the system within the block as a DataError about the file `path`."""
     try:
         yield
     except BrokenPipeError:
@@ -408,7 +408,7 @@ def install(made: str, path: str, before: Callable | None = None) -> None:
 
     with writing(path):
         if os.path.exists(path) and os.path.isdir(path) != os.path.isdir(made):
-            raise DataError("cannot write: there is something else of this name", file=path)
+            raise DataError("cannot write: something else of this name exists", file=path)
         if os.path.isdir(made):
             _install_folder(made, os.path.realpath(path), before)
             return

@@ -73,11 +73,11 @@ def check_names(names, path=None):
             raise DataError(f"{name!r} cannot be a name: its blanks would be lost",
                             file=path, line=line)
         if line == 1 and name.startswith("\ufeff"):
-            raise DataError(f"{name!r} cannot be the first name: its mark of order of bytes "
+            raise DataError(f"{name!r} cannot be the first name: its byte order mark "
                             "would be lost", file=path, line=line)
     if wrong := clash(enumerate(names)):
-        raise DataError(f"{wrong[1]}: each class has one, of its own (line i is for label i, from "
-                        "0)", file=path, line=wrong[0] + 1)
+        raise DataError(f"{wrong[1]}: expected a unique name for each class (line i is for "
+                        "label i, from 0)", file=path, line=wrong[0] + 1)
 
 
 class ByValue:
@@ -104,7 +104,7 @@ class ByValue:
 
     @property
     def whole(self):
-        """Whether all are whole numbers of 32 bits, which LIBSVM can have as labels."""
+        """True if all are whole numbers of 32 bits, which LIBSVM can have as labels."""
         return bool(self) and bool(np.all((self._sorted == np.rint(self._sorted)) &
                                           (np.abs(self._sorted) < 2**31)))
 
@@ -172,7 +172,7 @@ def number_classes(y, k, file, names=None, otherwise=""):
                             file=file)
         return labels
     if k is None or len(np.unique(y)) != k:
-        raise DataError(f"has label {y.min()}, and nothing tells the numbers of its classes"
+        raise DataError(f"has label {y.min()}, and the numbers of its classes are not known"
                         f"{otherwise}", file=file)
     return named_by_value(y, file, points=False)[0]
 
@@ -253,7 +253,7 @@ class TextLabels:
         return y if self._values or np.any(y != np.rint(y)) else y.astype(np.int32)
 
     def _possible(self, values):
-        """Which of the numbers (n,) can be labels."""
+        """A mask of the numbers (n,) that can be labels."""
         whole = values == np.rint(values)
         if self._given is not None:
             return whole & (values >= 0) & (values < 2**31)
@@ -282,7 +282,7 @@ class TextLabels:
             raise DataError(problem, file=self.file, line=line)
 
     def _number_problem(self, word):
-        """What is wrong with the bytes `word` as a label among numbers, or None."""
+        """The fault of the bytes `word` as a label among numbers, or None."""
         if not numeric(word):
             return f"the label {show(word)} is not a number, but the first one is"
         value = float(word)
@@ -324,7 +324,7 @@ def _spelt(text, start, length, width):
 
 
 def numeric(word):
-    """Whether the bytes `word` are to be read as a number, be it NaN or infinite."""
+    """True if the bytes `word` read as a number, NaN and infinity included."""
     bare = word[1:] if word[:1] in (b"+", b"-") else word
     return bool(NUMBER.fullmatch(word)) or bare.lower() in _NOT_NUMBERS
 

@@ -1,4 +1,4 @@
-"""Files that tell how often classes were taken for each other, of either kind.
+"""Files of confusions, how often each class was mistaken for another, of either kind.
 
 A contingency table, as `eval_uc --json` prints it: a JSON object of which `labels`, the k
 classes, and `contingency`, k rows (truth) of k columns (answers), are looked at; a further
@@ -52,7 +52,7 @@ class Confusions:
 
 
 def holds_confusions(path):
-    """Whether `path` is one of these files, rather than the base name of training data.
+    """True if `path` is one of these files, rather than the base name of training data.
 
     True for standard input and pipes, which cannot be binary data, and for a regular
     file of exactly that name that begins with `{` or with a line of errors of pairs.

@@ -23,13 +23,13 @@ def check_configuration(configuration, fail):
     # compared, not subtracted: a difference of lying numbers could overflow
     if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
             or np.any(model.indptr[1:] < model.indptr[:-1])):
-        raise fail("the classifiers' coefficients do not follow each other")
+        raise fail("the classifiers' coefficients are not contiguous")
     for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
         if len(values) and not (values.min() >= 0 and values.max() < limit):
-            raise fail("a number points outside its array")
+            raise fail("an index is outside its array")
     if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]) \
             or (s and model.group[0] < 0):
-        raise fail("an orientation or group is not as it should be")
+        raise fail("an orientation or group is invalid")
     if _repeated(model.index, model.indptr, s):
         raise fail("a classifier has the same support vector twice")
     _check_features(configuration, fail)
@@ -47,7 +47,7 @@ def check_configuration(configuration, fail):
     if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
         raise fail("the normalisation is not finite")
     if s and model.group[-1] > len(configuration.tree.labels):
-        raise fail("a support vector belongs to a class that is not there")
+        raise fail("a support vector belongs to a class that does not exist")
 
 
 def _repeated(index, indptr, s):
@@ -66,18 +66,18 @@ def _check_features(configuration, fail):
     known = len(sv) or configuration.node_classifiers or norm is not None
     if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
             norm is not None and not len(norm.mean):
-        raise fail("the number of features is not as it should be")
+        raise fail("the number of features is invalid")
 
 
 def _check_node_classifier(model, features, fail):
-    """A direct classifier that has everything its code needs."""
+    """A multi-class node that has everything its code needs."""
     if model.features != features or model.branches < 2:
-        raise fail("a direct classifier has the wrong size")
+        raise fail("a multi-class node has the wrong size")
     if model.points is not None:
         if len(model.y) != len(model.points) or not 1 <= model.k <= len(model.points) or \
                 model.y.min() < 0 or model.y.max() >= model.branches:
-            raise fail("the neighbours of a direct classifier are not as they should be")
+            raise fail("the neighbours of a multi-class node are invalid")
     elif len(model.weights) != model.branches:
-        raise fail("the weights of a direct classifier are not as they should be")
+        raise fail("the weights of a multi-class node are invalid")
     if not np.isfinite(model.weights if model.points is None else model.points).all():
         raise fail("a number is not finite")

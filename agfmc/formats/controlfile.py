@@ -32,7 +32,7 @@ def read_control(path, raw=None):
                            file=source, line=1, column=1)
     if path.endswith(".vec") and b"\0" in raw[:64]:
         raise ControlError("expected a control file or a model, found points (.vec): is the order "
-                           "of the operands another?", file=source, line=1, column=1)
+                           "of the operands right?", file=source, line=1, column=1)
     if len(raw) > MAX_TEXT:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:
@@ -56,7 +56,7 @@ def write_control(path, tree):
 
 
 def model_file(name, folder=None):
-    """Where a model is that a control file names; absolute names do not depend on `folder`.
+    """The path of a model that a control file names; absolute names ignore `folder`.
 
     A name that begins with a minus sign is that of a file, never standard input or an option.
     """
@@ -76,7 +76,7 @@ def elsewhere(name, tried, source):
         if os.path.isfile(found) and not os.path.isabs(name):
             here = os.path.normpath(folder) == os.curdir
             return "; it is in the current folder: leave -y out" if here else \
-                f"; it is there with -y {shlex.quote(os.path.normpath(folder))}"
+                f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
     return "; -y gives the folder of the models" if tried == name else ""
 
 

@@ -133,7 +133,7 @@ def _near(path, endings):
         base = path.removesuffix(ending)
         if base != path and os.path.isfile(base):
             stem, end = os.path.splitext(base)
-            return f"; there is {base}, and what is expected is " + (
+            return f"; {base} exists, and the command expects " + (
                 f"the base name {stem}" if end in (".cls", ".con", ".vec", ".dat")
                 else "the base name of binary files")
     return ""

@@ -57,7 +57,7 @@ def read_ascii_model(path, raw=None):
 
     The sign of a tells the side: `orientation` is 1 for a >= 0, else -1.  `group` is
     0 throughout.  Coefficients of the same support vector in one classifier are
-    added.  Raises `ModelError` with the line for whatever is not as it should be.
+    added.  Raises `ModelError` with the line for whatever is invalid.
     """
     raw = read_bytes(path) if raw is None else raw
     text = _Text(raw, path)
@@ -94,7 +94,7 @@ class _Text:
             raise self.fail("truncated: the last line is not complete", len(self.lines) + 1)
 
     def fail(self, message, line=None):
-        """A `ModelError` at a line, from 1: the one read last if not told."""
+        """A `ModelError` at a line, from 1: by default the one read last."""
         return ModelError(message, file=self.path, line=self.at if line is None else line)
 
     def line(self, wanted):

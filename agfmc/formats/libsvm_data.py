@@ -110,7 +110,7 @@ def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin
         labels = TextLabels(file.name, names, ignore=not truth, whole=True)
         for part in _parsed(file, labels, d, block):
             if labels.words and truth and names is None:
-                raise DataError("has words as labels, and no names to number them",
+                raise DataError("has words as labels, and there are no names to number them",
                                 file=file.name)
             width = part.width if d is None else d
             for start in range(0, len(part.line), rows):
@@ -190,7 +190,7 @@ def _refuse_table(data, first_line, file):
 
 
 def _fast(tokens, labels, d):
-    """_Rows, or None where anything is not as it should be."""
+    """_Rows, or None where anything is invalid."""
     text = tokens.text
     entry = np.ones(len(tokens.start), bool)
     entry[tokens.first] = False
@@ -293,7 +293,7 @@ def _refuse_huge(n, d, limit, rows, file):
         widest = np.argmax(rows.index) if len(rows.index) else 0
         point = int(np.searchsorted(rows.indptr[:-1], widest, side="right")) - 1
         raise DataError(
-            f"{n} points up to here with features up to {d} make a table of "
+            f"{n} points so far, with features up to {d} make a table of "
             f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB",
             file=file, line=int(rows.line[point]),
         )
@@ -310,7 +310,7 @@ class SparseTable:
         """Nothing to be made; DataError where it would come to more than `limit` bytes."""
         self._entries += len(rows.index)
         if self._entries * 12 > limit:
-            raise DataError(f"{self._entries} values up to here take "
+            raise DataError(f"{self._entries} values so far take "
                             f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
                             f"{limit / 2**30:.3g} GiB", file=file, line=int(rows.line[-1]))
 

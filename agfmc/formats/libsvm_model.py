@@ -56,7 +56,7 @@ def read_lines(raw, path):
 
 
 class Header:
-    """The key words of a model file up to `SV`; every value is checked when it is asked for.
+    """The key words of a model file up to `SV`; every value is checked when it is read.
 
     after: index of the first line behind `SV`.  All methods raise `ModelError`
     with the line.
@@ -75,7 +75,7 @@ class Header:
                 raise ModelError(f"expected a key word of a LIBSVM model, found {found}",
                                  file=path, line=number)
             if words[0] in self._found:
-                raise ModelError(f"'{words[0]}' stands here for the second time", file=path,
+                raise ModelError(f"'{words[0]}' occurs a second time", file=path,
                                  line=number)
             self._found[words[0]] = words[1:], number
         if not lines:
@@ -141,7 +141,7 @@ class Header:
         """(A, B) of each of `count` classifiers, or None."""
         if ("probA" in self) != ("probB" in self):
             raise self.fail("probA" if "probA" in self else "probB",
-                            "probA and probB come together")
+                            "probA and probB must both be given")
         if "probA" not in self:
             return None
         return list(zip(self.values("probA", float, count), self.values("probB", float, count)))
@@ -159,7 +159,7 @@ class Header:
 
 
 def provenance_after(lines, at, total, path):
-    """What follows `total` support vectors from `at`; -> (Provenance, features or 0)."""
+    """The (Provenance, features or 0) in the lines after `total` support vectors from `at`."""
     provenance = Provenance()
     for number, line in enumerate(lines[at + total:], at + total + 1):
         if line.startswith(MARK) and not provenance:

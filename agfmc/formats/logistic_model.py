@@ -58,7 +58,7 @@ def format_logistic_model(model):
 def read_logistic_model(path):
     """Read the text file of a `LogisticModel`.
 
-    Raises `ModelError` with the line of whatever is not as it should be.
+    Raises `ModelError` with the line of whatever is invalid.
     """
     raw = read_bytes(path)
     check_seal(raw, path)

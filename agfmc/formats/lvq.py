@@ -48,7 +48,7 @@ def iter_lvq(path, rows=4096, d=None, header=True, labels=True, names=None, trut
         column = TextLabels(file.name, names, ignore=not truth, whole=True)
         for x, y in _parts(file, column, header, labels, d, block):
             if column.words and truth and names is None:
-                raise DataError("has words as labels, and no names to number them",
+                raise DataError("has words as labels, and there are no names to number them",
                                 file=file.name)
             for start in range(0, len(x), rows):
                 stop = start + rows
@@ -144,7 +144,7 @@ def _without_first_line(tokens):
 
 
 def _fast(tokens, width, column, labels):
-    """(x, y) of a block, or None where anything is not as it should be."""
+    """(x, y) of a block, or None where anything is invalid."""
     if not np.all(tokens.count == width + bool(labels)):
         return None
     n = len(tokens.first)

@@ -2,7 +2,7 @@
 
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
-    8-11, 12-15   format version: major 1, minor 0, or 1 with direct classifiers (uint32,
+    8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes (uint32,
                   little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
@@ -106,7 +106,7 @@ def read_store(path, raw=None):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
 
     if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
-        raise fail("the header does not have the keys it should have")
+        raise fail("the header does not have the expected keys")
     listing = header["arrays"]
     wanted = dict(_ARRAYS)
     if isinstance(listing, dict) and "matrix" in listing:
@@ -115,7 +115,7 @@ def read_store(path, raw=None):
     for number, entry in enumerate(entries):
         wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
     if not isinstance(listing, dict) or set(listing) != set(wanted):
-        raise fail("the list of arrays is not as it should be")
+        raise fail("the list of arrays is invalid")
     stored = _Arrays(raw, start, fail)
     arrays = {name: stored.read(name, listing[name], *wanted[name]) for name in wanted}
     stored.check_apart()
@@ -147,7 +147,7 @@ def read_store(path, raw=None):
     nodes = tree.directs
     if [(node.code, len(tree.nodes[number].children)) for number, node in nodes.items()] != \
             [(one.code, one.branches) for one in direct]:
-        raise fail("the direct classifiers are not those of the control text")
+        raise fail("the multi-class nodes are not those of the control text")
     machines = CollatedModel(kernels=_kernels(kernels, fail), any_width=header["any_width"],
                              provenances=tuple(map(Provenance.from_line, settings)), **arrays)
     try:
@@ -222,13 +222,13 @@ class _Arrays:
     def read(self, name, entry, dtype, ndim):
         """The array of an entry of the header, checked."""
         if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
-            raise self._fail(f"the entry of '{name}' is not as it should be")
+            raise self._fail(f"the entry of '{name}' is invalid")
         shape, offset = entry["shape"], entry["offset"]
         numbers = [*shape, offset] if isinstance(shape, list) else [None]
         if len(numbers) != ndim + 1 or \
                 not all(type(n) is int and 0 <= n < 2**48 for n in numbers) or \
                 any(n >= 2**31 for n in shape[1:]):
-            raise self._fail(f"the shape of '{name}' is not as it should be")
+            raise self._fail(f"the shape of '{name}' is invalid")
         count = math.prod(shape)
         stop = offset + count * np.dtype(dtype).itemsize
         if offset % 64 or self._start + stop > len(self._raw):
@@ -247,12 +247,12 @@ class _Arrays:
 
 
 def _direct_entries(entries, fail):
-    """[code, name, branches, k, line of provenance] of each direct classifier, checked."""
+    """[code, name, branches, k, line of provenance] of each multi-class node, checked."""
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and [type(part) for part in entry] == [
                 str, str, int, int, str] and entry[0] in _DIRECT
                 and entry[4] == one_line(entry[4])):
-            raise fail("a direct classifier is not as it should be")
+            raise fail("a multi-class node is invalid")
     return entries
 
 
@@ -264,6 +264,6 @@ def _kernels(entries, fail):
                 and all(type(v) in (int, float) and abs(v) < math.inf for v in entry[1:3])
                 and entry[1] >= 0
                 and type(entry[3]) is int and 0 <= entry[3] <= 1000):
-            raise fail("a kernel is not as it should be")
+            raise fail("a kernel is invalid")
         kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))
     return tuple(kernels)

@@ -172,7 +172,7 @@ def _numbers(lines, first, path, skip=0):
 
 
 def _part(lines, width):
-    """Some lines as a table (n, width), or None where anything is not as it should be."""
+    """Some lines as a table (n, width), or None where anything is invalid."""
     tokens = tokenise(b"\n".join(lines) + b"\n", 1)
     if width == 0 or len(tokens.count) != len(lines) or np.any(tokens.count != width):
         return None

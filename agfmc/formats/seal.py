@@ -1,4 +1,4 @@
-"""The seal of a model file: what it was made from, and that nothing was changed since.
+"""The seal of a model file: a digest of what it was made from, and a checksum.
 
 The last line of a sealed file, a comment, ends in `; made from DIGEST; sum DIGEST`, of
 sixteen hexadecimal digits each.  The sum is that of all bytes before it.  Readers leave
@@ -44,8 +44,8 @@ def check_seal(raw, path):
     found = _SEAL.search(end[-_LENGTH:].decode("latin-1"))
     if found is not None and seal_of(raw) is None and seal_of(
             raw.replace(b"\r\n", b"\n")) is None:
-        raise ModelError("changed or damaged since it was written: its checksum disagrees (where "
-                         "that is meant, remove the last line)", file=path,
+        raise ModelError("changed or damaged since it was written: its checksum disagrees (if "
+                         "it was changed on purpose, remove the last line)", file=path,
                          line=end.count(b"\n") + 1)
 
 

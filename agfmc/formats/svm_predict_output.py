@@ -1,4 +1,4 @@
-"""What svm-predict writes: a class for each point, and what it knows of probabilities.
+"""Output files of svm-predict: a class for each point, and probabilities where it has them.
 
 With a first line `labels l1 ... lk`, each further line is a class and k
 probabilities, in the order of that line.  Without it, each line is a class, or a
@@ -71,7 +71,7 @@ def _opened(path, raw):
 
 
 class _Layout:
-    """What each line must look like, as the first one tells; and the line that comes next."""
+    """The layout of every line, taken from the first one, and the number of the next line."""
 
     def __init__(self, tokens, file):
         self.file = file
@@ -112,7 +112,7 @@ class _Layout:
         return table
 
     def _fast(self, tokens):
-        """The table, or None where anything is not as it should be."""
+        """The table, or None where anything is invalid."""
         n = len(tokens.first)
         if tokens.line[0] != self.next or tokens.line[-1] != self.next + n - 1 or \
                 np.any(tokens.count != self.width):
@@ -161,7 +161,7 @@ class _Layout:
 
 
 def _exponents(tokens, lines):
-    """Whether the first word of any of the `lines` (n,) of bool has an exponent."""
+    """True if the first word of any of the `lines` (n,) of bool has an exponent."""
     first = tokens.first[lines]
     if not len(first):
         return False

@@ -35,7 +35,7 @@ _LINE = 1 << 12  # bytes of a line that tell what it is
 
 
 def is_text(data, floats=False):
-    """Whether bytes where labels, or float32 numbers, are expected are text.
+    """True if the bytes, read in place of labels or float32 numbers, are text.
 
     All of them must be text in UTF-8, and they end in a newline, or are no whole numbers
     of four bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are
@@ -56,7 +56,7 @@ def is_text(data, floats=False):
 
 
 def foreign_line(line):
-    """What the bytes of a line of text look like, and what can be read; "" for nothing special."""
+    """A hint for a line in another format: its likely kind and what can be read, or ""."""
     line = line[:_LINE].split(b"#")[0]
     words = line.split()
     if any(_ENTRY.match(word) for word in words[1:]):
@@ -120,7 +120,7 @@ def blocks(file, size=BLOCK):
 
 
 def _without_comments(text):
-    """In pieces of whole lines, as each comment is an object for a moment."""
+    """The text without comments, in pieces of whole lines, to hold few of them at a time."""
     pieces, at = [], 0
     while at < len(text):
         end = text.find(b"\n", min(at + _PIECE, len(text) - 1)) + 1 or len(text)
@@ -140,7 +140,7 @@ def _without_mark(piece, file):
 
 
 class Tokens(NamedTuple):
-    """What is between the blanks of a block.
+    """The words of a block of text, separated by blanks.
 
     text: bytes as a writable uint8 array;  start, end (t,): where each token is;
     first (n,): the first token of each line that has any;  count (n,): its tokens;

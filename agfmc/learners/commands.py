@@ -52,13 +52,13 @@ class Command:
         bare = _unquoted(text)
         if _SHELL.search(bare):
             if _NO_PLACE.search(bare):
-                raise UsageError(f"the command '{text}' ends where file names are to follow it")
+                raise UsageError(f"the command '{text}' must end where file names can be appended")
             # "$@" stands for the file names, behind the last word as without a shell
             self._words = ["/bin/sh", "-c", f'{text.strip()} "$@"', words[0]]
         else:
             self._words = words
             if shutil.which(words[0]) is None:
-                raise UsageError(f"the command '{words[0]}' is not there, or may not be run")
+                raise UsageError(f"the command '{words[0]}' does not exist or may not be executed")
 
     def run(self, *operands, stdin=None, stdout=None, options=""):
         """Run the command: its own words, then those of `options`, then `operands`.
@@ -117,7 +117,7 @@ class TaskGroup:
         def task(*args):
             with self._changed:
                 if self._ended:
-                    raise CommandFailed("not begun: the run has ended")
+                    raise CommandFailed("not started: the run has ended")
                 self._busy += 1
             try:
                 return function(*args)
@@ -184,7 +184,7 @@ def _operand(name):
 
 
 def _kill(process):
-    """End a command and what it has started."""
+    """End a command and all processes that it has started."""
     with _lock:
         if process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
@@ -214,7 +214,7 @@ def _last(messages):
 
 @dataclass(frozen=True)
 class CommandOptions(NodeLearner):
-    """A program that stands for a node, code G: training writes its points as text.
+    """A program as the classifier of a node, code G: training writes its points as text.
 
     text: the command, which is run where points are classified.
     """
@@ -232,7 +232,7 @@ class CommandOptions(NodeLearner):
 
     def fit(self, job, problem):
         """Raises `ModelError`: what the command does is not known here."""
-        raise job.place.error(ModelError, "a classifier of code G is another program's: it cannot "
+        raise job.place.error(ModelError, "a classifier of code G is run by a program: it cannot "
                               "be tried here")
 
     def write(self, job, problem, streams):

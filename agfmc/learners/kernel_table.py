@@ -24,7 +24,7 @@ _local = threading.local()
 
 
 def most_rows(megabytes):
-    """How many points a table of that size holds."""
+    """The number of points that a table of that size holds."""
     return math.isqrt(max(int(megabytes), 0) << 17)
 
 
@@ -54,7 +54,7 @@ def rounding(x, gamma):
 
 
 class KernelTable:
-    """exp(-gamma |a - b|^2) of all pairs of the points x[rows], laid out for LIBSVM.
+    """exp(-gamma |a - b|^2) of all pairs of the points x[rows], in LIBSVM's layout.
 
     Stands in for `svm.Nodes` once `fill` was called for each of `blocks`, which threads may
     do side by side.  LIBSVM finds the value of rows i and j in the node with the serial

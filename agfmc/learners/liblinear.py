@@ -64,7 +64,7 @@ class LinearOptions(PlaneLearner):
             raise UsageError(f"option -s: {options.solver} is not for two classes: expected one "
                              "of " + " ".join(map(str, _TOLERANCE)), **place)
         if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
-            raise UsageError("option -R goes with -B 1 and with -s "
+            raise UsageError("option -R needs -B 1 and -s "
                              + " ".join(map(str, _FREE_BIAS)), **place)
         return options
 
@@ -84,7 +84,7 @@ class LinearOptions(PlaneLearner):
 
     @property
     def no_loo(self):
-        """Why single samples cannot be left out by a formula, or ""."""
+        """The reason why leave-one-out values have no formula here, or ""."""
         return "" if self.own_probabilities else \
             f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + \
             (" with weights" if self.solver in _LOGISTIC else "")
@@ -182,7 +182,7 @@ def solve(nodes, rows, side, options):
         content = model.contents
         if content.nr_feature != nodes.features or library.get_nr_feature(model) != \
                 nodes.features or content.nr_class != 2:
-            raise UsageError("this version of LIBLINEAR is not known: liblinear-official 2.50 is")
+            raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official 2.50 is")
         w = np.ctypeslib.as_array(content.w, (width,)).copy()
         if not np.isfinite(w).all():
             raise DataError("training gave NaN or infinity: the values of these points are too "

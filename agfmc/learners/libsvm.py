@@ -49,9 +49,9 @@ _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an op
 _STRANGE["-v"] = "cross-validation is what nfold does"
 _STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) tell no two "
                   "classes apart (float_to_class makes classes of a quantity), and libAGF's class "
-                  "borders, whose -s counts samples, are not here")
+                  "borders, whose -s counts samples, are not supported")
 _STRANGE["-t"] = ("0 is linear, 1 polynomial, 2 radial and 3 sigmoid; precomputed kernels (4) are "
-                  "not read, and libAGF's class borders, whose -t is a tolerance, are not here")
+                  "not read, and libAGF's class borders, whose -t is a tolerance, are unsupported")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class SvmOptions(BinaryLearner):
 
     @property
     def no_loo(self):
-        """Why single samples cannot be left out by a formula, or ""."""
+        """The reason why leave-one-out values have no formula here, or ""."""
         return "" if self.svm_type == "c_svc" else "for C-SVC only, not for nu-SVC (-s 1)"
 
     def made_by(self):
@@ -238,7 +238,7 @@ def _parameter(options, features, precomputed):
 
 
 def _why_not_finite(options, side, count):
-    """What to say of a solution with NaN or infinity; count: of its support vectors."""
+    """The message for a solution with NaN or infinity; count: of its support vectors."""
     if options.svm_type == "nu_svc" and options.nu * len(side) >= 2 * min(_sizes(side)):
         return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
     if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it

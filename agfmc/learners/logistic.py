@@ -117,7 +117,7 @@ class LogisticOptions(PlaneLearner):
 
     @property
     def no_loo(self):
-        """Why single samples cannot be left out by a formula, or ""."""
+        """The reason why leave-one-out values have no formula here, or ""."""
         return "for LIBSVM's C-SVC only, not for learner=logistic with weights" \
             if self.weights else ""
 
@@ -190,7 +190,7 @@ class _Problem:
             self.squares = self.x.power(2) if is_sparse(x) else self.x ** 2
 
     def forward(self, v):
-        """Of weights and intercept v (d + 1,): the f (l,) that they make."""
+        """The decision values f (l,) of weights and intercept v (d + 1,)."""
         return self.x @ v[:-1] + v[-1]
 
     def back(self, u):
@@ -198,7 +198,7 @@ class _Problem:
         return np.append(self.x.T @ u, u.sum())
 
     def loss(self, v, f):
-        """What is minimised."""
+        """The function to be minimised."""
         return float(0.5 * v[:-1] @ v[:-1] + self.c @ np.logaddexp(0.0, -self.y * f))
 
     def at(self, v, f):
@@ -289,13 +289,13 @@ class MultinomialOptions(NodeLearner):
 
     @staticmethod
     def classifier(model):
-        """What answers for a model."""
+        """The classifier of a model."""
         return _Multinomial(model.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class _Multinomial:
-    """A trained model of weights (c, d + 1), ready to be asked."""
+    """A trained model of weights (c, d + 1), ready to classify."""
 
     weights: np.ndarray
 

@@ -91,7 +91,7 @@ class NeighbourOptions(NodeLearner):
 
     @staticmethod
     def classifier(model):
-        """What answers for a model."""
+        """The classifier of a model."""
         return Neighbours(model.points, model.y, model.branches, model.k)
 
     def _enough(self, part):
@@ -106,7 +106,7 @@ class NeighbourOptions(NodeLearner):
 
 
 class Neighbours:
-    """Training points x (l, d) with classes y (l,) in 0..c-1, ready to be asked.
+    """Training points x (l, d) with classes y (l,) in 0..c-1, ready to classify.
 
     Raises `UsageError` for k below 1 and `DataError` for k above l.
     """

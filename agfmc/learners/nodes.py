@@ -1,4 +1,4 @@
-"""Training points as LIBSVM and LIBLINEAR take them, and what a learner gives back.
+"""Training points as LIBSVM and LIBLINEAR take them, and the result of a learner.
 
 Shared objects inside Python packages, for ctypes, without importing the packages.
 """
@@ -99,7 +99,7 @@ def _blocks(x):
 
 
 def _counts(x):
-    """How many values of each row are not zero."""
+    """The number of non-zero values in each row."""
     if is_sparse(x):
         return x.counts
     return np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])

@@ -1,4 +1,4 @@
-"""Training options as words, and what the options of all learners have in common.
+"""Training options as words, and the common part of the options of all learners.
 
 Options are letters with values in their ranges, and weights of the two sides.
 """
@@ -14,7 +14,7 @@ __all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "NodeLearner", "PlaneLearner", 
 
 
 class _Learner:
-    """What most learners have in common; see `protocol`."""
+    """The common part of most learners; see `protocol`."""
 
     own_vectors = keeps_sparse = is_program = False
     no_loo = recognised_by = ""

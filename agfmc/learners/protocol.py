@@ -204,7 +204,7 @@ def samples(job, rows_of) -> Samples:
 
 @dataclass(frozen=True, eq=False)
 class NodeProblem:
-    """What a learner of nodes is given of one job.
+    """The data and settings of one job that a learner of nodes is given.
 
     x (n, d): all points;  samples: its `Samples`;  normalisation: the digest of the one that
     the points went through, or None;  origin: the digest that seals the model, or None;
@@ -228,7 +228,7 @@ def read_node(node, branches: int, name: str):
 
 
 def node_classifier(model):
-    """What answers for a `DirectModel`: an object with probabilities(x (n, d)) -> (n, c)."""
+    """The classifier of a `DirectModel`: an object with probabilities(x (n, d)) -> (n, c)."""
     return learner_class(model.code).classifier(model)
 
 

@@ -50,7 +50,7 @@ def _folder(path):
         back = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
     except OSError as error:  # no way back
         if os.path.lexists("matplotlibrc"):
-            raise DataError("matplotlib would read it, and another folder cannot be worked in: "
+            raise DataError("matplotlib would read it, and no other folder can be used: "
                             "draw the picture elsewhere", file="matplotlibrc") from error
         yield
         return
@@ -153,7 +153,7 @@ def _pass_on(path, caught):
     """Pass warnings on, with one for all signs that no font has."""
     missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
     if missing:
-        warnings.warn(f"{path}: no font here has all the signs of the names; those without are "
+        warnings.warn(f"{path}: no font here has all characters of the names; missing ones are "
                       "drawn as boxes", AgfmcWarning, stacklevel=3)
     for warning in caught:
         if warning not in missing:

@@ -189,7 +189,7 @@ def _draw(axes, points, limits, room, called):
 
 
 class _Inches:
-    """From (time, score) to inches from the lower left corner of the axes."""
+    """The map of (time, score) to inches from the lower left corner of the axes."""
 
     def __init__(self, limits, room):
         (self.low, self.high), (self.bottom, self.top) = limits

@@ -144,7 +144,7 @@ def _tree_figure(tree):
 
 
 def _edges(axes, tree, layout, down):
-    """Elbows from single classifiers, fans from matrices and direct classifiers."""
+    """Elbows from single classifiers, fans from matrices and multi-class nodes."""
     from matplotlib.collections import LineCollection
     lines, colours, points = [], [], []
     for number, node in enumerate(tree.nodes):

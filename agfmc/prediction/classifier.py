@@ -83,7 +83,7 @@ class Classifier:
         self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):
-        """Travels as what it was made of: plans are made again where it arrives."""
+        """Pickled as what it was made of: plans are made again on arrival."""
         return Classifier, self._made
 
     @property
@@ -169,7 +169,7 @@ def _decoder(tree, decoding, values):
         raise ModelError("the binary models hold no probabilities (probA, probB): train them "
                          "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
                          "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
-                         "can do without, or -c, which makes them from the decision values")
+                         "work without, and so does -c, which makes them from the decision values")
     if decoding.prints_values:
         return find_method("least-squares")
     coded = any(node.rows and not node.bare for node in tree.nodes)
@@ -236,7 +236,7 @@ class _Nodes:
         if number in self._classifiers:
             p = self._classifiers[number].probabilities(x)
             if np.isnan(p).any():
-                raise DataError("points hold NaN, or numbers too large for a direct classifier")
+                raise DataError("points hold NaN, or numbers too large for a multi-class node")
             return p
         if self._plans[number] is None:
             return r[:, 0]
@@ -246,7 +246,7 @@ class _Nodes:
 
 
 def _ready(classifier, execution):
-    """What answers for a classifier of a node: an object with probabilities(x)."""
+    """The classifier of a multi-class node, ready to use: an object with probabilities(x)."""
     if isinstance(classifier, ExternalClassifier):
         return classifier.run_by(execution)
     try:
@@ -343,7 +343,7 @@ class ValuesPrediction(_Prediction):
 
 
 class DescentPrediction(_Prediction):
-    """Down a tree to one class, by the most probable branch of each node on the way."""
+    """Descent of a tree to one class, by the most probable branch of each node."""
 
     points_part = True
 
@@ -391,8 +391,8 @@ def classify(classifier, chunks, workers=1, then=None):
     commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
-            raise UsageError("programs that stand for classifiers are run here: --executor does "
-                             "not go with them")
+            raise UsageError("external programs run on this machine only: --executor cannot be "
+                             "used with them")
         for _, answers in run_remote(workers, _answered, (classifier, then), enumerate(chunks, 1),
                                      ordered=True,
                                      name=lambda item: f"block {item[0]} of the points"):
@@ -412,7 +412,7 @@ def classify(classifier, chunks, workers=1, then=None):
 
 
 def _answered(work, item):
-    """On a worker: what comes of a numbered chunk of points."""
+    """The answers for a numbered chunk of points, on a worker."""
     classifier, then = work
     answers = classifier(item[1])
     return answers if then is None else then(answers)

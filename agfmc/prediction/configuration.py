@@ -50,9 +50,9 @@ class ModelSource:
 
     def __post_init__(self):
         if self.unnormalised and self.foreign:
-            raise UsageError("-u is for support vector machines: it does not go with -O")
+            raise UsageError("-u is for support vector machines: it cannot be combined with -O")
         if self.unnormalised and self.normalisation is None:
-            raise UsageError("-u goes with -a")
+            raise UsageError("-u needs -a")
 
 
 def load(path: str, normalisation: Normalisation | None = None, models_in: str | None = None,
@@ -137,7 +137,7 @@ def _read_node_classifiers(tree, models_in):
                 model = classifiers[number] = read_node(direct, branches, name)
             if model.points is not None:  # in float64, as the search has them
                 size += 8 * model.points.size
-                refuse_beyond(size, "the points of all its direct classifiers", tree.source)
+                refuse_beyond(size, "the points of all its multi-class nodes", tree.source)
         except UsageError as error:  # in the options
             raise place.error(ModelError, error.message) from error
         except DataError as error:
@@ -160,7 +160,7 @@ def _check_neighbours(configuration, path):
         except UsageError:
             same = False
         if not same:
-            raise ModelError("the direct classifiers are not those of the control text", file=path)
+            raise ModelError("the multi-class nodes are not those of the control text", file=path)
 
 
 def _collated(tree, models, classifiers):
@@ -213,7 +213,7 @@ def _normalised(configuration, source, file):
                          "given", file=file)
     if unnormalised and any(one.features is not None
                             for one in configuration.node_classifiers.values()):
-        raise ModelError("-u is for support vectors: direct classifiers have none", file=file)
+        raise ModelError("-u is for support vectors: multi-class nodes have none", file=file)
     width = normalisation.matrix.shape[0 if unnormalised else 1]
     needed = machines.sv.shape[1]
     if width < needed or (width > needed and not machines.any_width):
@@ -244,11 +244,11 @@ def check_one_run(tree, models, classifiers):
     if len(found) > 1:
         one, other = list(found.values())[:2]
         raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
-                         "are of different runs", file=tree.source)
+                         "are from different runs", file=tree.source)
     _warn_of_classes(tree, models, classifiers)
     if not _consistent(tree, models):
-        warnings.warn(f"{tree.source}: the models tell of different numbers of samples of the same "
-                      "classes: some may be of another run", AgfmcWarning, stacklevel=3)
+        warnings.warn(f"{tree.source}: the models record different numbers of samples of the same "
+                      "classes: some may be from another run", AgfmcWarning, stacklevel=3)
 
 
 def _warn_of_classes(tree, models, classifiers):
@@ -261,9 +261,9 @@ def _warn_of_classes(tree, models, classifiers):
     if found:
         name, trained, sides = found[0]
         more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
-        warnings.warn(f"{tree.source}: '{name}' was trained to tell apart the classes "
-                      f"{_short(trained)}, and stands here for {_short(classes_text(sides))}"
-                      f"{more}: of another run, unless that is meant", AgfmcWarning, stacklevel=4)
+        warnings.warn(f"{tree.source}: '{name}' was trained on the classes "
+                      f"{_short(trained)}, and is used here for {_short(classes_text(sides))}"
+                      f"{more}: from another run, unless intended", AgfmcWarning, stacklevel=4)
 
 
 def _short(text):

@@ -1,4 +1,4 @@
-"""Decision values: what the binary classifiers of a configuration say about points."""
+"""Decision values of the binary classifiers of a configuration for points."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MachineValues:
     """f and r of the support vector machines of a `Configuration`.
 
     open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text,
-    where the model does not tell their number), and not an error; sigmoid: a
+    where the model does not record their number), and not an error; sigmoid: a
     key of `SIGMOIDS`, or None, which is 0, except that classifiers without
     probabilities then give the sign of f alone.
     """

@@ -60,7 +60,7 @@ class PairQueries:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How the classes are found.
+    """The method that finds the classes, and its settings.
 
     method: name or number of the decoder of coding matrices;
     tree: one of `TREE_MODES`, for trees and nested configurations;
@@ -84,13 +84,13 @@ class Decoding:
     def __post_init__(self):
         decoder = self.decoder
         if self.tree not in TREE_MODES:
-            raise UsageError(f"there is no way '{self.tree}' through a tree: expected one of "
+            raise UsageError(f"there is no mode '{self.tree}' for trees: expected one of "
                              + ", ".join(TREE_MODES))
         shown = "-0" if self.raw else decoder.name
         if self.reject is not None and (decoder.gives == "votes" or self.raw):
             raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
         if self.trained_priors is not None and self.priors is None:
-            raise UsageError("--trained-priors goes with --priors")
+            raise UsageError("--trained-priors needs --priors")
         if self.priors is not None and (
                 self.raw or decoder.gives not in ("probabilities", "estimates")):
             raise UsageError("--priors needs a decoder that gives the probabilities of all "
@@ -98,7 +98,7 @@ class Decoding:
         for given, option, name in ((self.queries.top, "--top", "poll"),
                                     (self.queries.pair_errors, "--pair-errors", "radag")):
             if given is not None and decoder.name != name:
-                raise UsageError(f"{option} goes with -Q {name}")
+                raise UsageError(f"{option} needs -Q {name}")
 
     @property
     def decoder(self) -> Method:
@@ -126,7 +126,7 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decodi
 
     One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
     matrices: least-squares;  trees: recursive, and the tree as a code by
-    least-squares;  a direct classifier at the root, or in a tree: recursive.
+    least-squares;  a multi-class node at the root, or in a tree: recursive.
     """
     hierarchical, direct = tree.hierarchical, bool(tree.directs)
     if wanted is None:
@@ -148,7 +148,7 @@ def _named(word, hierarchical, direct):
     if method.gives == "values":
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
     if hierarchical and direct:
-        raise UsageError("a tree with a direct classifier is no coding matrix: its decoders are "
+        raise UsageError("a tree with a multi-class node is no coding matrix: its decoders are "
                          "recursive and full")
     return Decoding(method.name, tree="flat")
 
@@ -259,8 +259,8 @@ def class_samples(configuration: Configuration) -> dict[int, int]:
               for labels, count in zip(sides, samples)]
     found = class_counts(totals, len(column)) if totals else None
     if found is None:
-        raise ModelError("the models do not tell how many samples of each class they were "
-                         "trained on")
+        raise ModelError("the models do not record the number of training samples of each "
+                         "class")
     return dict(zip(tree.classes, found.tolist()))
 
 

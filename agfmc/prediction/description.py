@@ -47,7 +47,7 @@ def describe(configuration: Configuration) -> dict:
 
 
 def _samples(configuration):
-    """Samples in training of each class, in the order of the classes; None if not told."""
+    """Training samples of each class, in the order of the classes; None if not known."""
     try:
         return list(class_samples(configuration).values())
     except ModelError:
@@ -60,7 +60,7 @@ def _samples_of(provenance):
 
 
 def _node_classifiers(configuration):
-    """The kind, options and branches of each direct classifier, and what it was made from."""
+    """The kind, options and branches of each multi-class node, and what it was made from."""
     tree, models = configuration.tree, configuration.node_classifiers
     branches = tree.branch_labels()
     return [{"name": direct.name, "code": direct.code, "kind": direct.learner.title,

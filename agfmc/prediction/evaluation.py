@@ -27,7 +27,7 @@ __all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a classification gave, beside the truth.
+    """The results of a classification, with the true classes.
 
     truth, result (n,) labels, -1 in result where rejected;  labels: all classes
     in ascending order;  k: their number, or None where nothing tells it;
@@ -59,12 +59,12 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     if truth.min() < 0:
         told = k if table is None else table.p.shape[1]
         truth = number_classes(truth, told, truth_path, None if names is None else
-                               read_names(names), ": tell eval_uc with --names, or -k if all occur")
+                               read_names(names), ": give eval_uc --names, or -k if all occur")
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     found = np.unique(np.concatenate([truth, result[result >= 0]]))
     ratings = truth_path.removesuffix(".cls") + ".con"
     if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
-        warnings.warn(f"{truth_path} has {ratings} beside it, as results have, and {base}.cls has "
+        warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
                       "none: the true classes come first, then the base name of the results",
                       AgfmcWarning, stacklevel=3)
     p = None
@@ -97,7 +97,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
                         file=truth_path)
     if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
             (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
-        warnings.warn(f"what stands in {probabilities or base + '.con'} are votes, not "
+        warnings.warn(f"the values in {probabilities or base + '.con'} are votes, not "
                       "probabilities: scores of probabilities are left out", AgfmcWarning,
                       stacklevel=2)
         p = winner = None
@@ -124,7 +124,7 @@ def _labels(labels, found, k, needed):
     if found.max() < k:
         return np.arange(k)
     if needed:
-        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing tells the "
+        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing gives the "
                          "labels of the columns: give --labels, or let classify_m print them "
                          "with --header")
     return None
@@ -162,15 +162,15 @@ def weighted(results, priors):
 
 
 def warn_of_other_numbers(scores):
-    """Warn where classes are told apart and hardly any is right; scores: of `evaluate`.
+    """Warn where classes are separated well but hardly any is right; scores: of `evaluate`.
 
     With few points for each class any answers seem to tell them apart.
     """
     accuracy, told_apart = scores["accuracy"], scores["uncertainty_coefficient"]
     if scores["points"] >= 10 * len(scores["labels"]) and told_apart > 0.5 and accuracy < 0.2:
-        warnings.warn(f"the results tell the classes apart (uncertainty coefficient "
-                      f"{told_apart:.2f}), and hardly any is right (accuracy {accuracy:.2f}): "
-                      "their classes seem to be numbered otherwise than the truth", AgfmcWarning,
+        warnings.warn(f"the results separate the classes (uncertainty coefficient "
+                      f"{told_apart:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
+                      "their classes seem to be numbered differently from the truth", AgfmcWarning,
                       stacklevel=2)
 
 

@@ -31,7 +31,7 @@ _ROWS = 20_000  # points that one run of a program gets
 
 @dataclass(frozen=True)
 class Execution:
-    """How the classifiers of a configuration are run: in this process, or by programs.
+    """The way to run the classifiers of a configuration: in this process, or by programs.
 
     points: the kind of the points to classify, "binary", "svm" or "lvq";
     sigmoid: a key of `SIGMOIDS` in place of what was fitted, or None;
@@ -51,9 +51,9 @@ class Execution:
 
     def __post_init__(self):
         if self.predictor is not None and self.sigmoid is not None:
-            raise UsageError("-c is for support vector machines: it does not go with -O")
+            raise UsageError("-c is for support vector machines: it cannot be combined with -O")
         if self.keep and self.predictor is None and not self.allow_commands:
-            raise UsageError("-K goes with -O or --allow-commands")
+            raise UsageError("-K needs -O or --allow-commands")
 
     def program(self, command: str) -> Predictor:
         """The program of this command."""
@@ -88,7 +88,7 @@ class Predictor:
         return path
 
     def ask(self, points, model, output, count):
-        """Run the program on a file of `count` points; -> what it says of them."""
+        """Run the program on a file of `count` points; -> its answers."""
         try:
             self.command.run(points, model, output)
             if os.path.lexists(output) and not stat.S_ISREG(os.lstat(output).st_mode):
@@ -195,7 +195,7 @@ class ExternalClassifier:
     provenance = Provenance()
 
     def run_by(self, execution):
-        """What answers for it: an object with probabilities(x (n, d)) -> (n, branches).
+        """The classifier itself: an object with probabilities(x (n, d)) -> (n, branches).
 
         Raises `ModelError` where commands of control files are not allowed.
         """

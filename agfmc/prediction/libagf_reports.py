@@ -1,4 +1,4 @@
-"""The number of classes where nothing tells it, taken as libAGF takes it.
+"""The number of classes where it is not known, assumed as libAGF assumes it.
 
 Classes beside the truth, in the words and columns of libAGF's cls_comp_stats.
 
@@ -35,7 +35,7 @@ MOST_COLUMNS = 10_000  # of a table with one for each label from 0
 
 
 def guessed_classes(truth, result, path):
-    """The largest label of truth (n,) + 1; a warning where the labels speak against it.
+    """The largest label of truth (n,) + 1; a warning where the labels contradict it.
 
     path: the file of `truth`;  result (n,): labels, or -1.
     """
@@ -48,7 +48,7 @@ def guessed_classes(truth, result, path):
         against = f"only {len(found)} of them occur"
     if against is not None:
         warnings.warn(f"{k} classes are assumed, one more than the largest label in {path}, but "
-                      f"{against}: tell eval_uc their number with -k", AgfmcWarning, stacklevel=2)
+                      f"{against}: give eval_uc their number with -k", AgfmcWarning, stacklevel=2)
     return k
 
 
@@ -122,7 +122,7 @@ def _page(scores, rows, columns, ratings):
 def _ratings(truth, result, con, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
     if np.any(np.abs(con) > 1 + 1e-5):
-        warnings.warn(f"{base}.con holds ratings beyond 1, made from votes perhaps: the table of "
+        warnings.warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
                       "confidence means little", AgfmcWarning, stacklevel=3)
     told = result >= 0
     if k > 2:
@@ -203,7 +203,7 @@ def samples_of_results(truth_path, base):
     k = guessed_classes(truth, result, truth_path)
     if k < 2:
         raise DataError("holds class 0 alone, from which the number of classes cannot be "
-                        "guessed: tell eval_uc with -k", file=truth_path)
+                        "inferred: use eval_uc with -k", file=truth_path)
     warn_of_rejected(result, "they are left out")
     told = result >= 0
     if not told.any():
@@ -215,7 +215,7 @@ def samples_of_results(truth_path, base):
 
 def _warn_of_votes(p, path):
     if p.min() < -1e-5 or p.max() > 1 + 1e-5:
-        warnings.warn(f"{path} holds probabilities outside 0 to 1, made from votes perhaps: "
+        warnings.warn(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: "
                       "the scores mean little", AgfmcWarning, stacklevel=3)
 
 
@@ -300,7 +300,7 @@ def _ratings_svmoutput(told, source, names):
         k = len(names or ()) or int(told.classes.max()) + 1
         if not names:
             warnings.warn(f"{k} classes are assumed, one more than the largest that was "
-                          "predicted: without a first line `labels ...` nothing tells their "
+                          "predicted: without a first line `labels ...` nothing gives their "
                           "number", AgfmcWarning, stacklevel=3)
         winner = told.p[:, 0]
     else:

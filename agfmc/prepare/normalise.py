@@ -43,7 +43,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
         # what is constant, or so nearly that 1/std cannot be stored, is left out
         rounded = factor.astype(np.float32)
         varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(rounded)
-        # a factor that is stored as 0 would make the feature constant without a word
+        # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")

@@ -37,7 +37,7 @@ _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
 
 @dataclass(frozen=True)
 class Trainer:
-    """What trains the binary classifiers in the place of LIBSVM.
+    """The external program that trains the binary classifiers in place of LIBSVM.
 
     command, convert: `Command`s, the latter or None for one that turns the
     text of a partition, on its standard input, to what the trainer takes; keep:
@@ -78,9 +78,9 @@ class TrainerOptions(BinaryLearner):
             is_option = _OPTION.fullmatch(word)
             if not is_option and not (takes and _NUMBER.fullmatch(word)):
                 raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
-                                 "could name a file to the command: expected options with a "
-                                 "number each at most, such as -c 50 -q, or --allow-commands, if "
-                                 "the options are to be trusted", **place)
+                                 "could name a file to the command: expected options with at "
+                                 "most one number each, such as -c 50 -q, or --allow-commands, if "
+                                 "you trust the options", **place)
             takes = is_option and word != "-q"
         return cls(text)
 

@@ -38,7 +38,7 @@ _ITSELF = -1  # among the folds of a job: the classifier, trained on all its sam
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What is common to all jobs of a run.
+    """The settings common to all jobs of a run.
 
     options: training options where a control file has `""`;  seed: of all random choices;
     loo: decision values that fit the probabilities come from leaving out single samples by
@@ -61,7 +61,7 @@ class TrainingSettings:
 
 
 class Fitted(NamedTuple):
-    """What training makes of one job.
+    """The result of training one job.
 
     model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
     support vectors, None for a learner whose models are made of vectors of its own;
@@ -155,7 +155,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     rows_of = rows_by_class(y)
     few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
     if few:
-        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very little "
+        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
     linear = all(job.options.keeps_sparse for job in jobs)
@@ -334,7 +334,7 @@ def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, held_out):
 
 
 def _fit_one(data, job):
-    """On a worker: `fit` of one job, to the samples that it is about.
+    """The `fit` of one job on a worker, to the samples of its classes.
 
     -> `Fitted` without the support vectors, which are x[rows]; or the error of the learner.
     """

@@ -1,4 +1,4 @@
-"""Which training jobs share a table of kernel values, have one of their own, or have none."""
+"""Tables of kernel values: jobs that share one, have one to themselves, or have none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPREAD = 4  # jobs a worker, before a whole job may be one task
 
 
 class Tables:
-    """Where the fits of each job find their kernel values.
+    """The tables of kernel values that the fits of each job use.
 
     x (n, d): all points, an array or `SparsePoints`;  jobs: binary `Job`s;
     rows_of: {label: rows of x};  fits: how many fits on all its points a job amounts
@@ -87,7 +87,7 @@ class Tables:
         return sum(len(self._rows_of[label]) for label in job.labels)
 
     def seconds(self, job):
-        """Of a core: the share of a job, by the squares of sizes, in its common table."""
+        """The core seconds of a job: its share of the common table, by the squares of sizes."""
         return self._seconds.get(job.name, 0.0)
 
     def has_own(self, job):
@@ -114,5 +114,5 @@ class Tables:
 
 
 def _values(x):
-    """How many values are to be packed, at most; a megabyte is 2^16 of them."""
+    """The largest number of values to pack; a megabyte is 2^16 of them."""
     return x.counts.sum() if is_sparse(x) else x.shape[0] * x.shape[1]

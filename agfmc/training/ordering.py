@@ -85,14 +85,14 @@ def require_one_vs_one(tree):
                 f"{len(left)} and {len(right)}")
         pair = tuple(sorted(left + right))
         if pair in seen:
-            raise tree.place(row).error(ControlError, f"classes {pair[0]} and {pair[1]} are told "
-                                        f"apart on line {seen[pair]} already")
+            raise tree.place(row).error(ControlError, f"classes {pair[0]} and {pair[1]} are "
+                                        f"separated on line {seen[pair]} already")
         seen[pair] = row.line
     k = len(tree.labels)
     if len(seen) < k * (k - 1) // 2:
         i, j = next((i, j) for i in tree.classes for j in tree.classes
                     if i < j and (i, j) not in seen)
-        raise ControlError(f"no classifier tells classes {i} and {j} apart: expected one for "
+        raise ControlError(f"no classifier separates classes {i} and {j}: expected one for "
                            "each pair of classes", file=tree.source)
 
 

@@ -112,7 +112,7 @@ class Plan:
         return _Origins(self)
 
     def path_of(self, name: str) -> str:
-        """Where the model of that name is written."""
+        """The path that the model of that name is written to."""
         return model_file(name, self.folder)
 
     @property
@@ -186,7 +186,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
         TrainerOptions.parse, own=settings.options or "", allowed=trainer.allow_commands)
     base, only = output.base, output.only
     if "\n" in base or "\0" in base:
-        raise UsageError("the model's name cannot hold a line break: it stands in a control file")
+        raise UsageError("the model's name cannot hold a line break: control files name it")
     if base.startswith("-"):
         base = os.path.join(os.curdir, base)
     jobs = _jobs(tree, base, settings, parse, only is not None)
@@ -221,7 +221,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                           AgfmcWarning, stacklevel=2)
     norm_file = source.norm_file or f"{base}.std" if normalisation is not None else None
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
-        warnings.warn(f"{base}.std is there already, but does not belong to these models: they "
+        warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
     made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
                 settings.scale or settings.nsv is not None, raw if output.unnormalised else None,

@@ -50,7 +50,7 @@ def finished(plan):
 
 
 def replaced(plan):
-    """What of `plan`, all of which this run has finished, is not of it any more, or None.
+    """The first file of the finished `plan` that another run has replaced, or None.
 
     The name of the first such job, or of the file of the normalisation: another run may have
     written the same names at the same time.  What is not recognised is not looked at.
@@ -126,7 +126,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run has left.
+    """The files of an earlier run.
 
     kept: names of jobs whose models are there, from `finished`;  control_out: its control file,
     or None: it goes as soon as a model of that run is replaced by another one, as it would name
@@ -245,7 +245,7 @@ def _train_nodes(plan, progress, earlier, deadline):
         if done == 1 and not plan.binary:
             save_normalisation(plan, earlier.control_out)
         if progress is not None:
-            progress(done, len(nodes), f"{done} of {len(nodes)} direct classifiers", before)
+            progress(done, len(nodes), f"{done} of {len(nodes)} multi-class nodes", before)
     return Outcome(done)
 
 

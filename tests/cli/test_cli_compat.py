@@ -306,7 +306,7 @@ def test_output_with_one_probability(printed, folder):
 @pytest.mark.parametrize("text, message", [
     ("labels 0 1\n0 0.5 0.5\n7 0.5 0.5\n", "in:3: the class '7' is not among"),
     ("labels 0 1\n0 0.5\n", "in:2: expected 3 numbers"), ("0\nnan\n", "in:2: "),
-    ("-1\n1\n", "in: has label -1, and nothing tells the numbers"),
+    ("-1\n1\n", "in: has label -1, and the numbers of its classes"),
     ("labels 10000 1\n1 0.5 0.5\n", "in: has class 10000"), ("", "in: holds no results"),
     ("labels 0\n0 1\n", "in: has one class"), ("0 1\n", "in: has one class")])
 def test_outputs_refused(folder, run, text, message):
@@ -319,8 +319,8 @@ def test_outputs_refused(folder, run, text, message):
 
 def test_names_that_would_destroy(refused, folder):
     (folder / "in.cls").write_text("0\n")
-    assert "take the place of the input" in refused(2, "svmout2agf", "in.cls", "in")
-    assert "take the place of the input" in refused(2, "svmout2agf", "--names", "in.cls", "-", "in")
+    assert "overwrite the input" in refused(2, "svmout2agf", "in.cls", "in")
+    assert "overwrite the input" in refused(2, "svmout2agf", "--names", "in.cls", "-", "in")
     assert "expected a base name" in refused(2, "svmout2agf", "in.cls", "folder/")
 
 

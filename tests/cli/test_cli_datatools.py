@@ -220,11 +220,11 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("-L -f 0.5 --stratified trn o t", "--stratified needs classes"),
     ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
     ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
-    ("-H trn o", "-H goes with -A"), ("-M -H trn.svm o", "-H goes with -A"),
-    ("-A -E 1 trn.lvq o", "-E goes with -M"), ("-R trn o", "goes with -f"),
-    ("-R --stratified -f 0.5 trn o t", "one of them"), ("-P -f 0.5 trn o t", "exclude each other"),
+    ("-H trn o", "-H needs -A"), ("-M -H trn.svm o", "-H needs -A"),
+    ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "need -f"),
+    ("-R --stratified -f 0.5 trn o t", "exclude each other"), ("-P -f 0.5 trn o t", "exclude each other"),
     ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
-    ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 stands on two sides"),
+    ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 is on two sides"),
     ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name"),
 ])
 def test_what_agf_preprocess_refuses(run, words, text):

@@ -131,7 +131,7 @@ def test_models_without_probabilities(run, ok, refused, here, labels):
         assert p[:, 3].tolist() == np.fromfile("x.cls", "<i4").tolist()
 
 
-# -- direct classifiers from the command line ---------------------------------------------------
+# -- multi-class nodes from the command line ---------------------------------------------------
 
 def test_direct_classifiers(ok, refused, here):
     (here / "plan").write_text('"-k 5" K { 9 "" L { 2 5 } }')

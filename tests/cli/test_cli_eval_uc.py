@@ -165,7 +165,7 @@ def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, run, tm
 def test_results_given_as_the_truth_give_a_warning(files, run):
     for words, status in ((["-b", "out.cls", "truth"], 0), (["out.cls", "truth", "probs"], 1)):
         done = run("eval_uc", *words, status=status)
-        assert "out.cls has out.con beside it, as results have, and truth.cls has none: the true " \
+        assert "out.cls has a file out.con, as results have, and truth.cls has none: the true " \
             "classes come first" in done.err
 
 
@@ -176,4 +176,4 @@ def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, ru
     for shift, told in ((1, True), (0, False)):
         (truth + shift).tofile("truth.cls")
         done = run("eval_uc", "-b", "truth.cls", "out")
-        assert ("numbered otherwise than the truth" in done.err) == told
+        assert ("numbered differently from the truth" in done.err) == told

@@ -249,20 +249,20 @@ def test_best_refuses(classes, run, words, status, message):
 
 def test_options_of_best_alone(run):
     got = run("print_control", "-d", "3", "5")
-    assert got[0] == 2 and "-d goes with --best" in got[2]
+    assert got[0] == 2 and "-d needs --best" in got[2]
 
 
 def test_inputs_are_not_overwritten(run):
     before = Path("train.cls").read_bytes()
     got = run("nfold", "1v1", "train", "train")
-    assert got[0] == 2 and "would take the place of an input" in got[2]
+    assert got[0] == 2 and "would overwrite an input" in got[2]
     assert Path("train.cls").read_bytes() == before
     Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9 }')
     run("multi_borders", "plan", "train", "m", "m.mbc")
     for out in ("m.mbc", "m-00"):
         kept = Path(out).read_bytes()
         got = run("mbh2mbm", "m.mbc", out)
-        assert got[0] == 2 and "would take the place of an input" in got[2]
+        assert got[0] == 2 and "would overwrite an input" in got[2]
         assert Path(out).read_bytes() == kept
     values = np.arange(9, dtype="<f4").tobytes()
     Path("v.dat").write_bytes(values)
@@ -300,5 +300,5 @@ def test_points_of_a_normalised_training_give_a_warning(run):
     _, with_it, messages = run("classify_m", "-a", "m.std", "m.mbc", "train.vec", "out")
     assert messages == ""
     _, without, messages = run("classify_m", "m.mbc", "train.vec", "out")
-    assert "the points are taken as normalised already" in messages
+    assert "the points are assumed to be normalised" in messages
     assert without != with_it

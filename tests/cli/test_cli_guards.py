@@ -39,7 +39,7 @@ def test_a_normalisation_of_other_data_is_refused(run):
 def test_a_normalisation_that_is_not_used_gives_a_warning(run):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "plan", "trn", "m", "m.mbc")
-    done.line("m.std is there already, but does not belong")
+    done.line("m.std exists already, but does not belong")
 
 
 def test_standard_output_is_no_control_file_of_an_earlier_run(folder, run):
@@ -93,13 +93,13 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words):
     monkeypatch.setattr("agfmc.learners.commands.shutil.which", lambda name: name)
     before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
     command, *words = words.split()
-    run(command, *words, status=2).line("would take the place of an input")
+    run(command, *words, status=2).line("would overwrite an input")
     assert {name: open(name, "rb").read() for name in before} == before
 
 
 def test_older_labels_next_to_new_points_give_a_warning(run):
     Path("text").write_text("0.5 1:1\n0.25 1:2\n")
-    run("svm2agf", "-L", "text", "trn").line("trn.cls was there before")
+    run("svm2agf", "-L", "text", "trn").line("trn.cls existed before")
     assert run("svm2agf", "-L", "text", "new").err == ""
 
 
@@ -112,7 +112,7 @@ def test_a_trained_control_file_gives_no_options(run):
 @pytest.mark.parametrize("words, text", [
     ("-G -Q adjacent-ordered trn", "-G is for -Q random"),
     ("-n -Q contingency table", "-n is for -Q empirical"),
-    ("-E 5 4", "-E goes with -M"), ("-H 4", "-H goes with -A"),
+    ("-E 5 4", "-E needs -M"), ("-H 4", "-H needs -A"),
     ("--names names 4", "holds no name for class 2")])
 def test_options_that_would_change_nothing(run, words, text):
     Path("names").write_text("one\ntwo\n")
@@ -189,7 +189,7 @@ def test_binary_labels_below_zero_are_names(run):
                "answer").out.split()[0] == "1.0000"
     for more in ((), ("-k", "3")):
         done = run("eval_uc", "-b", *more, "pm.cls", "answer", status=1)
-        done.line("pm.cls: has label -1, and nothing tells")
+        done.line("pm.cls: has label -1, and the numbers")
 
 
 def test_lvq_text_is_numbered_as_in_training(run):
@@ -213,7 +213,7 @@ def test_priors_from_labels_below_zero(run):
     write_cls("three.cls", [-1, 0, 1])
     run("classify_m", "-M", "--priors", "half.cls", "m.mbc", "signed.svm", "o")
     done = run("classify_m", "-M", "--priors", "three.cls", "m.mbc", "signed.svm", "o", status=1)
-    done.line("three.cls: has label -1, and nothing tells")
+    done.line("three.cls: has label -1, and the numbers")
 
 
 def test_relabelling_needs_labels(run):
@@ -247,8 +247,8 @@ def test_absent_values_need_a_known_number_of_features(run):
 
 
 @pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
-                                         (("-Z",), "which this format cannot tell"),
-                                         (("--libsvm",), "which svm-predict cannot tell")])
+                                         (("-Z",), "which this format cannot record"),
+                                         (("--libsvm",), "which svm-predict does not check")])
 def test_models_that_leave_their_normalisation_behind(run, form, words):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
@@ -285,7 +285,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
         done = run("multi_borders", "--retrain", *words, "plan", data, "m", "m.mbc")
         assert done.err == (
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
-            "options the kernel tells no points apart; multiply the data by a power of ten\n"
+            "options the kernel hardly varies; multiply the data by a power of ten\n"
             if faint else "")
 
 

@@ -78,7 +78,7 @@ def test_training_is_that_of_data_without_them(scheme, options, run, trained):
 
 
 def test_of_nested_controls_what_is_left_is_trained(folder, trained):
-    """Rows with zeros, a node that is replaced by its branch, a direct classifier, no samples."""
+    """Rows with zeros, a node that is replaced by its branch, a multi-class node, no samples."""
     for nested, left in (
             ('"-c 2" 0 1 / 2; "-c 3" 0 / 1; "." 0 / 2; { "" 0 / 1; {9 0} "-t 0" { "-c 4" {1 2} '
              '"" {4 7} } 3 }',
@@ -197,7 +197,7 @@ def test_messages_recommend_min_class(words, told, folder, run):
     (["multi_borders", "--min-class", "4", "two", "rare", "m", "m.mbc"], 1,
      "two: names fewer than two of the classes"),
     (["multi_borders", "--min-class", "4", "zeros", "rare", "m", "m.mbc"], 1,
-     "zeros:1:1: without the classes that are left out, a branch of this coding matrix stands in no "
+     "zeros:1:1: without the classes that are left out, a branch of this coding matrix is in no "
      "partition: `print_control --min-class N DATA` writes one for the classes that are left"),
     (["print_control", "--min-class", "4", "10"], 2, "counts"),
     (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),

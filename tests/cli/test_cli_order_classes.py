@@ -204,9 +204,9 @@ TREE = '"" {\n 0\n 1\n}\n'
 
 
 @pytest.mark.parametrize("text, message", [
-    ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier tells classes 1 and 2 apart"),
+    ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier separates classes 1 and 2"),
     ('"" 0 / 1;\n"" 0 / 2;\n"" 1 2 / 0;\n{ 0 1 2 }', "3:1: expected one class on each side"),
-    ('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 0;\n{ 0 1 2 }', "3:1: classes 0 and 1 are told apart on line 1"),
+    ('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 0;\n{ 0 1 2 }', "3:1: classes 0 and 1 are separated on line 1"),
     (TREE, "expected one coding matrix, found a tree"),
     ('"" { "" 0 / 1; { 0 1 } 2 }', "found a tree"),
     ('"-k 3" K { 0 1 2 }', "found a classifier of code K"),
@@ -247,7 +247,7 @@ def test_data_of_other_classes_are_refused(run, plan):
     (["--priors", "0,0,0,0,0", "c"], "nor all 0"),
     (["--priors", "1,x", "c"], "expected a number, found 'x'"),
     (["--errors", "e", "--error-rate", ".1", "c"], "exclude each other"),
-    (["--exact-up-to", "5", "c"], "--exact-up-to goes with --errors"),
+    (["--exact-up-to", "5", "c"], "--exact-up-to needs --errors"),
     (["--exact-up-to", "15", "--errors", "e", "c"], "15 is out of range"),
     (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
     (["--errors", "-", "-"], "can be standard input"),

@@ -37,7 +37,7 @@ def contents():
     return {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
 
 
-def refused(run, words, text="would take the place of an input"):
+def refused(run, words, text="would overwrite an input"):
     """Status 2 and one line with the text, and every file is as it was."""
     before = contents()
     err = run(*words.split(), status=2).err

@@ -143,17 +143,17 @@ def test_radag(here, run):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("classify_m --top 2 all.mbm tst.vec o", "--top goes with -Q poll"),
+    ("classify_m --top 2 all.mbm tst.vec o", "--top needs -Q poll"),
     ("classify_m -Q poll --opponents 0 all.mbm tst.vec o", "opponents"),
     ("classify_m -Q poll --opponents xlog all.mbm tst.vec o", "opponents"),
     ("classify_m -Q radag all.mbm tst.vec o", "--pair-errors"),
-    ("classify_m -Q ddag --pair-errors errors all.mbm tst.vec o", "goes with -Q radag"),
+    ("classify_m -Q ddag --pair-errors errors all.mbm tst.vec o", "needs -Q radag"),
     ("classify_m -Q argmax all.mbm tst.vec o", "one-vs-rest"),
     ("classify_m -Q loss:zero all.mbm tst.vec o", "no decoder 'loss:zero'"),
     ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
     ("classify_m --count -O cat ctl tst.vec x", "--count"),
-    ("multi_borders --cv-irrelevant plan trn m o", "goes with --cv-errors"),
-    ("multi_borders --cv-errors e -- cat plan trn m o", "does not go with --"),
+    ("multi_borders --cv-irrelevant plan trn m o", "needs --cv-errors"),
+    ("multi_borders --cv-errors e -- cat plan trn m o", "cannot be combined with --"),
 ])
 def test_what_does_not_go_together(here, run, words, message):
     assert message in run(*words.split(), status=2).err

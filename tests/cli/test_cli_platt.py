@@ -51,8 +51,8 @@ def test_memory_changes_nothing(run, folder):
     (("--platt", "other"), "--platt"),
     (("--kernel-memory", "-1"), "--kernel-memory"),
     (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
-    (("--platt", "loo", "--command", "svm-train"), "do not go with --"),
-    (("--kernel-memory", "3", "--command", "svm-train"), "do not go with --"),
+    (("--platt", "loo", "--command", "svm-train"), "cannot be combined with --"),
+    (("--kernel-memory", "3", "--command", "svm-train"), "cannot be combined with --"),
 ])
 def test_what_does_not_go(words, told, run):
     run("multi_borders", *words, "plan", "trn", "m", "m.mbc", status=2).refused(told)

@@ -158,7 +158,7 @@ def test_models_that_do_not_tell(classified, refused, here):
         (here / f"old-{i:02d}").write_text(text[:text.index("# agfmc")])
     (here / "old.mbc").write_text((here / "one.mbc").read_text().replace("one-", "old-"))
     text = refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
-    assert "--trained-priors" in text and "do not tell" in text
+    assert "--trained-priors" in text and "do not record" in text
     assert "--trained-priors" in refused(2, "classify_m", "--priors", PRIORS, "silent.mbm")
     assert classified("--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc",
                       warning="sum to 95") == classified("--priors", PRIORS, "one.mbc")
@@ -206,7 +206,7 @@ def test_bad_proportions(refused, here, priors, status, says):
 
 
 def test_bad_proportions_in_training(refused):
-    assert "goes with --priors" in refused(2, "classify_m", "--trained-priors", PRIORS, "one.mbm")
+    assert "needs --priors" in refused(2, "classify_m", "--trained-priors", PRIORS, "one.mbm")
     assert "--trained-priors: class 5 was trained on" in refused(
         2, "classify_m", "--priors", PRIORS, "--trained-priors", "0.5,0,0.5", "one.mbm")
 

@@ -184,8 +184,8 @@ def test_outputs_appear_together(run, monkeypatch, failing):
     (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
     (("one-vs-one", "nowhere"), 1, "nowhere"),
     (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
-    (("own.mbc", "train", "--json", "train.vec"), 2, "train.vec would take the place of an input"),
-    (("own.mbc", "train", "--csv", "./own.mbc"), 2, "own.mbc would take the place of an input"),
+    (("own.mbc", "train", "--json", "train.vec"), 2, "train.vec would overwrite an input"),
+    (("own.mbc", "train", "--csv", "./own.mbc"), 2, "own.mbc would overwrite an input"),
     (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "two outputs would go to a"),
     (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
 def test_errors_are_one_line(run, words, status, message):

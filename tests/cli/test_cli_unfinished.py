@@ -104,7 +104,7 @@ def test_messages_of_an_interrupted_run(place, monkeypatch, capsys, command, roo
     with pytest.raises(KeyboardInterrupt):
         command.main([*WORDS[command], *["--no-state"] * (where == "no")])
     err = capsys.readouterr().err
-    assert ("an interrupted run would begin again" in err) == (where == "refused")
+    assert ("an interrupted run would start from the beginning" in err) == (where == "refused")
     assert (GOES_ON in err) == (where == "kept") == (kept() == [".results"])
 
 

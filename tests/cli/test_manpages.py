@@ -277,7 +277,7 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
 
 def test_training_options_are_all_in_the_page():
     text = section(text_of("multi_borders"), "DESCRIPTION")
-    text = plain(text[text.index(r"They are LIBSVM\(aqs"):text.index(".RE")])
+    text = plain(text[text.index(r"They are the options of LIBSVM"):text.index(".RE")])
     tags = re.findall(r"^\.TP(?: 12n)?\n(.*)$", text, re.M)
     listed = set(re.findall(r"-[a-z][01]?", " ".join(tags)))
     for option in listed:

@@ -91,7 +91,7 @@ def test_support_vectors_that_a_normalisation_widens_fit_in_memory(here, monkeyp
 
 
 def write_direct():
-    """Two direct classifiers of ten points with four features each."""
+    """Two multi-class nodes of ten points with four features each."""
     for name in "ab":
         write_vec(f"{name}.vec", np.ones((10, 4)))
         write_cls(f"{name}.cls", [0, 1] * 5)
@@ -103,7 +103,7 @@ def test_points_of_all_direct_classifiers_fit_in_memory(here, monkeypatch):
     limited(monkeypatch, 2 * 2 * 10 * 4 * 8)
     assert len(load("c").node_classifiers) == 2
     limited(monkeypatch, 2 * 2 * 10 * 4 * 8 - 2)
-    with pytest.raises(DataError, match="c: the points of all its direct classifiers are more"):
+    with pytest.raises(DataError, match="c: the points of all its multi-class nodes are more"):
         load("c")
 
 

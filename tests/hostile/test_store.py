@@ -391,7 +391,7 @@ def claimed_width(d):
 
 
 def shared_points(count):
-    """Direct classifiers by the thousand that all point to the same megabyte."""
+    """Multi-class nodes by the thousand that all point to the same megabyte."""
     header, arrays = forge.taken_apart(RAW["K"])
     points = np.zeros((100_000, 2), "<f4").tobytes()
     y = np.zeros(100_000, "<i4").tobytes()

@@ -117,7 +117,7 @@ def test_worker_killed_in_the_middle(cluster, slow):
         _, words = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, words.decode()
     assert here.files() == there.files()
-    assert b"the worker tcp://" in words and b" is gone; what it had is tried again" in words
+    assert b"the worker tcp://" in words and b" is lost; its work is repeated" in words
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
 

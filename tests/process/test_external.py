@@ -613,4 +613,4 @@ def test_options_that_it_may_not_have(options, word):
 
 def test_allowing_commands_needs_one(place):
     error(place.call("multi_borders", "-M", "--allow-commands", "plan", "trn.svm", "x", "xctl"), 2,
-          "--allow-commands goes with --")
+          "--allow-commands needs --")

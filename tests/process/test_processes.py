@@ -72,7 +72,7 @@ def test_worker_killed(slow):
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said.decode()
     assert here.files() == there.files()
-    assert f": worker process {number} ended by signal 9; trying it again".encode() in said
+    assert f": worker process {number} ended by signal 9; retrying".encode() in said
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
@@ -123,7 +123,7 @@ def test_workers_that_cannot_work(place, words, program, told):
     (("--executor=processes:0",), "expected dask:HOST:PORT, dask:FILE or processes:N"),
     (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
     (("-j", "2", "--executor=processes:2"), "-j and --executor exclude each other"),
-    (("--executor=processes:2", "-O", "cat"), "--executor does not go with other programs"),
+    (("--executor=processes:2", "-O", "cat"), "--executor cannot be combined with other programs"),
 ])
 def test_wrong_executors(place, words, told):
     if "scheduler file" in told:

@@ -87,7 +87,7 @@ def check_training(place, done, alone, names):
     for status, _, err in done:
         assert status in (0, 3), err
         if status == 3:
-            assert err.count(b"\n") == 1 and b"another run took the same names" in err, err
+            assert err.count(b"\n") == 1 and b"another run has written files of the same names" in err, err
     if (place / "ctl").exists():
         assert models in alone
         place.ok("mbh2mbm", "ctl", "x.mbm")
@@ -132,8 +132,8 @@ def test_a_model_of_another_run_is_noticed(place):
         _, err = process.communicate(timeout=120)
     assert process.returncode == 3
     assert err == (b"multi_borders: 'm-00' is no longer what this run has written: another run "
-                   b"took the same names. control-out is not written; the same command goes on "
-                   b"from there\n")
+                   b"has written files of the same names. control-out is not written; "
+                   b"the same command continues from there\n")
     assert not (place / "ctl").exists()
 
 
@@ -155,7 +155,7 @@ def test_models_of_two_runs_under_one_control_file(place):
     (place / "m-01").write_bytes((place / "f-01").read_bytes())
     done = place.run("mbh2mbm", "ctl", "x.mbm")
     assert done.returncode == 0
-    assert b"warning: ctl: the models tell of different numbers of samples" in done.stderr
+    assert b"warning: ctl: the models record different numbers of samples" in done.stderr
 
 
 def scores(text):

@@ -1,4 +1,4 @@
-"""Direct classifiers in control files: what they mean, and text to tree and back."""
+"""Multi-class nodes in control files: what they mean, and text to tree and back."""
 
 import pytest
 

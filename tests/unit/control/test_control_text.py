@@ -160,7 +160,7 @@ OF_DIRECTS = st.one_of(st.sampled_from(["", " ", "-k 3", 'a "b" \\', "\\", '"'])
 
 @st.composite
 def trees(draw, kinds=("bare", "matrix", "direct")):
-    """Any mixture of trees, matrices and direct classifiers, in the writer's own form."""
+    """Any mixture of trees, matrices and multi-class nodes, in the writer's own form."""
     labels = iter(draw(st.lists(st.integers(0, MAX_LABEL), min_size=400, max_size=400,
                                 unique=True)) if draw(st.booleans()) else range(4000))
     training = draw(st.booleans())

@@ -247,7 +247,7 @@ def test_task_that_ends_its_workers():
     assert str(done[1][1]).startswith("<9>: worker process ")
     assert str(done[1][1]).endswith(" ended by signal 9; giving up after 2 attempts")
     (told,) = [str(one.message) for one in warned]
-    assert told.startswith("<9>: worker process ") and told.endswith("; trying it again")
+    assert told.startswith("<9>: worker process ") and told.endswith("; retrying")
 
 
 def test_a_standard_pool_whose_worker_dies_is_an_error():
@@ -386,5 +386,5 @@ def test_bad_points_are_the_same_error(configuration):
 def test_commands_stay_here(configuration):
     classifier = Classifier(configuration)
     classifier.values = object()
-    with pytest.raises(UsageError, match="--executor does not go with them"):
+    with pytest.raises(UsageError, match="--executor cannot be combined with them"):
         list(classify(classifier, [], Here()))

@@ -89,7 +89,7 @@ def test_nothing_is_kept_without_a_file():
 
 def test_no_place_is_no_reason_to_stop(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.warns(AgfmcWarning, match="would begin again"):
+    with pytest.warns(AgfmcWarning, match="would start from the beginning"):
         cache = ResultCache(str(tmp_path / "file" / "state"))
     with cache:
         cache.put("k", b"value")
@@ -224,7 +224,7 @@ def test_folder_and_file_are_private(tmp_path, monkeypatch):
 def test_a_folder_that_others_may_write_in_is_not_used(tmp_path, mode):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(mode)
-    with pytest.warns(AgfmcWarning, match="others may write in its folder: an interrupted run"):
+    with pytest.warns(AgfmcWarning, match="other users can write to its folder: an interrupted run"):
         with ResultCache(str(tmp_path / "shared" / "state")) as cache:
             cache.put("k", b"v")
             assert cache.get("k") is None
@@ -237,7 +237,7 @@ def test_another_user_s_folder_is_not_used(tmp_path):
     (tmp_path / "victim").write_text("old")
     os.symlink(tmp_path / "victim", tmp_path / "theirs" / "state")
     os.chown(tmp_path / "theirs", 12345, 12345)
-    with pytest.warns(AgfmcWarning, match="others may write in its folder"):
+    with pytest.warns(AgfmcWarning, match="other users can write to its folder"):
         ResultCache(str(tmp_path / "theirs" / "state"))
     assert (tmp_path / "victim").read_text() == "old"
 

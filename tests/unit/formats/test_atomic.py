@@ -351,7 +351,7 @@ def test_old_contents_that_cannot_be_put_back_are_kept(paths, monkeypatch):
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", refusing)
-    with pytest.raises(DataError, match="could neither be written nor put back: the old "
+    with pytest.raises(DataError, match="could neither be written nor restored: the old "
                                         "contents are in ") as caught:
         write(paths)
     [kept] = set(os.listdir(paths[0].parent)) - {"b"}

@@ -336,7 +336,7 @@ def test_logistic_models(folder, data):
 
 @st.composite
 def collated(draw, ascii_only=False):
-    """A model of three classes: one-vs-one, perhaps below a direct classifier of each code."""
+    """A model of three classes: one-vs-one, perhaps below a multi-class node of each code."""
     d, s = draw(st.integers(1, 3)), draw(st.integers(1, 5))
     elements = SINGLES if draw(st.booleans()) else FLOATS
     sv = draw(hnp.arrays(np.float64, (s, d), elements=elements, unique=False)) + 0.0

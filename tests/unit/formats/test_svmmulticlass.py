@@ -284,7 +284,7 @@ CASES = {
     "rho": (broken("rho 0.5 -1 0.25", "rho 0.5 -1"), ":5: 'rho': expected 3 values, found 2"),
     "rho NaN": (broken("rho 0.5", "rho nan"), ":5: 'rho': expected a finite number"),
     "probA": (broken("probA -1 -2 -3", "probA -1 -2"), ":7: 'probA': expected 3 values, found 2"),
-    "no probB": (broken("probB 0.1 0.2 0.3\n", ""), ":7: probA and probB come together"),
+    "no probB": (broken("probB 0.1 0.2 0.3\n", ""), ":7: probA and probB must both be given"),
     "nr_sv": (broken("nr_sv 1 1 1", "nr_sv 1 1"), "'nr_sv': expected 3 values, found 2"),
     "sum": (broken("nr_sv 1 1 1", "nr_sv 1 1 2"), "nr_sv adds up to 4, and total_sv is 3"),
     "too few": (broken("nr_sv 1 1 1", "nr_sv 1 1 2").replace("total_sv 3", "total_sv 4"),

@@ -96,11 +96,11 @@ def test_quoted_words_need_no_shell(words):
 
 @pytest.mark.parametrize("text, words", [
     ("", "expected a command, found nothing"), ("  \n", "expected a command, found nothing"),
-    ("cat # x", "file names are to follow"),
-    ("nothing-of-that-name -b 1", "'nothing-of-that-name' is not there"),
-    ("./gone", "'./gone' is not there"), ("svm-train 'x", "cannot be read: No closing quotation"),
-    ("svm-train x\\", "cannot be read"), ("''", "the command '' is not there"),
-    ("a\0b", "NUL"), ("cat |", "ends where file names are to follow"), ("cat;", "file names"),
+    ("cat # x", "file names can be appended"),
+    ("nothing-of-that-name -b 1", "'nothing-of-that-name' does not exist or may"),
+    ("./gone", "'./gone' does not exist or may"), ("svm-train 'x", "cannot be read: No closing quotation"),
+    ("svm-train x\\", "cannot be read"), ("''", "the command '' does not exist or may"),
+    ("a\0b", "NUL"), ("cat |", "must end where file names can"), ("cat;", "file names"),
     ("cat & ", "file names"),
 ])
 def test_refused_before_anything_runs(tmp_path, monkeypatch, text, words):
@@ -112,7 +112,7 @@ def test_refused_before_anything_runs(tmp_path, monkeypatch, text, words):
 
 def test_a_file_that_may_not_be_run(tmp_path):
     (tmp_path / "tool").write_text("#!/bin/sh\n")
-    with pytest.raises(UsageError, match="is not there, or may not be run"):
+    with pytest.raises(UsageError, match="does not exist or may not be executed"):
         Command(quote(str(tmp_path / "tool")))
     (tmp_path / "tool").write_bytes(b"\0\1")
     (tmp_path / "tool").chmod(0o755)

@@ -83,7 +83,7 @@ def test_signs_without_a_font_are_told_once(tmp_path):
     pytest.importorskip("matplotlib")
     unassigned = chr(0xE123) + chr(0xE124)  # for private use: no font here is asked to have them
     file = tmp_path / "a.png"
-    with pytest.warns(AgfmcWarning, match="no font here has all the signs") as told:
+    with pytest.warns(AgfmcWarning, match="no font here has all characters") as told:
         draw_control(str(file), parse(f"# class 0: {unassigned}\na {{0 1}}"))
     assert len(told) == 1 and file.exists()
 

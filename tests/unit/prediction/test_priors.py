@@ -30,12 +30,12 @@ def neighbours(*counts):
 
 
 def test_nested_trees():
-    # (0 | 1 2 | 3 4 5): 1 2 and 3 4 5 by direct classifiers below a coding matrix
+    # (0 | 1 2 | 3 4 5): 1 2 and 3 4 5 by multi-class nodes below a coding matrix
     one = [neighbours(3, 2)]
     assert class_samples(configuration(
         'a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}', (7, 5), (7, 9), (4, 5), classifiers=one)) == \
         {0: 7, 1: 2, 2: 3, 3: 5, 4: 4}
-    with pytest.raises(ModelError, match="do not tell"):  # 3, 4 and 5 apart: the command knows
+    with pytest.raises(ModelError, match="do not record"):  # 3, 4 and 5 apart: the command knows
         class_samples(configuration(
             'a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}', (7, 5), (7, 9),
             classifiers=[*one, ExternalClassifier("g", 3, "x", None)]))

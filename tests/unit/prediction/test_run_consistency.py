@@ -49,14 +49,14 @@ TAUGHT = ("4/0", "4/9", "0/9")
 
 
 @pytest.mark.parametrize("tree, taught, warned", [
-    (PAIRS, TAUGHT, ""), (PAIRS, ("0-4/5-9", *TAUGHT[1:]), "'a' was trained to tell apart the "
-                          "classes 0-4 / 5-9, and stands here for 4 / 0: of another"),
+    (PAIRS, TAUGHT, ""), (PAIRS, ("0-4/5-9", *TAUGHT[1:]), "'a' was trained on the "
+                          "classes 0-4 / 5-9, and is used here for 4 / 0: from another"),
     (PAIRS, ("1-4/0", "4/9,11-13", "0-2/7-9"), ""), (PAIRS, ("0/4", "9/4", "9/0"),
                                                      "4 / 0, and 2 more like it"),
     (PAIRS, ("4/0/9", *TAUGHT[1:]), "classes 4 / 0 / 9"), (PAIRS, ("4/9", *TAUGHT[1:]), "4 / 9"),
     (PAIRS, (",".join(map(str, range(0, 99, 2))) + "/1", *TAUGHT[1:]), " ... "),
     (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""), (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"),
-                                                    "2-3 / 0-1, and stands here for 0-1 / 2-3")])
+                                                    "2-3 / 0-1, and is used here for 0-1 / 2-3")])
 def test_other_classes(tree, taught, warned):
     found = [SimpleNamespace(name=name, provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
              for name, text in zip("abc", taught)]
@@ -78,7 +78,7 @@ def test_models_of_another_run_with_the_same_names(folder):
         with warnings.catch_warnings():
             warnings.simplefilter("error", AgfmcWarning)
             load(name)
-    with pytest.warns(AgfmcWarning, match="one: 'm-00' was trained to tell apart the classes 2"):
+    with pytest.warns(AgfmcWarning, match="one: 'm-00' was trained on the classes 2"):
         load("one")
 
 
@@ -90,7 +90,7 @@ def test_direct_classifiers_of_another_run():
         warnings.simplefilter("error")
         check_one_run(tree, found, {1: direct[0]})
     direct[0].provenance = made("x; classes 1/0")
-    with pytest.warns(AgfmcWarning, match="'m' was trained to tell apart the classes 1 / 0"):
+    with pytest.warns(AgfmcWarning, match="'m' was trained on the classes 1 / 0"):
         check_one_run(tree, found, {1: direct[0]})
 
 

@@ -1,4 +1,4 @@
-"""Direct classifiers through training, files and classification: the same answers everywhere."""
+"""Multi-class nodes through training, files and classification: the same answers everywhere."""
 
 import hashlib
 import json
