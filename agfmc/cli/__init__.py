@@ -1,7 +1,5 @@
 """Commands: parsers and glue; the only floor that reads argv or prints."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """eval_uc: score classes and probabilities against the truth."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

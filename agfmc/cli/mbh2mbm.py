@@ -1,7 +1,5 @@
 """mbh2mbm: bring a trained configuration into one model file."""
 
-from __future__ import annotations
-
 import os
 import warnings
 

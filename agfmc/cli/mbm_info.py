@@ -1,7 +1,5 @@
 """mbm_info: describe a model file."""
 
-from __future__ import annotations
-
 import sys
 
 from .messages import show

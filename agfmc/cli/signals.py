@@ -1,7 +1,5 @@
 """Signals that end a command: raised, so that nothing half done is left on the way out."""
 
-from __future__ import annotations
-
 import _thread  # `threading` may be in the middle of something when a signal comes
 import signal
 import sys

@@ -6,8 +6,6 @@ classifiers do not turn one class into another, and rows neither alike nor compl
 that the classifiers err on different points.
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Sequence

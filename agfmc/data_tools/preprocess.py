@@ -1,7 +1,5 @@
 """Data made ready for training: classes, features, parts and normalisation, in one pass."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 

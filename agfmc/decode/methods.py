@@ -4,8 +4,6 @@ The argument parser, the help, the manual page and the tests all read this
 table, so nothing heavy is imported here.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple  # dataclasses takes 10 ms to load
 
 from ..codes.schemes import SCHEMES

@@ -1,7 +1,5 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ value is whole (`-1`, `1`), else the shortest decimal that is that float64 (`0.5
 `1.0` and `1e0` have one name.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

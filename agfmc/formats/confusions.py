@@ -13,8 +13,6 @@ lines, and comments from `#`, are allowed.
 Shapes: k classes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

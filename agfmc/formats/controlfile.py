@@ -1,7 +1,5 @@
 """Control files on disk: bytes to tree, tree to bytes."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Points with labels, or points alone, in any `InputFormat`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Opening and reading files, with limits of memory and errors that carry the name of the file."""
 
-from __future__ import annotations
-
 import functools
 import os
 import stat

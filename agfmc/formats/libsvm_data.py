@@ -5,8 +5,6 @@ read again line by line, for the message.  Points stay sparse (`SparsePoints`) o
 table.  Numbers are written without loss.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

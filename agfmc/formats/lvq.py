@@ -1,7 +1,5 @@
 """LVQ text: the number of features d in the first line, then d values and the label per line."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import DataError

@@ -8,8 +8,6 @@ own formatting decides, so that the text is always the same.
 The probabilities that classify_m printed, read back with every check.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ probabilities, in the order of that line.  Without it, each line is a class, or 
 class and its own probability.
 """
 
-from __future__ import annotations
-
 import io
 from contextlib import nullcontext
 from dataclasses import dataclass

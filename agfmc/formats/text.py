@@ -8,8 +8,6 @@ whatever is wrong are left to numpy.  `is_text` and `foreign_line` recognise tex
 format is expected.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import NamedTuple

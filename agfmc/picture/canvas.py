@@ -4,8 +4,6 @@ matplotlib is loaded when something is drawn, by its own settings alone, and nev
 screen.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import logging

@@ -1,7 +1,5 @@
 """Configurations side by side: how good against how fast."""
 
-from __future__ import annotations
-
 import math
 
 from ..control.dot import visible

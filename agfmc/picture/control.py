@@ -1,7 +1,5 @@
 """The tree, the coding matrix or the dendrogram of a control file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..control.dot import visible

@@ -1,7 +1,5 @@
 """A tree of classes with the distances at which they join."""
 
-from __future__ import annotations
-
 import math
 
 from ..control.tree import Leaf

@@ -1,7 +1,5 @@
 """A coding matrix as a grid of colours."""
 
-from __future__ import annotations
-
 from ..control.dot import visible
 from .canvas import class_name, LEFT, page, RIGHT, text_width, thinned
 

@@ -1,7 +1,5 @@
 """A figure of simulated success probabilities against the number of classes."""
 
-from __future__ import annotations
-
 from .canvas import new_figure, save
 
 __all__ = ["draw"]

@@ -3,8 +3,6 @@
 To add one, add a row here and its value to what `prediction.evaluation.evaluate` gives.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 __all__ = ["BY_OPTION", "SCORES", "Score"]

@@ -8,8 +8,6 @@ with probability `error`, all others are coins.  The similarity model (section
 Class 0 is the true one in both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
