@@ -6,17 +6,14 @@ import sys
 from ..errors import UsageError
 from .messages import json_text
 from .options import Parser, PROPORTIONS, proportions, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "eval_uc"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "eval_uc",
         "Score classification results: accuracy, uncertainty coefficient, contingency table, "
         "Brier scores and calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
@@ -111,8 +108,3 @@ def _brier(args, scores):
                          "of classes: give -k, or the probabilities")
     head = "" if args.no_header else f"Brier score, {what}\n"
     return head + "%8.6f\n" % scores[key]
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -6,9 +6,8 @@ import warnings
 from .hints import refuse_scheme
 from .messages import report
 from .options import Parser, refuse_inputs
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "mbh2mbm"
 
@@ -101,8 +100,3 @@ def _refuse_control(out):
         return
     raise UsageError(f"the model would take the place of the control file {out}: expected control "
                      "and then out, the file to be written")
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

@@ -4,17 +4,14 @@ import sys
 
 from .messages import show
 from .options import Parser
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "mbm_info"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "mbm_info",
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, and the settings that made it.",
         usage="%(prog)s [--control | --json] [-y FOLDER] model")
@@ -45,8 +42,3 @@ def execute(args):
         sys.stdout.write("\n")
     else:
         sys.stdout.write(format_description(describe(configuration)))
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)

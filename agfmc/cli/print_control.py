@@ -14,7 +14,6 @@ from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       input_format, Parser, refuse_inputs, training_data_options, whole_number)
-from .run import run_command
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
 
@@ -97,11 +96,6 @@ def get_parser():
     add_min_class(add_input_kind(parser, "data"))
     add_normalisation(parser)
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
