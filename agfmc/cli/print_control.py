@@ -15,7 +15,7 @@ from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       input_format, Parser, refuse_inputs, training_data_options, whole_number)
 
-__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
+__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
 PROG = "print_control"
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's

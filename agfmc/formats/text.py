@@ -152,6 +152,19 @@ class Tokens(NamedTuple):
     count: np.ndarray
     line: np.ndarray
 
+    def words(self, i: int) -> list[bytes]:
+        """The tokens of the i-th line that has any."""
+        places = range(int(self.first[i]), int(self.first[i] + self.count[i]))
+        return [self.text[self.start[j]:self.end[j]].tobytes() for j in places]
+
+    def without_first_line(self) -> "Tokens":
+        """The other lines, the first blanked out in the text."""
+        count = int(self.count[0])
+        self.text[:self.end[count - 1]] = 32
+        return self._replace(start=self.start[count:], end=self.end[count:],
+                             first=self.first[1:] - count, count=self.count[1:],
+                             line=self.line[1:])
+
 
 def tokenise(data, first_line):
     """The Tokens of a block that ends with a newline."""
