@@ -38,7 +38,6 @@ def execute(args):
         show([format_tree(configuration.tree)])
     elif args.json:
         import json
-        json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)
-        sys.stdout.write("\n")
+        print(json.dumps(describe(configuration), indent=1, sort_keys=True))
     else:
         sys.stdout.write(format_description(describe(configuration)))

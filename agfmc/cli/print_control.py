@@ -120,13 +120,11 @@ def _output(args, tree, heights):
     if args.options:
         from ..control.build import with_options
         tree = with_options(tree, args.options)
-    if args.no_names:
-        from ..control.tree import changed
-        tree = changed(tree, names={})
-    elif args.names is not None:
+    if args.no_names or args.names is not None:
         from ..control.tree import changed
         from ..formats.class_names import read_names_of
-        tree = changed(tree, names=read_names_of(args.names, tree.classes))
+        names = {} if args.no_names else read_names_of(args.names, tree.classes)
+        tree = changed(tree, names=names)
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)

@@ -120,9 +120,6 @@ def find_method(text: str | int | Method) -> Method:
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"
         for method in METHODS)
-    scheme = f" ({text} is a scheme of print_control)" if _is_scheme(wanted) else ""
+    scheme = f" ({text} is a scheme of print_control)" if any(
+        wanted in (scheme.name, *scheme.aliases) for scheme in SCHEMES) else ""
     raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}")
-
-
-def _is_scheme(word):
-    return any(word in (scheme.name, *scheme.aliases) for scheme in SCHEMES)

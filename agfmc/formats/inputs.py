@@ -39,7 +39,7 @@ class _Input:
         if self.name == "-":
             return None
         with _reading(self.name):
-            status = os.fstat(self._file.fileno())
+            status = os.fstat(self.fileno())
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
