@@ -64,7 +64,7 @@ def run():
     status: the exit status that is expected, None for any;  -> `Done`.
     """
     def run(command, *words, stdin="", status=0):
-        main = importlib.import_module(f"agfmc.cli.{command}").main
+        main = importlib.import_module("agfmc.cli").main_of(command)
         stdin = stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape")
         streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (stdin, b"", b"")]
         with pytest.MonkeyPatch.context() as patch:

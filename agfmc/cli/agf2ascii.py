@@ -4,17 +4,14 @@ import sys
 
 from ..errors import UsageError
 from .options import data_files, Parser, refuse_inputs
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "agf2ascii"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "agf2ascii",
         "Print libAGF's binary files base.vec and base.cls as text: LVQ text, or LIBSVM text "
         "with -M. Every value is printed in full.",
         usage="%(prog)s [-M | [-H] [-C]] [-L | --words] [-n] base [out]")
@@ -37,11 +34,6 @@ def get_parser():
     group.add_argument("--words", action="store_true",
                        help="the class names of base.names in place of the labels")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

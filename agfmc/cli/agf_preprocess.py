@@ -8,9 +8,8 @@ from ..errors import UsageError
 from .messages import report
 from .options import (add_input_kind, add_normalisation, add_seed, data_files, input_format, Parser,
                       refuse_ending, refuse_inputs, whole_number)
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "agf_preprocess"
 
@@ -65,11 +64,6 @@ def get_parser():
         "-P", "--covariance", action="store_true",
         help="print the covariance matrix of the features, and write no file")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

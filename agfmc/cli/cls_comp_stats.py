@@ -3,17 +3,14 @@
 import sys
 
 from .options import Parser, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "cls_comp_stats"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "cls_comp_stats",
         "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
         "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
         "layout.",
@@ -30,11 +27,6 @@ def get_parser():
                        help="bins of the confidence ratings, for each side of 0 where there are "
                             "two classes; 0 leaves their table out (default 10)")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

@@ -9,9 +9,8 @@ from .experiments import (add_experiment, for_data, plan_of, read_experiment, re
                           result_cache)
 from .messages import json_text, Progress, say
 from .options import add_train, Parser, whole_number
-from .run import run_command
 
-__all__ = ["PROG", "get_parser", "main"]
+__all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "compare_control"
 
@@ -59,11 +58,6 @@ def get_parser():
                        help="distance of groups of classes, for trees from data")
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", "uncertainty")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

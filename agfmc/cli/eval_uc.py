@@ -1,24 +1,19 @@
 """eval_uc: score classes and probabilities against the truth."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 
 from ..errors import UsageError
 from .messages import json_text
 from .options import Parser, PROPORTIONS, proportions, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "eval_uc"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "eval_uc",
         "Score classification results: accuracy, uncertainty coefficient, contingency table, "
         "Brier scores and calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "

@@ -5,9 +5,8 @@ import sys
 from ..errors import UsageError
 from .messages import report
 from .options import finite_number, Parser, refuse_inputs, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "float_to_class"
 
@@ -44,11 +43,6 @@ def get_parser():
     group.add_argument("-Q", "--break-down", action="store_true",
                        help="print the number of values in each class in place of the thresholds")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

@@ -5,17 +5,14 @@ import sys
 
 from ..errors import UsageError
 from .options import add_label_options, data_files, Parser, refuse_ending, refuse_inputs
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "lvq2agf"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "lvq2agf",
         "Convert LVQ text, a line with the number of features and then a line of features and "
         "label for each sample, to libAGF's binary files base.vec and base.cls. Labels are taken "
         "as svm2agf takes them.",
@@ -34,11 +31,6 @@ def get_parser():
                        help="the lines hold labels, but only base.vec is written")
     add_label_options(group)
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

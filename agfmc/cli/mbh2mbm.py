@@ -1,16 +1,13 @@
 """mbh2mbm: bring a trained configuration into one model file."""
 
-from __future__ import annotations
-
 import os
 import warnings
 
 from .hints import refuse_scheme
 from .messages import report
 from .options import Parser, refuse_inputs
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "mbh2mbm"
 

@@ -1,22 +1,17 @@
 """mbm_info: describe a model file."""
 
-from __future__ import annotations
-
 import sys
 
 from .messages import show
 from .options import Parser
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "mbm_info"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "mbm_info",
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, and the settings that made it.",
         usage="%(prog)s [--control | --json] [-y FOLDER] model")
@@ -48,7 +43,6 @@ def execute(args):
         show([format_tree(configuration.tree)])
     elif args.json:
         import json
-        json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)
-        sys.stdout.write("\n")
+        print(json.dumps(describe(configuration), indent=1, sort_keys=True))
     else:
         sys.stdout.write(format_description(describe(configuration)))

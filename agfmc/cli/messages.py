@@ -1,7 +1,5 @@
 """Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

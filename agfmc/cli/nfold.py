@@ -7,9 +7,8 @@ from .experiments import (add_experiment, for_data, plan_of, read_experiment, re
                           report_reused, result_cache)
 from .messages import json_text, Progress
 from .options import add_train, data_files, Parser, refuse_ending, refuse_inputs, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "nfold"
 
@@ -48,11 +47,6 @@ def get_parser():
                        help="bins of the calibration table (default 10)")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

@@ -6,9 +6,8 @@ from .messages import report, show
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       finite_number, input_format, list_of, Parser, probability, refuse_inputs,
                       training_data_options, whole_number)
-from .run import run_command
 
-__all__ = ["PROG", "get_parser", "main"]
+__all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "order_classes"
 
@@ -54,11 +53,6 @@ def get_parser():
     add_min_class(add_input_kind(parser))
     add_normalisation(parser)
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

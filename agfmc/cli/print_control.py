@@ -14,9 +14,8 @@ from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       input_format, Parser, refuse_inputs, training_data_options, whole_number)
-from .run import run_command
 
-__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "main", "scheme_of"]
+__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
 PROG = "print_control"
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
@@ -99,11 +98,6 @@ def get_parser():
     return parser.finish()
 
 
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
-
 def execute(args):
     """Design the control tree, draw it, print it."""
     if args.no_names and args.names is not None:
@@ -126,13 +120,11 @@ def _output(args, tree, heights):
     if args.options:
         from ..control.build import with_options
         tree = with_options(tree, args.options)
-    if args.no_names:
-        from ..control.tree import changed
-        tree = changed(tree, names={})
-    elif args.names is not None:
+    if args.no_names or args.names is not None:
         from ..control.tree import changed
         from ..formats.class_names import read_names_of
-        tree = changed(tree, names=read_names_of(args.names, tree.classes))
+        names = {} if args.no_names else read_names_of(args.names, tree.classes)
+        tree = changed(tree, names=names)
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)

@@ -1,7 +1,5 @@
 """The wrapper around every command: streams, signals, and errors to exit statuses."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Signals that end a command: raised as exceptions, so that nothing half done is left."""
 
-from __future__ import annotations
-
 import _thread  # `threading` may be in the middle of something when a signal comes
 import signal
 import sys

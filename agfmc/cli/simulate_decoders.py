@@ -7,11 +7,8 @@ import sys
 from ..errors import UsageError
 from .messages import Progress
 from .options import add_seed, list_of, Parser, probability, refuse_inputs, whole_number
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "simulate_decoders"
+__all__ = ["execute", "get_parser"]
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]
@@ -21,7 +18,7 @@ _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "simulate_decoders",
         "Simulate one-vs-one classifiers that err at random, and print how often the decoders "
         "MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG find the true class, against the number "
         "of classes.",
@@ -61,11 +58,6 @@ def get_parser():
                        help="also draw success against the number of classes: .png, .svg or "
                             ".pdf; needs matplotlib")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

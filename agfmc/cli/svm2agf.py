@@ -6,9 +6,8 @@ from ..errors import UsageError
 from .messages import report
 from .options import (add_label_options, data_files, finite_number, Parser, refuse_ending,
                       refuse_inputs)
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
+__all__ = ["execute", "get_parser"]
 
 PROG = "svm2agf"
 
@@ -31,11 +30,6 @@ def get_parser():
                        help="the value of features that a line leaves out (default 0)")
     add_label_options(group)
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

@@ -5,17 +5,14 @@ import sys
 
 from ..errors import UsageError
 from .options import Parser, refuse_ending
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "svmout2agf"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "svmout2agf",
         "Convert the output file of LIBSVM's svm-predict to classes and confidence ratings, "
         "base.cls and base.con. Labels of which some are below 0 are numbered in the order of "
         "their values, as svm2agf numbers them.",
@@ -26,11 +23,6 @@ def get_parser():
                         help="class names of the training data, line i for label i: labels are "
                              "looked up there, if they are names, and k is their number")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

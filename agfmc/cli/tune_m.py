@@ -14,9 +14,8 @@ from .experiments import (add_experiment, CONTINUES, for_data, plan_of, read_exp
 from .messages import json_text, Progress, show, tell
 from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
                       time_span, whole_number)
-from .run import run_command
 
-__all__ = ["PROG", "get_parser", "main"]
+__all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
@@ -75,11 +74,6 @@ def get_parser():
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", platt=None)
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

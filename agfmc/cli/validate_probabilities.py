@@ -4,17 +4,14 @@ import sys
 
 from ..errors import UsageError
 from .options import Parser, refuse_inputs
-from .run import run_command
 
-__all__ = ["get_parser", "main"]
-
-PROG = "validate_probabilities"
+__all__ = ["execute", "get_parser"]
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "validate_probabilities",
         "Measure how well probabilities predict: Brier score, and how the sum of the forecasts "
         "follows the number of those that came true, in libAGF's layout.",
         usage="%(prog)s [-B] [-b] [-C] [-H] truth prob [output]")
@@ -34,11 +31,6 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("-B", "--brier", action="store_true", help="the Brier score alone")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

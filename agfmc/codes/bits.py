@@ -5,8 +5,6 @@ is not 0, bit j of `negative` where it is -1.  Integers of any length make
 products and comparisons of rows of a thousand entries cheap without numpy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..control.tree import Made

@@ -12,8 +12,6 @@ classes 0..k-1.  A node of the branch and bound is an order whose d first and d 
 are decided; the m classes between them stand in any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations

@@ -3,8 +3,6 @@
 Shapes: n samples, d features, k classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: k classes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..control.build import from_pairs

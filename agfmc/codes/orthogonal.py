@@ -10,8 +10,6 @@ a polynomial in the root of a primitive polynomial, lowest first; its number is 
 with these digits in base p.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache

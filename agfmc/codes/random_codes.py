@@ -6,8 +6,6 @@ classifiers do not turn one class into another, and rows neither alike nor compl
 that the classifiers err on different points.
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Sequence
@@ -119,12 +117,8 @@ def _determines(signed_rows, code, k):
     With fewer than k-1 rows that is not all probabilities, but the classes all differ.
     """
     return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
-        (len(code) >= k - 1 or _columns_differ(signed_rows, k)) and \
+        (len(code) >= k - 1 or len(set(columns(signed_rows, k))) == k) and \
         code_rank(code, k) == min(k, len(code) + 1)
-
-
-def _columns_differ(signed_rows, k):
-    return len(set(columns(signed_rows, k))) == k
 
 
 def _sample(generator, size, number):

@@ -4,8 +4,6 @@ The parser, the help, the manual page, the designs and the tests read this table
 heavy is imported here.  A new scheme is one function and one row.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple  # dataclasses takes 10 ms to load
 from importlib import import_module
 

@@ -6,8 +6,6 @@ The rows are made one by one, when they are needed.  A tree is nested pairs (lef
 whose leaves are class positions, such as ((2, 0), 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from math import isqrt

@@ -11,8 +11,6 @@ entries that are not 0 in each row and column.  Made here:
 A signed row is (support, negative), as in `bits`.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Many binary models into one: each support vector is stored once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Trees from coding matrices and from nested pairs, and trees from other trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain

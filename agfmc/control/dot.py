@@ -1,7 +1,5 @@
 """Tree to Graphviz text: `print_control ... --dot | dot -Tsvg` draws a control file."""
 
-from __future__ import annotations
-
 import re
 
 from .tree import Leaf, Tree

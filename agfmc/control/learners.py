@@ -1,7 +1,5 @@
 """The table of learners: the name or letter by which a control file chooses each."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 __all__ = ["LEARNERS", "Learner", "NODE_LEARNERS"]

@@ -10,8 +10,6 @@ position) and returns (position, value); positions become lines and columns
 only where a token is kept or an error is raised.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 

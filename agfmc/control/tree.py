@@ -6,8 +6,6 @@ of thousands of levels is as good as any other tree.  The records are named tupl
 which are there at once where a command only prints a control file.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Tree to control text, in the layout that libAGF prints."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

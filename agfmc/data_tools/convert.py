@@ -3,8 +3,6 @@
 The files of a data set are all complete before any of them appears.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Data made ready for training: classes, features, parts and normalisation, in one pass."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 
@@ -12,8 +10,7 @@ from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
 from ..models import Dataset, InputFormat
 from ..prepare import split
-from ..prepare.normalise import covariance
-from ..prepare.normalise import fit_normalisation
+from ..prepare.normalise import covariance, fit_normalisation
 from .convert import refuse_pipe, relabelled, write_together
 from .training_data import about
 

@@ -1,7 +1,5 @@
 """Training data from files to normalised points."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace

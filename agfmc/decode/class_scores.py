@@ -4,8 +4,6 @@ Each function takes a code and gives a solver, decision values (n, m) -> (scores
 `Stops`); the class with the largest score wins.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -6,8 +6,6 @@
     pairs       one linear system (one-vs-one, see `pairwise`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -6,8 +6,6 @@ the transpose of the `code_book_` of scikit-learn's OutputCodeClassifier and of 
 matrices of Dietterich and Bakiri (1995), which have a row for each class.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

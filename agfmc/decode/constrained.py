@@ -14,8 +14,6 @@ What that returns proposes passive sets (first), solves the equations on them
 and factors every array has the points last.  No point's numbers depend on its neighbours.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import least_norm

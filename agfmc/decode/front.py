@@ -1,7 +1,5 @@
 """Front of the decoders: checks once, has the solver of the table prepared, runs it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

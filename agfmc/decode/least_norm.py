@@ -6,8 +6,6 @@ settle either, where a classifier is all but certain and the objective changes b
 1e-18 or 1e-24 between quite different p, are solved by decimal arithmetic.
 """
 
-from __future__ import annotations
-
 import decimal
 import sys
 

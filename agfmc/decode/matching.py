@@ -1,7 +1,5 @@
 """The pairing of smallest total weight, exactly, for many sets of classes at once."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

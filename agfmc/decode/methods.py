@@ -4,8 +4,6 @@ The argument parser, the help, the manual page and the tests all read this
 table, so nothing heavy is imported here.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple  # dataclasses takes 10 ms to load
 
 from ..codes.schemes import SCHEMES
@@ -122,9 +120,6 @@ def find_method(text: str | int | Method) -> Method:
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"
         for method in METHODS)
-    scheme = f" ({text} is a scheme of print_control)" if _is_scheme(wanted) else ""
+    scheme = f" ({text} is a scheme of print_control)" if any(
+        wanted in (scheme.name, *scheme.aliases) for scheme in SCHEMES) else ""
     raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}")
-
-
-def _is_scheme(word):
-    return any(word in (scheme.name, *scheme.aliases) for scheme in SCHEMES)

@@ -7,8 +7,6 @@ for a node that is one bare binary classifier, which stands for
 p = [(1 - r)/2, (1 + r)/2].  Trees may be thousands of nodes deep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

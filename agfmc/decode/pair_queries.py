@@ -10,8 +10,6 @@ The values of one call of decide are kept until it ends, 9 n m bytes of which
 those are touched that were queried: bound the memory by the number of points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

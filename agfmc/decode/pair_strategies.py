@@ -6,8 +6,6 @@ queried, fitted together, for votes, and of the winner's own pairs for
 eliminations: what was closer to the truth on real data.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

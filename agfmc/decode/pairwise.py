@@ -7,8 +7,6 @@ svm-predict ends the latter when no |(Q p)_t - p^T Q p| reaches 0.005 / k, up to
 away from the minimum.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arrays import padded_blocks

@@ -5,8 +5,6 @@ its own positive definite K (k, k).  What differs from code to code is how x
 and w follow from a choice of where x is positive; that is the caller's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

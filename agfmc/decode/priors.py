@@ -5,8 +5,6 @@ to new a priori probabilities: a simple procedure", Neural Computation 14, 2002,
 equation (2.4): p'_j = p_j (pi'_j/pi_j) / sum_l p_l (pi'_l/pi_l).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

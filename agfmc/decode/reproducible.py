@@ -6,8 +6,6 @@ so few bits that every sum of each part is exact, and only the last addition rou
 Any other matrix meets as many points in each product, the last ones filled up.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arrays import padded_blocks

@@ -4,8 +4,6 @@ Methods 1, 4, 5 and 6, each for any code.  M = A - |A| r and
 Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .closed_forms import project

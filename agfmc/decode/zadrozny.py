@@ -18,8 +18,6 @@ flow, d theta/dt = log(numerator/denominator), by implicit steps that become
 Newton's as they grow.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

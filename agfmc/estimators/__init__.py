@@ -1,7 +1,5 @@
 """Estimators for scikit-learn: the suite as a part of its pipelines and searches."""
 
-from __future__ import annotations
-
 try:
     from .multiclass import MultiClassFromBinary
 except ImportError as error:

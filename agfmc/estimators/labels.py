@@ -1,7 +1,5 @@
 """Classes of any kind, and the labels and names that stand for them in control files."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from contextlib import contextmanager
@@ -180,8 +178,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         Only with a decoder that gives them: not with votes and losses, nor "recursive".
         """
-        answers = self._answers(X)
-        return answers.columns[:, self._labelled.columns]
+        return self._answers(X).columns[:, self._labelled.columns]
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
     def decision_function(self, X):
@@ -292,19 +289,13 @@ def control_tree(control, x, y, labelled, seed):
 
     x (n, d), y (n,) control labels: of use to schemes that are made from data.
     """
-    tree = _given(control)
-    if tree is not None:
-        return tree
-    return design.design_for(control, x, y, sorted(labelled.labels.tolist()), labelled.names,
-                             seed=seed)
+    return _given(control) or design.design_for(
+        control, x, y, sorted(labelled.labels.tolist()), labelled.names, seed=seed)
 
 
 def sketch(control):
     """A tree of the kind that `control` names, as far as it is known before any data."""
-    tree = _given(control)
-    if tree is not None:
-        return tree
-    return design.sketch(control)
+    return _given(control) or design.sketch(control)
 
 
 def _given(control):

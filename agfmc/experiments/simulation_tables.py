@@ -110,9 +110,9 @@ def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
         for k in plan.classes:
             step = None if progress is None else (
                 lambda done, before=before, k=k: progress(before + done * k * k, total))
-            result = simulate(k, rounds=plan.rounds, seed=plan.seed, error=error, top=plan.top,
-                              opponents=[opponents_of(word, k) for word in plan.opponents],
-                              similarity=plan.similarity and plan.similarity(k), progress=step)
+            result = simulate(k, plan.similarity(k) if plan.similarity else error, top=plan.top,
+                              rounds=plan.rounds, seed=plan.seed, progress=step,
+                              opponents=[opponents_of(word, k) for word in plan.opponents])
             before += plan.rounds * k * k
             rows.append(_row(result, error, plan.opponents))
     return rows

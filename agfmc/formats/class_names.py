@@ -7,8 +7,6 @@ value is whole (`-1`, `1`), else the shortest decimal that is that float64 (`0.5
 `1.0` and `1e0` have one name.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -90,7 +88,7 @@ class ByValue:
 
     def __init__(self, names):
         values = [_value(name) for name in names or ()]
-        if None in values or all(_is_label(value) for value in values):
+        if None in values or all(0 <= v < 2**31 and v == int(v) for v in values):
             values = []
         self._order = np.argsort(np.array(values), kind="stable").astype(np.int32)
         self._sorted = np.array(values)[self._order]
@@ -120,10 +118,6 @@ def _value(name):
         return None
     value = float(name)
     return value if np.isfinite(value) else None
-
-
-def _is_label(value):
-    return 0 <= value < 2**31 and value == int(value)
 
 
 def _name(value):
@@ -182,15 +176,13 @@ class TextLabels:
 
     `names` (entry i names label i) is a numbering from elsewhere, of words or of values,
     in which one that is missing is an error.  With `ignore` labels may be anything.  With
-    `ordinates` they are finite numbers, whole or not, and are kept as float64.  With
-    `whole` they have no fraction: of what is not read as a whole, nothing can be numbered.
+    `ordinates` they are finite numbers, whole or not, and are kept as float64.
     """
 
-    def __init__(self, file, names=None, ignore=False, ordinates=False, whole=False):
+    def __init__(self, file, names=None, ignore=False, ordinates=False):
         self.file = file
         self.ignore = ignore
         self.ordinates = ordinates
-        self._whole = whole
         self.words = False if ordinates else None  # else settled by the first label
         self._given = None if names is None else tuple(names)
         listed = enumerate(self._given or ())
@@ -257,7 +249,7 @@ class TextLabels:
         whole = values == np.rint(values)
         if self._given is not None:
             return whole & (values >= 0) & (values < 2**31)
-        return np.where(whole, (values >= -2**31) & (values < 2**31), not self._whole)
+        return ~whole | (values >= -2**31) & (values < 2**31)
 
     def check(self, word, line):
         """DataError if the bytes `word`, in that line of the file, cannot be a label here."""

@@ -13,8 +13,6 @@ lines, and comments from `#`, are allowed.
 Shapes: k classes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -137,7 +135,8 @@ def _pairs(found):
 
 def _table(raw):
     try:
-        scores = json.loads(raw.decode("utf-8"), parse_int=_integer)
+        scores = json.loads(raw.decode("utf-8"),  # a number too large for anything stays text
+                            parse_int=lambda text: int(text) if len(text) < 20 else text)
     except UnicodeDecodeError:
         raise DataError("expected JSON, found bytes that are not UTF-8 text") from None
     except RecursionError:
@@ -170,11 +169,6 @@ def _table(raw):
     table = table[np.ix_(order, order)]
     samples = np.repeat(table.sum(axis=1)[:, None], k, axis=1)
     return Confusions(tuple(sorted(labels)), table, samples, k)
-
-
-def _integer(text):
-    """A whole number of JSON; one that is too large for anything remains text."""
-    return int(text) if len(text) < 20 else text
 
 
 def _numbers(values, what, largest):

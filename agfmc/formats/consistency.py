@@ -1,7 +1,5 @@
 """Consistency of a configuration, whatever file it comes from."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["check_configuration"]

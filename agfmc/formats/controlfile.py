@@ -1,14 +1,11 @@
 """Control files on disk: bytes to tree, tree to bytes."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from contextlib import suppress
 from itertools import chain
 
-from ..control.parse import parse
-from ..control.parse import MAX_TEXT
+from ..control.parse import MAX_TEXT, parse
 from ..control.write import tree_lines
 from ..errors import ControlError
 from .atomic import replacing

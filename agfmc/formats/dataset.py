@@ -1,7 +1,5 @@
 """Points with labels, or points alone, in any `InputFormat`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,11 +40,9 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     if form.kind == "binary":
         data = _read_binary(base, form, names, stdin, mapped)
     elif form.kind == "svm":
-        data = read_svm(base, form.fill, names, stdin=stdin, ordinates=form.ordinates,
-                        sparse=sparse)
+        data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
     else:
-        data = read_lvq(base, form.header, form.labels, names, stdin=stdin,
-                        ordinates=form.ordinates)
+        data = read_lvq(base, form, names, stdin=stdin)
     if data.y is None or form.ordinates:
         return data
     y, names = _numbered(data.y, data.names, base, negative)
@@ -141,9 +137,6 @@ def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
                 raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
             yield from reader
     elif form.kind == "svm":
-        for x, _ in iter_svm(path, rows, d, form.fill, truth=False, stdin=stdin,
-                             sparse=sparse and form.fill == 0):
-            yield x
+        yield from iter_svm(path, form, rows, d, stdin=stdin, sparse=sparse and form.fill == 0)
     else:
-        for x, _ in iter_lvq(path, rows, d, form.header, form.labels, truth=False, stdin=stdin):
-            yield x
+        yield from iter_lvq(path, form, rows, d, stdin=stdin)

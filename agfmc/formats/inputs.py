@@ -1,7 +1,5 @@
 """Opening and reading files, with limits of memory and errors that carry the name of the file."""
 
-from __future__ import annotations
-
 import functools
 import os
 import stat
@@ -41,7 +39,7 @@ class _Input:
         if self.name == "-":
             return None
         with _reading(self.name):
-            status = os.fstat(self._file.fileno())
+            status = os.fstat(self.fileno())
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 

@@ -18,8 +18,6 @@ kernel.  The text has no place for a normalisation, for class names, and for
 classifiers without probabilities.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 

@@ -5,44 +5,42 @@ read again line by line, for the message.  Points stay sparse (`SparsePoints`) o
 table.  Numbers are written without loss.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import SparsePoints
 from ..errors import DataError
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from .atomic import replacing
 from .inputs import memory_limit, open_input
-from .class_names import ByValue
-from .text import foreign_line
-from .text import blank_out, BLOCK, blocks, CONTROL, NUMBER, tokenise, values
-from .class_names import numeric, show, TextLabels
+from .class_names import ByValue, numeric, show, TextLabels
+from .text import blank_out, BLOCK, blocks, CONTROL, foreign_line, NUMBER, tokenise, values
 
-__all__ = ["SparseTable", "check_words", "iter_svm", "read_svm", "read_svm_labels", "sparse_rows",
-           "svm_lines", "write_svm"]
+__all__ = ["SparseTable", "check_points", "check_words", "iter_svm", "read_svm", "read_svm_labels",
+           "sparse_rows", "svm_lines", "write_svm"]
 
 _DIGITS = 9  # of an index
+_ENDINGS = (".svm", ".vec")
 
 
-def read_svm(path, missing=0.0, names=None, limit_bytes=None, stdin=None, block=BLOCK,
-             ordinates=False, sparse=False):
-    """A Dataset of float64 from LIBSVM text; absent features are `missing`.
+def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=None,
+             sparse: bool = False, limit_bytes=None, block: int = BLOCK) -> Dataset:
+    """A Dataset of float64 from LIBSVM text; absent features are `form.fill`.
 
     d is the largest index.  Labels are numbers or words; words are numbered in sorted
     order, numbers of which some are not whole by their values, or both by `names` (entry i
-    names label i).  With `ordinates` they are any finite numbers, and y is float64.  The
+    names label i).  With ordinates they are any finite numbers, and y is float64.  The
     table takes n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused
     before it is made.  With `sparse`, for absent features that are 0, x is `SparsePoints`
     instead.  Raises DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
-    with open_input(path, stdin, (".svm", ".vec")) as file:
-        labels = TextLabels(file.name, names, ordinates=ordinates)
-        table, codes = SparseTable() if sparse else _Table(missing), []
+    with open_input(path, stdin, _ENDINGS) as file:
+        labels = TextLabels(file.name, names, ordinates=form.ordinates)
+        table, codes = SparseTable() if sparse else _Table(form.fill), []
         for rows in _parsed(file, labels, None, block):
             table.make_room(rows, limit, file.name)
             table.append(rows)
@@ -87,7 +85,7 @@ class _Table:
 
 def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
-    with open_input(path, stdin, (".svm", ".vec")) as file:
+    with open_input(path, stdin, _ENDINGS) as file:
         labels = TextLabels(file.name, names)
         codes = [rows.y for rows in _parsed(file, labels, None, block)]
     if not codes:
@@ -95,33 +93,26 @@ def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     return labels.finish(np.concatenate(codes))
 
 
-def iter_svm(path, rows=4096, d=None, missing=0.0, names=None, truth=True, stdin=None,
-             block=BLOCK, sparse=False):
-    """Chunks (x (<= rows, d) float64, y int32) of LIBSVM text, in bounded memory.
+def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
+             d: int | None = None, *, stdin=None, sparse: bool = False,
+             block: int = BLOCK) -> Iterator:
+    """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory; labels are ignored.
 
-    A feature above d is an error; with d None a chunk is as wide as its largest
-    index.  With `sparse` x is `SparsePoints`.  Words as labels need `names`, and so do
-    numbers that are not whole; without `truth` labels may be anything and y is None.
-    Raises DataError with the line of whatever cannot be.
+    A feature above d is an error; with d None a chunk is as wide as its largest index.  With
+    `sparse` chunks are `SparsePoints`.  Raises DataError with the line of whatever cannot be.
     """
-    rows = max(1, int(rows))
     seen = False
-    with open_input(path, stdin, (".svm", ".vec")) as file:
-        labels = TextLabels(file.name, names, ignore=not truth, whole=True)
-        for part in _parsed(file, labels, d, block):
-            if labels.words and truth and names is None:
-                raise DataError("has words as labels, and there are no names to number them",
-                                file=file.name)
+    with open_input(path, stdin, _ENDINGS) as file:
+        for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
             width = part.width if d is None else d
             for start in range(0, len(part.line), rows):
                 stop = min(start + rows, len(part.line))
                 seen = True
                 if sparse:
-                    x = sparse_rows(part, start, stop, width)
+                    yield sparse_rows(part, start, stop, width)
                 else:
                     _refuse_huge(stop - start, width, memory_limit(), part, file.name)
-                    x = part.dense(start, stop, width, missing)
-                yield x, part.y[start:stop] if truth else None
+                    yield part.dense(start, stop, width, form.fill)
     if not seen:
         raise DataError("has no points", file=path)
 
@@ -346,13 +337,9 @@ def svm_lines(x, y, names=None, full=False):
     for row, label in zip(x, np.asarray(y).tolist()):
         row = np.asarray(row, np.float64)
         kept = np.flatnonzero(full | (row != 0) | np.signbit(row))
-        entries = [f" {j + 1}:{_shortest(v)}" for j, v in zip(kept.tolist(), row[kept].tolist())]
+        entries = [f" {j + 1}:{v!r}".removesuffix(".0")
+                   for j, v in zip(kept.tolist(), row[kept].tolist())]
         yield f"{label if names is None else names[label]}{''.join(entries)}\n"
-
-
-def _shortest(value):
-    text = repr(value)
-    return text[:-2] if text.endswith(".0") else text
 
 
 def write_svm(path, x, y, names=None):
@@ -360,16 +347,20 @@ def write_svm(path, x, y, names=None):
 
     Raises DataError for NaN, infinity, and names that would not be read back as words.
     """
-    y = np.asarray(y)
-    if len(x) != len(y):
+    check_points(x, y, names, path)
+    with replacing(path) as file:
+        file.writelines(svm_lines(x, y, names))
+
+
+def check_points(x, y, names, path):
+    """DataError for points x (n, d) and labels y, or None, that text cannot hold."""
+    if y is not None and len(x) != len(y):
         raise DataError(f"{len(y)} labels for {len(x)} points", file=path)
-    if names is not None:
-        check_words(y, names, path)
+    if names is not None and y is not None:
+        check_words(np.asarray(y), names, path)
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
-    with replacing(path) as file:
-        file.writelines(svm_lines(x, y, names))
 
 
 def check_words(y, names, path):

@@ -12,8 +12,6 @@ There, and only there, the samples of the provenance are those of each class, in
 order of the labels: what each classifier tells of its own two classes follows.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

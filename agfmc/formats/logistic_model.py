@@ -9,8 +9,6 @@
     # agfmc what made it (may be left out)
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

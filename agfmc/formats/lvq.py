@@ -1,58 +1,51 @@
 """LVQ text: the number of features d in the first line, then d values and the label per line."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
 import numpy as np
 
 from ..errors import DataError
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from .atomic import replacing
-from .inputs import open_input, within_memory
-from .text import foreign_line
-from .libsvm_data import check_words
-from .text import BLOCK, blocks, CONTROL, NUMBER, numbers, tokenise
 from .class_names import show, TextLabels
+from .inputs import open_input, within_memory
+from .libsvm_data import check_points
+from .text import BLOCK, blocks, CONTROL, foreign_line, NUMBER, numbers, tokenise
 
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 
+_ENDINGS = (".lvq", ".txt", ".vec")
 
-def read_lvq(path, header=True, labels=True, names=None, stdin=None, block=BLOCK,
-             ordinates=False):
+
+def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None,
+             block: int = BLOCK) -> Dataset:
     """A Dataset of float64 from LVQ text.
 
-    Without `header` the first line is a point; without `labels` there is no class
-    column and y is None.  Labels are whole numbers or words, as in LIBSVM text; with
-    `ordinates` they are any finite numbers, and y is float64.
-    Raises DataError with the line of whatever cannot be.
+    Without a header the first line is a point; without labels there is no class column and y
+    is None.  Labels are whole numbers or words, as in LIBSVM text; with ordinates they are any
+    finite numbers, and y is float64.  Raises DataError with the line of whatever cannot be.
     """
-    with open_input(path, stdin, (".lvq", ".txt", ".vec")) as file:
-        column = TextLabels(file.name, names, ordinates=ordinates)
-        parts = _parts(file, column, header, labels, None, block)
+    with open_input(path, stdin, _ENDINGS) as file:
+        column = TextLabels(file.name, names, ordinates=form.ordinates)
+        parts = _parts(file, column, form, None, block)
         parts = list(within_memory(parts, path, lambda part: part[0].nbytes))
     x = np.concatenate([part for part, _ in parts])
-    if not labels:
+    if not form.labels:
         return Dataset(x, None)
     y, names = column.finish(np.concatenate([part for _, part in parts]))
     return Dataset(x, y, names)
 
 
-def iter_lvq(path, rows=4096, d=None, header=True, labels=True, names=None, truth=True,
-             stdin=None, block=BLOCK):
-    """Chunks (x (<= rows, d) float64, y int32) of LVQ text, in bounded memory.
+def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
+             d: int | None = None, *, stdin=None, block: int = BLOCK) -> Iterator[np.ndarray]:
+    """Chunks (<= rows, d) float64 of points in LVQ text, in bounded memory; labels are ignored.
 
-    A file that has not `d` features is an error.  Words as labels need `names`;
-    without `truth`, or without `labels` in the file, y is None.
+    A file that has not `d` features is an error.
     """
-    rows = max(1, int(rows))
-    with open_input(path, stdin, (".lvq", ".txt", ".vec")) as file:
-        column = TextLabels(file.name, names, ignore=not truth, whole=True)
-        for x, y in _parts(file, column, header, labels, d, block):
-            if column.words and truth and names is None:
-                raise DataError("has words as labels, and there are no names to number them",
-                                file=file.name)
-            for start in range(0, len(x), rows):
-                stop = start + rows
-                yield x[start:stop], None if y is None else y[start:stop]
+    with open_input(path, stdin, _ENDINGS) as file:
+        column = TextLabels(file.name, ignore=True)
+        for x, _ in _parts(file, column, form, d, block):
+            yield from (x[start:start + rows] for start in range(0, len(x), rows))
 
 
 def write_lvq(path, x, y=None, header=True, names=None):
@@ -60,13 +53,7 @@ def write_lvq(path, x, y=None, header=True, names=None):
 
     Raises DataError for NaN, infinity, and names that would not be read back as words.
     """
-    if y is not None and len(x) != len(y):
-        raise DataError(f"{len(y)} labels for {len(x)} points", file=path)
-    if names is not None and y is not None:
-        check_words(np.asarray(y), names, path)
-    finite = np.isfinite(x).all(axis=1)
-    if not finite.all():
-        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
+    check_points(x, y, names, path)
     with replacing(path) as file:
         file.writelines(lvq_lines(x, y, header, names))
 
@@ -83,8 +70,9 @@ def lvq_lines(x, y=None, header=True, names=None):
         yield f"{values}\n"
 
 
-def _parts(file, column, header, labels, d, size):
+def _parts(file, column, form, d, size):
     """Yield (x, y) of each block; the first line with anything in it settles the width."""
+    header, labels = form.header, form.labels
     width = header_line = None
     seen = False
     for data, first_line in blocks(file, size):
@@ -96,7 +84,7 @@ def _parts(file, column, header, labels, d, size):
                 raise DataError(f"has {width} features, the model needs {d}{bare}", file=file.name)
             if header:
                 header_line = int(tokens.line[0])
-                tokens = _without_first_line(tokens)
+                tokens = tokens.without_first_line()
         if not len(tokens.first):
             continue
         seen = True
@@ -127,20 +115,12 @@ def _width(tokens, data, file, header, labels):
             raise DataError("the line has no values" + f"; {words}" * bool(words),
                             file=file, line=line)
         return count - bool(labels)
-    word = tokens.text[tokens.start[0]:tokens.end[0]].tobytes()
+    word = tokens.words(0)[0]
     if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
         raise DataError(f"the first line must be the number of features alone, found {show(word)}"
                         f"{' and more' * (count > 1)}; "
                         + (foreign() or "-H where there is no such line"), file=file, line=line)
     return int(word)
-
-
-def _without_first_line(tokens):
-    tokens.text[tokens.start[0]:tokens.end[0]] = 32
-    return tokens._replace(
-        start=tokens.start[1:], end=tokens.end[1:], first=tokens.first[1:] - 1,
-        count=tokens.count[1:], line=tokens.line[1:],
-    )
 
 
 def _fast(tokens, width, column, labels):

@@ -13,8 +13,6 @@ the size of the file before anything is allocated, and no byte serves two arrays
 that what a model takes in memory is in proportion to its file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -8,8 +8,6 @@ own formatting decides, so that the text is always the same.
 The probabilities that classify_m printed, read back with every check.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +62,8 @@ def format_points(values, classes=None):
     _cells(out, c, 6, np.uint32)[...] = _TAILS[millionths]
     out[:, c * _CELL:-1] = tail
     out[:, -1] = 10
-    return _without_padding(out, tail)
+    text = out.tobytes()
+    return text.replace(b"\0", b"") if (tail == 0).any() else text  # without the padding
 
 
 def _cells(out, c, offset, dtype):
@@ -82,11 +81,6 @@ def _class_text(classes, n):
     table = np.frombuffer("".join(text.rjust(width, "\0") for text in texts).encode(),
                           dtype=np.uint8).reshape(len(texts), width)
     return table[np.searchsorted(labels, classes)]
-
-
-def _without_padding(out, tail):
-    text = out.tobytes()
-    return text.replace(b"\0", b"") if (tail == 0).any() else text
 
 
 def _by_python(values, classes):

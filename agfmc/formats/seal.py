@@ -5,8 +5,6 @@ sixteen hexadecimal digits each.  The sum is that of all bytes before it.  Reade
 the seal out of what a model tells of its making: it belongs to the file.
 """
 
-from __future__ import annotations
-
 import re
 from hashlib import blake2b
 

@@ -5,8 +5,6 @@ probabilities, in the order of that line.  Without it, each line is a class, or 
 class and its own probability.
 """
 
-from __future__ import annotations
-
 import io
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -52,7 +50,7 @@ def read_svm_output(path, raw=None, block=BLOCK):
             if len(tokens.first) and layout is None:
                 layout = _Layout(tokens, file.name)
                 if layout.labels is not None:
-                    tokens = _without_first_line(tokens)
+                    tokens = tokens.without_first_line()
             if len(tokens.first):
                 parts.append(layout.read(tokens))
     if not parts:
@@ -77,7 +75,7 @@ class _Layout:
         self.file = file
         self.labels = None
         self.next = 1
-        words = _words(tokens, 0)
+        words = tokens.words(0)
         self.width = len(words)
         if words[0] == b"labels":
             self._refuse_gap(tokens.line[0])
@@ -105,7 +103,7 @@ class _Layout:
         if table is None:
             for i, line in enumerate(tokens.line.tolist()):
                 self._refuse_gap(line)
-                self._check(_words(tokens, i), line)
+                self._check(tokens.words(i), line)
                 self.next += 1
             raise DataError("cannot be read", file=self.file, line=int(tokens.line[0]))
         self.next += len(table)
@@ -167,18 +165,3 @@ def _exponents(tokens, lines):
         return False
     before = np.append(0, np.cumsum((tokens.text | 32) == ord("e")))
     return np.any(before[tokens.end[first]] > before[tokens.start[first]])
-
-
-def _words(tokens, i):
-    """The words of the line with that place among `tokens`, as bytes."""
-    begin = int(tokens.first[i])
-    return [tokens.text[tokens.start[j]:tokens.end[j]].tobytes()
-            for j in range(begin, begin + int(tokens.count[i]))]
-
-
-def _without_first_line(tokens):
-    count = int(tokens.count[0])
-    tokens.text[:tokens.end[count - 1]] = 32
-    return tokens._replace(start=tokens.start[count:], end=tokens.end[count:],
-                           first=tokens.first[1:] - count, count=tokens.count[1:],
-                           line=tokens.line[1:])

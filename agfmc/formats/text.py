@@ -8,8 +8,6 @@ whatever is wrong are left to numpy.  `is_text` and `foreign_line` recognise tex
 format is expected.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import NamedTuple
@@ -153,6 +151,19 @@ class Tokens(NamedTuple):
     first: np.ndarray
     count: np.ndarray
     line: np.ndarray
+
+    def words(self, i: int) -> list[bytes]:
+        """The tokens of the i-th line that has any."""
+        places = range(int(self.first[i]), int(self.first[i] + self.count[i]))
+        return [self.text[self.start[j]:self.end[j]].tobytes() for j in places]
+
+    def without_first_line(self) -> "Tokens":
+        """The other lines, the first blanked out in the text."""
+        count = int(self.count[0])
+        self.text[:self.end[count - 1]] = 32
+        return self._replace(start=self.start[count:], end=self.end[count:],
+                             first=self.first[1:] - count, count=self.count[1:],
+                             line=self.line[1:])
 
 
 def tokenise(data, first_line):

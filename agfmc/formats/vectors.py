@@ -6,8 +6,6 @@
 matrix M, the last is the mean, and x' = (x - mean) M.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import DataError

@@ -7,8 +7,6 @@ classifiers that use it.  Kernel values are made, used and forgotten a block at
 a time, within the processor's cache.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 

@@ -7,8 +7,6 @@ far from the origin lose no digits.  Points so far from the centre that they wou
 lose them all the same are subtracted from each support vector.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

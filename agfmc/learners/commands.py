@@ -4,8 +4,6 @@ No shell is used unless the user's text needs one (a pipe, a redirection, a
 variable); file names are never part of what a shell reads.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -7,8 +7,6 @@ single numbers: the few values this near to a midpoint are computed again in
 LIBSVM's own order.  Models do not depend on whether there was a table.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 

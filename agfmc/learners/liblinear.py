@@ -8,8 +8,6 @@ C library's one random number generator of the process, so they are called one a
 time, each from the same start, and their results depend on nothing else.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import math

@@ -23,8 +23,6 @@ are two descents here, each with the start, the preconditioner and the end that 
 second derivative; what they share is `_conjugate_gradients`.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import warnings

@@ -7,8 +7,6 @@ margin above every rounding error they can make: the answer is the same by
 either way, and depends neither on the other points asked for nor on threads.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Shared objects inside Python packages, for ctypes, without importing the packages.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 from dataclasses import dataclass

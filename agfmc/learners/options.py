@@ -3,8 +3,6 @@
 Options are letters with values in their ranges, and weights of the two sides.
 """
 
-from __future__ import annotations
-
 import math
 from ..errors import UsageError
 from ..models import Kernel

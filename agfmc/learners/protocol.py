@@ -45,8 +45,6 @@ A partition chooses its learner with the first word of its options, `learner=NAM
 one it is trained by LIBSVM.  A node chooses with its letter.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ matplotlib is loaded when something is drawn, by its own settings alone, and nev
 screen.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import logging
@@ -20,8 +18,8 @@ from ..control.dot import visible
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output, replacing
 
-__all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "new_figure",
-           "overlap", "page", "place_labels", "save", "styled", "text_width", "thinned"]
+__all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "nearest",
+           "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width", "thinned"]
 
 
 def load_matplotlib():
@@ -238,7 +236,7 @@ def place_labels(points: Iterable, widths: Sequence[float], bars: Sequence, room
                         centre[0] + widths[i] / 2, centre[1] + _HEIGHT / 2)
                 if spot[0] < 0 or spot[1] < 0 or spot[2] > room[0] or spot[3] > room[1]:
                     continue
-                leader = (x, y, *_nearest(spot, x, y))
+                leader = (x, y, *nearest(spot, x, y))
                 cost = (100 * sum(overlap(spot, other) for other in placed) +
                         30 * sum(overlap(spot, mark) for mark in marks) +
                         8 * sum(_crosses(line, spot) for line in leaders) +
@@ -265,7 +263,8 @@ def overlap(a: tuple, b: tuple) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _nearest(spot, x, y):
+def nearest(spot: tuple, x: float, y: float) -> tuple[float, float]:
+    """The point of a rectangle that is nearest to (x, y)."""
     return min(max(x, spot[0]), spot[2]), min(max(y, spot[1]), spot[3])
 
 

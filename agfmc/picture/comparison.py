@@ -1,13 +1,12 @@
 """Configurations side by side: how good against how fast."""
 
-from __future__ import annotations
-
 import math
+import textwrap
 
 from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import SCORES
-from .canvas import GREY, LEFT, new_figure, place_labels, RIGHT, save, text_width
+from .canvas import GREY, LEFT, nearest, new_figure, place_labels, RIGHT, save, text_width
 
 __all__ = ["draw_comparison"]
 
@@ -59,9 +58,9 @@ def _figure(result, by):
     missing = [name for row, name in zip(rows, names)
                if not (_known(row[by]) and _known(row["classify_s"]))]
     called = {id(row): name for row, name in zip(rows, names)}
-    note = _wrapped(f"Without {SCORES[by].title}, so left out: " + "; ".join(missing)) \
-        if missing else []
-    note.insert(0, "Joined: no other is both better and faster. Diamond: the best.")
+    note = ["Joined: no other is both better and faster. Diamond: the best."]
+    if missing:
+        note += textwrap.wrap(f"Without {SCORES[by].title}, so left out: " + "; ".join(missing), 98)
     left, right, below, above = _MARGIN
     below += 0.16 * len(note)
     room = (_WIDTH - left - right, 4.0 + 0.1 * max(0, len(points) - 10))
@@ -96,11 +95,6 @@ def _names(rows):
     return [visible(row["configuration"] if alone else
                     f"{row['configuration']}, {row['decoder']}", 40).replace("\n", " ")
             for row in rows]
-
-
-def _wrapped(text):
-    import textwrap
-    return textwrap.wrap(text, 98)
 
 
 def _about(result):
@@ -182,7 +176,7 @@ def _draw(axes, points, limits, room, called):
                   bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7,
                         "boxstyle": "square,pad=0.05"})
         x, y = inches(point.x, point.y)
-        end = (min(max(x, spot[0]), spot[2]), min(max(y, spot[1]), spot[3]))
+        end = nearest(spot, x, y)
         if math.dist((x, y), end) > 0.2:
             axes.plot([x / room[0], end[0] / room[0]], [y / room[1], end[1] / room[1]],
                       transform=axes.transAxes, color="#606060", linewidth=0.5, zorder=2.5)

@@ -1,16 +1,14 @@
-"""The tree, the coding matrix or the dendrogram of a control file."""
+"""The tree of a control file, its coding matrix as a grid of colours, or its dendrogram."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Sequence
 
 from ..control.dot import visible
 from ..control.tree import Leaf, Tree
-from .canvas import class_name, GREY, LEFT, page, RIGHT, save, text_width, thinned
-from .dendrogram import dendrogram_figure
-from .matrix import legend, matrix_figure
+from ..errors import UsageError
+from .canvas import class_name, GREY, LEFT, new_figure, page, RIGHT, save, text_width, thinned
 
-__all__ = ["draw_control"]
+__all__ = ["dendrogram_figure", "draw_control", "legend", "matrix_figure"]
 
 _MARGIN, _HEAD = 0.2, 0.3  # inches
 _SPACING, _TALLEST, _WIDEST = 0.24, 40.0, 30.0  # from class to class; of the whole tree
@@ -194,3 +192,149 @@ def _small_matrix(axes, node, x, y, cell):
             colours.append(sides.get(branch, "white"))
     axes.add_collection(PatchCollection(cells, facecolors=colours, edgecolors="#c8c8c8",
                                         linewidths=0.5, zorder=3))
+
+
+_GRID_HEAD = 0.45  # inches
+_GRID_WIDEST, _GRID_TALLEST = 14.0, 12.0  # of the cells together
+_MOST_VECTORS = 30_000  # cells; more of them are written as an image in .svg and .pdf
+
+
+def legend(axes, x, y, left_out, width=0.16):
+    """A legend of the colours, from (x, y) to the right, in inches."""
+    from matplotlib.patches import Rectangle
+    entries = [(LEFT, "-1 (left)"), (RIGHT, "+1 (right)")]
+    if left_out:
+        entries.append(("white", "left out"))
+    for colour, text in entries:
+        axes.add_patch(Rectangle((x, y), width, width, facecolor=colour, edgecolor="#c8c8c8",
+                                 linewidth=0.5))
+        axes.text(x + width + 0.06, y + width / 2, text, va="center", fontsize=8)
+        x += width + 0.25 + text_width([text], 8)
+    return x
+
+
+def matrix_figure(tree):
+    """The figure of a tree that is one coding matrix (m rows, k classes)."""
+    import numpy as np
+    node = tree.nodes[0]
+    m, k = len(node.rows), len(node.children)
+    code = np.zeros((m, k), dtype=np.int8)
+    for i, row in enumerate(node.rows):
+        code[i, list(row.left)] = -1
+        code[i, list(row.right)] = 1
+
+    names = [class_name(tree.names, label) for label in tree.labels]
+    texts = [visible(row.text.strip(), 32).replace("\n", " ") for row in node.rows]
+    if not any(texts):
+        texts = None
+    wide = max(min(0.26, _GRID_WIDEST / k), min(0.42, 3.0 / k))
+    tall = max(min(0.22, _GRID_TALLEST / m), 0.001)
+    columns, rows = thinned(k, int(wide * k / 0.15)), thinned(m, int(tall * m / 0.15))
+    upright = text_width(names, 9) + 0.08 > wide  # then the names are turned
+    foot = 0.1 + (text_width(names, 9) if upright else 0.15)
+    above = foot if tall * m > 8 else 0.0  # and so do not have to be looked for far below
+    head = text_width([texts[i] for i in rows] if texts else [str(m)], 8) + 0.1
+    word = 0.22  # for the word on the axis
+    width = max(_MARGIN * 2 + word + head + wide * k, 3.2)
+    figure, axes = page(width, 2 * _MARGIN + _GRID_HEAD + above + tall * m + foot)
+    x, y = _MARGIN + word + head, _MARGIN + _GRID_HEAD + above
+
+    _cells(axes, code, x, y, wide, tall)
+    legend(axes, _MARGIN, _MARGIN, bool((code == 0).any()))
+    for j in columns:
+        axes.text(x + (j + 0.5) * wide, y + m * tall + 0.06, names[j], ha="center", va="top",
+                  rotation=90 if upright else 0)
+        if above:
+            axes.text(x + (j + 0.5) * wide, y - 0.06, names[j], ha="center", va="bottom",
+                      rotation=90 if upright else 0)
+    for i in rows:
+        axes.text(x - 0.06, y + (i + 0.5) * tall, texts[i] if texts else str(i), ha="right",
+                  va="center", fontsize=8)
+    axes.text(_MARGIN + 0.02, y + m * tall / 2, f"{m} binary classifiers" if m > 6 else "",
+              rotation=90, va="center", ha="center", color="#606060")
+    return figure
+
+
+def _cells(axes, code, x, y, wide, tall):
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+    m, k = code.shape
+    lined = min(wide, tall) > 0.06
+    axes.pcolormesh(x + wide * np.arange(k + 1), y + tall * np.arange(m + 1), code,
+                    cmap=ListedColormap([LEFT, "white", RIGHT]), vmin=-1, vmax=1,
+                    edgecolors="#d8d8d8" if lined else "none", linewidth=0.5,
+                    rasterized=m * k > _MOST_VECTORS)
+    axes.set(xlim=(0, axes.figure.get_figwidth()), ylim=(axes.figure.get_figheight(), 0))
+    axes.plot([x, x + k * wide, x + k * wide, x, x], [y, y, y + m * tall, y + m * tall, y],
+              color="#b0b0b0", linewidth=0.6)
+    if m * k <= 600 and min(wide, tall) >= 0.16:  # signs too, where there is room for them
+        for i, j in zip(*np.nonzero(code)):
+            axes.text(x + (j + 0.5) * wide, y + (i + 0.5) * tall, "+" if code[i, j] > 0 else "-",
+                      ha="center", va="center_baseline", fontsize=8, color="white")
+
+
+_JOINED_SPACING, _WIDTH = 0.22, 5.0  # inches, of a dendrogram
+_LINE = "#2b4a6f"
+
+
+def dendrogram_figure(tree, heights):
+    """The figure of a tree of single classifiers whose nodes join at `heights`.
+
+    The classes stand on the left in the order of the text, distances grow to
+    the right; infinite ones lie behind a broken axis.
+    """
+    heights = [float(height) for height in heights]
+    if any(not node.bare for node in tree.nodes):
+        raise UsageError("a dendrogram needs a tree of single classifiers")
+    if len(heights) != len(tree.nodes):
+        raise UsageError(f"{len(heights)} distances were given for a tree of {len(tree.nodes)} "
+                         "nodes")
+    if not all(height >= 0 for height in heights):
+        raise UsageError("the distances of a dendrogram are not negative")
+    labels = tree.labels
+    names = [class_name(tree.names, label) for label in labels]
+    finite = [height for height in heights if math.isfinite(height)]
+    largest = max(finite, default=0.0) or 1.0
+    far = 1.15 * largest
+    spacing = min(_JOINED_SPACING, _TALLEST / len(labels))
+    margin = text_width(names, 9) + 0.35
+    width, height = margin + _WIDTH + 0.3, max(spacing * len(labels), 0.5) + 0.75
+    figure = new_figure(figsize=(width, height))
+    axes = figure.add_axes((margin / width, 0.6 / height, _WIDTH / width, (height - 0.75) / height))
+
+    broken = len(finite) < len(heights)
+    _lines(axes, tree, [min(value, far) for value in heights], far if broken else None)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_xlim(0, far * 1.03 if broken else largest * 1.05)
+    shown = thinned(len(labels), int(spacing * len(labels) / 0.15))
+    axes.set_yticks(list(shown), [names[i] for i in shown])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("distance at which classes join")
+    axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    if broken:
+        ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= largest * 1.02]
+        axes.set_xticks([*ticks, far], [*(f"{tick:g}" for tick in ticks), "infinite"])
+        axes.axvline((largest + far) / 2, color="#a0a0a0", linestyle=(0, (2, 2)), linewidth=0.8)
+    return figure
+
+
+def _lines(axes, tree, heights, far):
+    """A bracket for each node, from its branches to where they join."""
+    from matplotlib.collections import LineCollection
+    spans = tree.spans()
+    at = [0.0] * len(tree.nodes)
+    lines = []
+    for number in range(len(tree.nodes) - 1, -1, -1):
+        ends = [(spans[number][branch][0], 0.0) if isinstance(child, Leaf)
+                else (at[child], heights[child])
+                for branch, child in enumerate(tree.nodes[number].children)]
+        (upper, first), (lower, second) = ends
+        at[number] = (upper + lower) / 2
+        join = heights[number]
+        lines.append([(first, upper), (join, upper), (join, lower), (second, lower)])
+    dashed = [join == far for join in reversed(heights)]
+    axes.add_collection(LineCollection(
+        lines, colors=_LINE, linewidths=1.3, zorder=2,
+        linestyles=[(0, (3, 2)) if broken else "solid" for broken in dashed]))

@@ -1,7 +1,5 @@
 """The quality of probabilities and classes: a reliability diagram and the contingency table."""
 
-from __future__ import annotations
-
 from .canvas import class_name, GREY, LEFT, new_figure, RIGHT, save, text_width, thinned
 
 __all__ = ["draw_scores"]

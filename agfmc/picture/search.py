@@ -1,7 +1,5 @@
 """The surface that a search of C and the width of the kernel has seen."""
 
-from __future__ import annotations
-
 import math
 
 from ..control.dot import visible

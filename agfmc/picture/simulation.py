@@ -1,7 +1,5 @@
 """A figure of simulated success probabilities against the number of classes."""
 
-from __future__ import annotations
-
 from .canvas import new_figure, save
 
 __all__ = ["draw"]
@@ -65,7 +63,8 @@ def _panel(panel, rows, top):
     panel.set_xlabel("number of classes $k$")
     panel.grid(color="#e4e4e4", linewidth=0.6)
     panel.set_axisbelow(True)
-    if _grow_exponentially(classes):
+    # the last step from one number of classes to the next is far above the first
+    if len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0]):
         panel.set_xscale("log", base=2)
     if len(classes) <= 8:
         panel.set_xticks(classes, [str(k) for k in classes])
@@ -78,8 +77,3 @@ def _formula(rows, i):
         return f"$l={word}$"
     factor = word.removesuffix("log")
     return rf"$l={'' if float(factor) == 1 else factor + chr(92) + ','}\log_2 k$"
-
-
-def _grow_exponentially(classes):
-    """True where the last step from one number of classes to the next is far above the first."""
-    return len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0])

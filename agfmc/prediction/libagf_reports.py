@@ -22,6 +22,7 @@ from ..formats.class_names import ByValue, number_classes
 from ..formats.lvq import read_lvq
 from ..formats.svm_predict_output import read_svm_output
 from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con
+from ..models import InputFormat
 from ..score.probabilities import (all_samples, brier_winning, calibration, confidence, curves,
                                    inverse_sum, probability, validate)
 from .evaluation import evaluate, load_results
@@ -172,7 +173,7 @@ def samples_of_text(truth_path, path, header=True, classes=True):
     """
     truth = read_cls(truth_path)
     try:
-        p = read_lvq(path, header, classes).x
+        p = read_lvq(path, InputFormat("lvq", header=header, labels=classes)).x
     except DataError as error:
         if header and error.line == 1:  # a number of columns there is never at fault
             raise DataError("expected the number of columns alone; where there is no such line, "

@@ -1,7 +1,5 @@
 """Normalisation by standard deviations and singular vectors; the covariance matrix."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """New labels: 0..k-1 for old labels, classes for a continuous quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

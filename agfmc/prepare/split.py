@@ -1,7 +1,5 @@
 """Splits of rows: training and test part, equal parts, random order."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import DataError, UsageError

@@ -1,7 +1,5 @@
 """Contingency tables: what was predicted for what was true."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

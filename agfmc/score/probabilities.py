@@ -5,8 +5,6 @@ p the sums of both, taken from the forecast that says no more than chance, rise 
 the forecasts are right: `curves` and `validate`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

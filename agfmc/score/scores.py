@@ -3,8 +3,6 @@
 A new score is one function and one row.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from importlib import import_module
 

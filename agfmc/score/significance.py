@@ -1,7 +1,5 @@
 """Significance tests of the difference between two classifiers, which suit the splits."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

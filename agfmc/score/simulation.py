@@ -8,8 +8,6 @@ with probability `error`, all others are coins.  The similarity model (section
 Class 0 is the true one in both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,10 +80,10 @@ class DecoderShares:
     separation: float
 
 
-def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=5, progress=None):
+def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None):
     """Play `rounds` tournaments of k classes, and let every decoder judge each; -> DecoderShares.
 
-    error: probability that a relevant classifier is wrong; or similarity: r (k,),
+    model: probability that a relevant classifier is wrong, or similarities r (k,),
     r >= 0, of the classes to the point, in which pairs of zeros are coins.
     opponents: numbers of draws for each class, one for each POLL; top: t of TOP-t, which
     decides among the t best of POLL by their full MAX-WIN scores.  All ties are broken
@@ -96,11 +94,11 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
     """
     generator = np.random.default_rng([seed, k, 0])
     polls = [np.random.default_rng([seed, k, 1, draws]) for draws in opponents]
-    similarity = None if similarity is None else np.asarray(similarity, dtype=float)
+    model = np.asarray(model, dtype=float)
     counts = np.zeros(4 + 2 * len(polls))
     block = max(8, min(_ROUNDS, _CELLS // (k * (k - 1) // 2), rounds + 7) // 8 * 8)
     for done in range(0, rounds, block):
-        games = _tournaments(generator, k, block, error, similarity)
+        games = _tournaments(generator, k, block, model)
         wins = _scores(games, k)
         place = generator.integers(k, size=block)
         lot = generator.random(block)
@@ -121,21 +119,21 @@ def simulate(k, *, rounds, seed, error=None, similarity=None, opponents=(), top=
                      shares[1], shares[2], shares[3] if k > 2 else float("nan"))
 
 
-def _tournaments(generator, k, rounds, error, similarity):
+def _tournaments(generator, k, rounds, model):
     """Answers (k(k-1)/2, rounds) of all pairs i < j, row by row: 1 where i wins.
 
     Each pair plays once in a round, for all decoders.
     """
     pairs = k * (k - 1) // 2
-    if similarity is None:
+    if model.ndim == 0:
         coins = np.frombuffer(generator.bytes(pairs * rounds // 8), dtype=np.uint8)
         games = np.unpackbits(coins).reshape(pairs, rounds)
-        games[:k - 1] = generator.random((k - 1, rounds)) >= error
+        games[:k - 1] = generator.random((k - 1, rounds)) >= model
         return games
     games = np.empty((pairs, rounds), dtype=np.uint8)
     for i, start in enumerate(_starts(k)):
-        total = similarity[i] + similarity[i + 1:]
-        chance = np.divide(similarity[i], total, out=np.full(k - 1 - i, 0.5), where=total > 0)
+        total = model[i] + model[i + 1:]
+        chance = np.divide(model[i], total, out=np.full(k - 1 - i, 0.5), where=total > 0)
         games[start:start + k - 1 - i] = generator.random((k - 1 - i, rounds)) < chance[:, None]
     return games
 

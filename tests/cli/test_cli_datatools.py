@@ -11,6 +11,7 @@ from agfmc.formats.libsvm_data import read_svm
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import (con_bytes, read_cls, read_dat, read_std, read_vec, write_cls,
                                    write_vec)
+from agfmc.models import InputFormat
 
 
 @pytest.fixture(autouse=True)
@@ -162,9 +163,9 @@ def test_ordinates(run, data):
     run("agf_preprocess", "-L", "-B", "trn", "o")
     assert read_dat("o.dat").tolist() == value[order].tolist() and not os.path.exists("o.cls")
     assert read_vec("o.vec").tobytes() == x[order].tobytes()
-    for kind, name, read in (("-A", "ord.lvq", read_lvq), ("-M", "ord.svm", read_svm)):
-        run("agf_preprocess", kind, "-L", "-B", name, "o")
-        assert read("o", ordinates=True).y.tolist() == value[order].tolist()
+    for kind, name, read in (("lvq", "ord.lvq", read_lvq), ("svm", "ord.svm", read_svm)):
+        run("agf_preprocess", {"lvq": "-A", "svm": "-M"}[kind], "-L", "-B", name, "o")
+        assert read("o", InputFormat(kind, ordinates=True)).y.tolist() == value[order].tolist()
     write("bad", "1\n1 1.5\n1 1e999\n")
     run("agf_preprocess", "-A", "-L", "bad", "p", status=1)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.cli.multi_borders import main
+from agfmc.cli import main_of
 from agfmc.formats.mbm import _START
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
@@ -54,7 +54,7 @@ def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkey
     for data in ("trn", "other"):
         with open("m.mbc", "w") as opened, monkeypatch.context() as patched:
             patched.setattr(sys, "stdout", opened)
-            assert main(["plan", data, "m", f"/dev/fd/{opened.fileno()}"]) == 0
+            assert main_of("multi_borders")(["plan", data, "m", f"/dev/fd/{opened.fileno()}"]) == 0
         assert os.path.getsize("m.mbc") > 0 and not os.path.exists("m.mbc (deleted)")
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli.print_control import main
+from agfmc.cli import main_of
 from agfmc.codes.matrix import rows_to_matrix
 from agfmc.codes.schemes import SCHEMES
 from agfmc.control.build import code_rows
@@ -247,7 +247,7 @@ def test_rows_are_written_one_by_one(run, monkeypatch, words):
         write=write, flush=lambda: None, isatty=lambda: False))
     tracemalloc.start()
     try:
-        assert main(words) == 0
+        assert main_of("print_control")(words) == 0
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

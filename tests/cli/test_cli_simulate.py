@@ -31,7 +31,7 @@ def test_table(run):
     assert {len(heads), *map(len, lines)} == {len(heads)}
     cells = [line.split() for line in lines]
     assert [row[:2] for row in cells] == [["4", "0.2"], ["8", "0.2"], ["4", "0.1"], ["8", "0.1"]]
-    found = simulate(8, rounds=400, seed=1, error=0.2, opponents=[3], top=2)
+    found = simulate(8, rounds=400, seed=1, model=0.2, opponents=[3], top=2)
     three, *_ = found.polls
     assert cells[1][2] == f"{found.max_win:.4f}"
     assert cells[1][3] == cells[1][4] == f"{three.success:.4f}"  # 1log2 8 = 3

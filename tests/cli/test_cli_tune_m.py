@@ -95,7 +95,7 @@ def test_same_bytes_for_all_threads_and_after_a_resume(run):
 def test_killed_and_started_again(run, monkeypatch):
     words = [*QUICK, "--refine", "2", "one-vs-one", "train", "--json"]
     whole = run("tune_m", *words, "whole.json", "--no-state")
-    code = "import sys; from agfmc.cli.tune_m import main; sys.exit(main())"
+    code = "import sys; from agfmc.cli import main_of; sys.exit(main_of('tune_m')())"
     process = subprocess.Popen([sys.executable, "-c", code, *words, "killed.json"],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                env={**os.environ, "PYTHONPATH": str(ROOT)})

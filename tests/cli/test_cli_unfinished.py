@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli import compare_control, nfold, print_control, run as wrapper, tune_m
+from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
 from agfmc.experiments import comparison
 from agfmc.formats.vectors import write_cls, write_vec
 
@@ -43,9 +43,9 @@ def kept():
 def test_results_that_could_not_be_printed(place, monkeypatch, capsys, command):
     with open("/dev/full", "w") as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
-        assert command.main(WORDS[command]) == 1
+        assert main_of(command.PROG)(WORDS[command]) == 1
     assert "No space left" in capsys.readouterr().err and kept() == [".results"]
-    assert command.main(WORDS[command]) == 0
+    assert main_of(command.PROG)(WORDS[command]) == 0
     out, err = capsys.readouterr()
     assert out and "of an earlier run" in err and "reused" in err and kept() == []
 
@@ -59,7 +59,7 @@ def test_the_bar_is_gone_before_the_table(place, monkeypatch, command):
     both = Terminal()
     monkeypatch.setattr(sys, "stdout", both)
     monkeypatch.setattr(sys, "stderr", both)
-    assert command.main(WORDS[command]) == 0
+    assert main_of(command.PROG)(WORDS[command]) == 0
     before, table = both.getvalue().rsplit("\r\033[K", 1)
     assert "100%" in before and "one-vs-one" in table and table.endswith("\n")
 
@@ -70,17 +70,17 @@ def test_a_picture_that_could_not_be_drawn(place, monkeypatch, capsys):
         def draw(*words):
             raise OSError(28, "No space left on device", "p.png")
         patch.setattr("agfmc.picture.scores.draw_scores", draw)
-        assert nfold.main(["--plot", "p.png", *WORDS[nfold]]) == 1
+        assert main_of("nfold")(["--plot", "p.png", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
 
 
 def test_the_best_control_though_its_table_is_lost(place, monkeypatch, capsys):
     words = WORDS[print_control]
-    assert print_control.main(words) == 0
+    assert main_of("print_control")(words) == 0
     want = capsys.readouterr().out
     with open("/dev/full", "w", buffering=1) as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", full)
-        assert print_control.main(words) == 0
+        assert main_of("print_control")(words) == 0
     assert capsys.readouterr().out == want and want
 
 
@@ -102,7 +102,7 @@ def test_messages_of_an_interrupted_run(place, monkeypatch, capsys, command, roo
         os.makedirs("cache/agfmc")
         os.chmod("cache/agfmc", 0o777)
     with pytest.raises(KeyboardInterrupt):
-        command.main([*WORDS[command], *["--no-state"] * (where == "no")])
+        main_of(command.PROG)([*WORDS[command], *["--no-state"] * (where == "no")])
     err = capsys.readouterr().err
     assert ("an interrupted run would start from the beginning" in err) == (where == "refused")
     assert (GOES_ON in err) == (where == "kept") == (kept() == [".results"])
@@ -116,6 +116,6 @@ def test_what_is_said_when_the_time_is_over(place, monkeypatch, capsys, where):
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
     monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
-    assert tune_m.main([*WORDS[tune_m], "--time-limit", "3"]) == 3
+    assert main_of("tune_m")([*WORDS[tune_m], "--time-limit", "3"]) == 3
     err = capsys.readouterr().err
     assert "time limit reached" in err and (GOES_ON in err) == (where == "kept")

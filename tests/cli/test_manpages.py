@@ -216,7 +216,7 @@ def test_bin_files_start_their_module(command):
     assert os.access(path, os.X_OK)
     assert path.read_text() == \
         "#!/usr/bin/env python3\nfrom agfmc.cli import launch\nlaunch(__file__)\n"
-    assert callable(importlib.import_module(f"agfmc.cli.{command}").main)
+    assert callable(importlib.import_module("agfmc.cli").main_of(command))
     assert parser_of(command).prog == command
 
 

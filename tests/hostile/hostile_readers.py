@@ -68,11 +68,9 @@ def points(data, raw, tall=True):
 
 
 def chunks(parts, raw):
-    for part in parts:
-        x, y = part if isinstance(part, tuple) else (part, None)
+    for x in parts:
         assert x.ndim == 2 and len(x) > 0
         all_finite(x.csr.data if hasattr(x, "csr") else x)
-        assert y is None or len(y) == len(x)
 
 
 def columns(values, raw):
@@ -414,18 +412,18 @@ def readers():
         ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
         ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
          [f + "libsvm_data.read_svm", f + "libsvm_data.read_svm_labels"]),
-        ("svm text, absent", functools.partial(libsvm_data.read_svm, missing=-7.5,
-                                                        limit_bytes=LIMIT),
+        ("svm text, absent", functools.partial(libsvm_data.read_svm, form=InputFormat("svm", -7.5),
+                                               limit_bytes=LIMIT),
          [SVM], True, points, []),
         ("svm text, named", functools.partial(dataset.read_training, form=InputFormat("svm"),
                                               names=("ant", "b\u00e4r", "cat")),
          [WORDS], True, points, []),
         ("svm text, sparse", functools.partial(libsvm_data.read_svm, sparse=True, block=16),
          [SVM, WORDS], True, points, []),
-        ("svm text, ordinates", functools.partial(libsvm_data.read_svm, ordinates=True,
-                                                  limit_bytes=LIMIT),
+        ("svm text, ordinates", functools.partial(
+            libsvm_data.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
-        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, 2, block=8)), [SVM], True,
+        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, rows=2, block=8)), [SVM], True,
          chunks, [f + "libsvm_data.iter_svm"]),
         ("svm text to classify", lambda path: all_of(dataset.iter_points(path, InputFormat("svm"), 3, 3)),
          [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
@@ -446,9 +444,10 @@ def readers():
         ("vec to classify", lambda path: all_of(dataset.iter_points(path, InputFormat(), 2, 3)), [VEC],
          False, chunks, []),
         ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
-        ("lvq alone", functools.partial(lvq.read_lvq, header=False, labels=False), [PLAIN], True,
+        ("lvq alone", functools.partial(
+            lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)), [PLAIN], True,
          points, []),
-        ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, 2, 3, truth=False, block=16)),
+        ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, rows=2, d=3, block=16)),
          [LVQ], True, chunks, [f + "lvq.iter_lvq"]),
         ("lvq training", functools.partial(dataset.read_training, form=InputFormat("lvq")), [LVQ], True, points,
          []),

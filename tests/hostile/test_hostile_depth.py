@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agfmc.cli.mbm_info import main
+from agfmc.cli import main_of
 from agfmc.control.build import code_rows, rename, resolve_options, to_code
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import MAX_DEPTH, parse
@@ -99,7 +99,7 @@ def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     pieces = []
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(
         write=pieces.append, flush=lambda: None, isatty=lambda: False))
-    assert main(["--json", "ctl"]) == 0
+    assert main_of("mbm_info")(["--json", "ctl"]) == 0
     assert len(json.loads("".join(pieces))["binary_models"]) == 400
     assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
 

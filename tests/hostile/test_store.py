@@ -432,7 +432,7 @@ CHILD = """
 import importlib, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-status = importlib.import_module("agfmc.cli." + sys.argv[1]).main(sys.argv[2:])
+status = importlib.import_module("agfmc.cli").main_of(sys.argv[1])(sys.argv[2:])
 with open("/proc/self/status") as file:
     most = next(line.split()[1] for line in file if line.startswith("VmHWM"))
 print(status, int(most) >> 10, file=sys.stderr)
@@ -485,7 +485,7 @@ def here(tmp_path, monkeypatch):
 
 RUN = """
 import importlib, sys
-sys.exit(importlib.import_module("agfmc.cli." + sys.argv[1]).main(sys.argv[2:]))
+sys.exit(importlib.import_module("agfmc.cli").main_of(sys.argv[1])(sys.argv[2:]))
 """
 NAMED = ["../../../../../../../../etc/passwd", "/etc/passwd", "/dev/stdin", "/dev/zero",
          "/dev/random", "/dev/tty", "/dev/full", "fifo", "folder", "loop", "zero", "empty", "junk",

@@ -291,7 +291,7 @@ def fork(process, *args, **more):
     make(process, *args, **more)
 
 threading.Thread.start, subprocess.Popen.__init__ = begin, fork
-sys.exit(importlib.import_module("agfmc.cli." + sys.argv[2]).main(sys.argv[3:]))
+sys.exit(importlib.import_module("agfmc.cli").main_of(sys.argv[2])(sys.argv[3:]))
 """
 
 

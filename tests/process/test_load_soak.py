@@ -18,7 +18,7 @@ rounds, pictures = int(sys.argv[1]), sys.argv[2] == "pictures"
 resource = importlib.import_module("resource")
 
 def call(command, *words, status=0):
-    got = importlib.import_module("agfmc.cli." + command).main(list(words))
+    got = importlib.import_module("agfmc.cli").main_of(command)(list(words))
     assert got == status, (command, words, got)
 
 def held():

@@ -55,7 +55,7 @@ def begin(frame, event, what):
     if frame.f_code.co_name == ("_run" if place.startswith("import") else "temporary_name"):
         sys.setprofile(watch)
 
-main = importlib.import_module("agfmc.cli." + command).main
+main = importlib.import_module("agfmc.cli").main_of(command)
 sys.setprofile(begin)
 sys.exit(main(sys.argv[4:]))
 """

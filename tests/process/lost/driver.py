@@ -219,7 +219,7 @@ def run(spec, fault, fresh=True, first=False):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
             sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
                                           "utf-8", "backslashreplace", write_through=True)
-            main = importlib.import_module(f"agfmc.cli.{spec['argv'][0]}").main
+            main = importlib.import_module("agfmc.cli").main_of(spec['argv'][0])
             faults = Faults(*fault, count if first else None)
             faults.mark = mark
             if fault[0] in ("limit", "free", "inodes"):
@@ -326,7 +326,7 @@ def main():
     kept = os.dup(1), os.dup(2)
     null = open_os(os.devnull, os.O_WRONLY)
     os.dup2(null, 1), os.dup2(null, 2)
-    importlib.import_module(f"agfmc.cli.{spec['argv'][0]}").main(spec["argv"][1:])
+    importlib.import_module("agfmc.cli").main_of(spec['argv'][0])(spec["argv"][1:])
     os.dup2(kept[0], 1), os.dup2(kept[1], 2)
     reports = []
     first = None

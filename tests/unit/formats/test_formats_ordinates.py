@@ -40,9 +40,9 @@ def test_ordinates_of_any_kind(tmp_path, kind):
 def test_ordinates_that_cannot_be(text, line, message, block):
     lvq = b"".join(b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
                    for row in text.splitlines())
-    for read, lines, head in ((read_svm, text, 0), (read_lvq, b"1\n" + lvq, 1)):
+    for read, kind, lines, head in ((read_svm, "svm", text, 0), (read_lvq, "lvq", b"1\n" + lvq, 1)):
         with pytest.raises(DataError, match=message) as caught:
-            read("-", stdin=io.BytesIO(lines), block=block, ordinates=True)
+            read("-", InputFormat(kind, ordinates=True), stdin=io.BytesIO(lines), block=block)
         assert caught.value.line == line + head
 
 

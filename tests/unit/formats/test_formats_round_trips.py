@@ -32,7 +32,7 @@ from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.probability_text import format_points, read_probabilities
 from agfmc.formats.text import is_text
 from agfmc.formats.svm_predict_output import read_svm_output
-from agfmc.models import (BinaryModel, CollatedModel, Configuration, DirectModel, Kernel,
+from agfmc.models import (BinaryModel, CollatedModel, Configuration, DirectModel, InputFormat, Kernel,
                           Normalisation)
 from agfmc.prediction.configuration import load, save
 from agfmc.prediction.evaluation import evaluate, Results
@@ -172,12 +172,13 @@ def test_points_as_text(x, full, block):
         wide[:, :got.x.shape[1]] = got.x
         assert wide.tobytes() == x.tobytes()
         assert "".join(svm_lines(got.x, got.y, full=full)).encode() == text
-    chunk, = iter_svm("-", len(x), x.shape[1], -7.0, stdin=io.BytesIO(text))
+    chunk, = iter_svm("-", InputFormat("svm", -7.0), len(x), x.shape[1], stdin=io.BytesIO(text))
     here = full | (x != 0) | np.signbit(x)
-    assert chunk[0].tobytes() == np.where(here, x, -7.0).tobytes()
+    assert chunk.tobytes() == np.where(here, x, -7.0).tobytes()
     for labels, header in ((y, True), (y, False), (None, True), (None, False)):
         text = "".join(lvq_lines(x, labels, header)).encode()
-        got = read_lvq("-", header, labels is not None, stdin=io.BytesIO(text), block=block)
+        form = InputFormat("lvq", header=header, labels=labels is not None)
+        got = read_lvq("-", form, stdin=io.BytesIO(text), block=block)
         assert got.x.tobytes() == x.tobytes()
         assert "".join(lvq_lines(got.x, got.y, header)).encode() == text
 
@@ -193,8 +194,8 @@ def test_sparse_points_as_text(x, block):
     assert sparse.counts.tolist() == np.count_nonzero(x, axis=1).tolist()
     again = "".join(svm_lines(np.asarray(sparse), np.zeros(len(x), int)))
     assert again == "".join(svm_lines(x + 0.0, np.zeros(len(x), int)))
-    parts = list(iter_svm("-", 2, x.shape[1], stdin=io.BytesIO(text), block=block, sparse=True))
-    np.testing.assert_array_equal(np.vstack([np.asarray(part) for part, _ in parts]), x)
+    parts = iter_svm("-", rows=2, d=x.shape[1], stdin=io.BytesIO(text), block=block, sparse=True)
+    np.testing.assert_array_equal(np.vstack([np.asarray(part) for part in parts]), x)
 
 
 @given(st.lists(TEXT, min_size=1, max_size=4, unique=True))

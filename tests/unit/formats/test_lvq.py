@@ -9,13 +9,14 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.lvq import iter_lvq, read_lvq, write_lvq
+from agfmc.models import InputFormat
 
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6),
                 elements=st.floats(allow_nan=False, allow_infinity=False))
 
 
-def read(text, **options):
-    return read_lvq("-", stdin=io.BytesIO(text), **options)
+def read(text, how=None, **options):
+    return read_lvq("-", InputFormat("lvq", **(how or {})), stdin=io.BytesIO(text), **options)
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,8 @@ def test_words_by_names_from_elsewhere(folder):
     write_lvq(folder / "w.lvq", np.eye(2), [1, 0], names=("x", "y"))
     assert (folder / "w.lvq").read_text() == "2\n1.0 0.0 y\n0.0 1.0 x\n"
     assert read_lvq(folder / "w.lvq", names=("z", "y", "x")).y.tolist() == [1, 2]
-    [(_, y)] = iter_lvq(folder / "w.lvq", truth=False)
-    assert y is None
-    with pytest.raises(DataError, match="no names"):
-        list(iter_lvq(folder / "w.lvq"))
+    [x] = iter_lvq(folder / "w.lvq")
+    assert x.tolist() == np.eye(2).tolist()
 
 
 @pytest.mark.parametrize("block", [1, 1 << 20])
@@ -84,7 +83,7 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
 def test_a_file_that_cannot_be(text, how, line, message):
     for block in (1, 1 << 20):
         with pytest.raises(DataError, match=message) as caught:
-            read(text, block=block, **how)
+            read(text, how, block=block)
         assert caught.value.line == line
 
 
@@ -92,7 +91,7 @@ def test_a_width_that_the_model_has_not():
     with pytest.raises(DataError, match="has 2 features, the model needs 3"):
         list(iter_lvq("-", d=3, stdin=io.BytesIO(b"2\n1 2 0\n")))
     with pytest.raises(DataError, match="has 2 features, the model needs 3; -C where .* no labels"):
-        list(iter_lvq("-", header=False, d=3, stdin=io.BytesIO(b"1 2 0\n")))
+        list(iter_lvq("-", InputFormat("lvq", header=False), d=3, stdin=io.BytesIO(b"1 2 0\n")))
 
 
 def test_points_that_cannot_be_written(folder):

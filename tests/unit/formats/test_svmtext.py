@@ -9,18 +9,19 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.libsvm_data import iter_svm, read_svm, read_svm_labels, svm_lines, write_svm
+from agfmc.models import InputFormat
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=7),
                 elements=st.one_of(st.just(0.0), FLOATS))
 
 
-def read(text, **options):
-    return read_svm("-", stdin=io.BytesIO(text), **options)
+def read(text, missing=None, **options):
+    return read_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), **options)
 
 
-def chunks(text, **options):
-    return list(iter_svm("-", stdin=io.BytesIO(text), **options))
+def chunks(text, missing=None, **options):
+    return list(iter_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), **options))
 
 
 def table(text):
@@ -63,10 +64,9 @@ def test_every_allowed_shape_in_any_blocks(text, block, rows):
     got = read(text, block=block)
     assert np.array_equal(got.x, x) and np.array_equal(got.y, y)
     parts = chunks(text, rows=rows, d=12, block=block)
-    assert all(0 < len(part) <= rows and part.shape[1] == 12 for part, _ in parts)
-    joined = np.concatenate([part for part, _ in parts])
+    assert all(0 < len(part) <= rows and part.shape[1] == 12 for part in parts)
+    joined = np.concatenate(parts)
     assert np.array_equal(joined[:, :got.x.shape[1]], x) and not joined[:, got.x.shape[1]:].any()
-    assert np.array_equal(np.concatenate([part for _, part in parts]), y)
 
 
 @given(svm_files(), st.binary(min_size=1, max_size=3), st.data())
@@ -103,8 +103,6 @@ def test_words_may_be_numbered_by_names_from_elsewhere():
     assert got.y.tolist() == [0, 2] and got.names == ("b", "c", "a")
     with pytest.raises(DataError, match="standard input:3: the label 'd' is not among the names"):
         read(b"b 1:1\n\nd 1:2\n", names=("b", "c"))
-    [(x, y)] = chunks(b"b 1:1\na 1:2\n", names=("b", "c", "a"), d=1)
-    assert y.tolist() == [0, 2]
 
 
 MARGINS = b"1 1:1\n+1 1:2\n-2 1:3\n1.0 1:4\n1e0 1:5\n-10 1:6\n-0 1:7\n.50 1:8\n"
@@ -126,8 +124,6 @@ def test_values_are_looked_up_among_names_that_are_numbers():
     for block in (1, 1000):
         assert read(MARGINS, block=block, names=names).y.tolist() == [0, 0, 2, 0, 0, 1, 3, 4]
     assert read(b"+1 1:1\n", names=("-1", "0", "1")).y.tolist() == [2]
-    [(_, y)] = chunks(b".5 1:1\n-2.0 1:2\n", names=names, d=1)
-    assert y.tolist() == [4, 2] and y.dtype == np.int32
     for text, listed, word in ((b"1 1:1\n3 1:1\n", names, "3"), (b"1 1:1\n.5 1:1\n", "ab", ".5"),
                                (b"1 1:1\n-1 1:1\n", "ab", "-1")):
         with pytest.raises(DataError, match=f"input:2: the label '{word}' is not among the names"):
@@ -138,11 +134,6 @@ def test_values_are_looked_up_among_names_that_are_numbers():
 
 def test_names_that_all_could_be_labels_are_no_values():
     assert read(b"0 1:1\n1 1:2\n", names=("10", "5")).y.tolist() == [0, 1]
-
-
-def test_a_fraction_cannot_be_numbered_chunk_by_chunk():
-    with pytest.raises(DataError, match="input:2: the label '0.5' is not a whole number"):
-        chunks(b"1 1:1\n0.5 1:1\n", d=1)
 
 
 def test_a_continuous_quantity_is_no_label():
@@ -158,14 +149,9 @@ def test_a_continuous_quantity_is_no_label():
         assert len(read(b"".join(rows[:2])).names) == 2
 
 
-def test_words_without_names_cannot_be_numbered_chunk_by_chunk():
-    with pytest.raises(DataError, match="no names"):
-        chunks(b"b 1:1\n", d=1)
-
-
-def test_without_truth_labels_may_be_anything():
-    [(x, y)] = chunks(b"b 1:1\n1.5 1:2\n? 1:3\n", d=2, truth=False)
-    assert x.tolist() == [[1, 0], [2, 0], [3, 0]] and y is None
+def test_labels_of_points_in_chunks_may_be_anything():
+    [x] = chunks(b"b 1:1\n1.5 1:2\n? 1:3\n", d=2)
+    assert x.tolist() == [[1, 0], [2, 0], [3, 0]]
 
 
 def test_absent_features_are_what_was_asked_for():
@@ -173,18 +159,18 @@ def test_absent_features_are_what_was_asked_for():
     for block in (6, 1000):
         assert read(text, missing=-9.5, block=block).x.tolist() == [
             [-9.5, 5, -9.5], [1, -9.5, -9.5], [0, 0, 1]]
-    [(x, _)] = chunks(text, missing=7, d=4)
+    [x] = chunks(text, missing=7, d=4)
     assert x.tolist() == [[7, 5, 7, 7], [1, 7, 7, 7], [0, 0, 1, 7]]
 
 
 def test_chunks_without_a_width_are_as_wide_as_they_must_be():
     parts = chunks(b"0 1:1\n1 3:1\n", d=None, block=6)
-    assert [part.shape for part, _ in parts] == [(1, 1), (1, 3)]
+    assert [part.shape for part in parts] == [(1, 1), (1, 3)]
 
 
 def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(3000))
-    got = [x for x, _ in iter_svm("-", 700, 1, stdin=pipe_of(text))]
+    got = list(iter_svm("-", rows=700, d=1, stdin=pipe_of(text)))
     assert [len(x) for x in got] == [700, 700, 700, 700, 200]
     assert np.concatenate(got).ravel().tolist() == list(range(3000))
 

@@ -8,7 +8,7 @@ from agfmc.control.build import from_pairs, from_rows, rename
 from agfmc.control.parse import parse
 from agfmc.control.tree import Leaf
 from agfmc.errors import UsageError
-from agfmc.picture import control, dendrogram, matrix
+from agfmc.picture import control
 from agfmc.picture.canvas import LEFT, RIGHT
 
 pytest.importorskip("matplotlib")
@@ -114,7 +114,7 @@ def test_a_long_chain_fits_a_picture(shown):
     (ONE_VS_ONE[:25], None)])
 def test_matrices(shown, rows, names):
     named = rename(from_rows(rows, range(26), names), [f"m-{i:02d}" for i in range(len(rows))])
-    figure = shown(matrix.matrix_figure, named)
+    figure = shown(control.matrix_figure, named)
     assert not figure.clashes()
     assert all(class_name in figure.texts for class_name in (names or {0: "0", 25: "25"}).values())
     assert "m-00" in figure.texts
@@ -126,22 +126,22 @@ def test_matrices(shown, rows, names):
 
 
 def test_small_matrices_have_signs(shown):
-    figure = shown(matrix.matrix_figure, parse('"" 0 / 1; "" 1 / 2; {5 3 4}'))
+    figure = shown(control.matrix_figure, parse('"" 0 / 1; "" 1 / 2; {5 3 4}'))
     assert not figure.clashes()
     assert figure.texts.count("+") == figure.texts.count("-") == 2
     assert {"3", "4", "5", "left out"} <= set(figure.texts)
-    assert "left out" not in shown(matrix.matrix_figure, parse('"" 0 / 1; {5 3}')).texts
+    assert "left out" not in shown(control.matrix_figure, parse('"" 0 / 1; {5 3}')).texts
 
 
 def test_many_classes_and_rows_stay_on_a_page(shown):
     rows = [((i,), (i + 1,)) for i in range(299)]
-    figure = shown(matrix.matrix_figure, from_rows(rows, range(300)))
+    figure = shown(control.matrix_figure, from_rows(rows, range(300)))
     assert max(figure.figure.get_size_inches()) < 16 and not figure.clashes()
 
 
 def test_dendrogram(shown):
     tree = parse("# class 4: far $x$\na {b {0 c {4 2}} 3}")
-    figure = shown(dendrogram.dendrogram_figure, tree, [5.0, 3.0, 1.0])
+    figure = shown(control.dendrogram_figure, tree, [5.0, 3.0, 1.0])
     axes = figure.figure.axes[0]
     assert not figure.clashes()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "far $x$", "2", "3"]
@@ -153,15 +153,15 @@ def test_dendrogram(shown):
 
 def test_infinite_distances_lie_behind_a_break(shown):
     tree = from_pairs(balanced(0, 7), range(7), LETTERS)
-    figure = shown(dendrogram.dendrogram_figure, tree, [math.inf, 2.1, math.inf, 1.2, 3.3, 2.7])
+    figure = shown(control.dendrogram_figure, tree, [math.inf, 2.1, math.inf, 1.2, 3.3, 2.7])
     axes = figure.figure.axes[0]
     assert "infinite" in figure.texts and not figure.clashes()
     ends = [line[1][0] for line in axes.collections[0].get_segments()]
     assert ends[0] == 2.7 and ends[-1] == pytest.approx(1.15 * 3.3)
     assert all(math.isfinite(end) for end in ends)
-    everything = shown(dendrogram.dendrogram_figure, parse("a {0 1}"), [math.inf])
+    everything = shown(control.dendrogram_figure, parse("a {0 1}"), [math.inf])
     assert "infinite" in everything.texts and not everything.clashes()
-    nothing = shown(dendrogram.dendrogram_figure, parse("a {0 1}"), [0.0])
+    nothing = shown(control.dendrogram_figure, parse("a {0 1}"), [0.0])
     assert not nothing.clashes()
 
 

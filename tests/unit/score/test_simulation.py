@@ -120,9 +120,9 @@ def test_closed_forms_are_what_enumeration_gives(k, error):
 def test_limit_of_the_separation():
     assert separation_limit(0.1) == pytest.approx(1.8)
     assert separation_limit(0.1, 0.2) == pytest.approx(1.2)
-    few, many = (simulate(k, rounds=200, seed=1, error=0.1).separation for k in (16, 256))
+    few, many = (simulate(k, rounds=200, seed=1, model=0.1).separation for k in (16, 256))
     assert few < many < 1.8
-    sure = simulate(256, rounds=200, seed=1, error=0.0)  # eps of the best of k coins
+    sure = simulate(256, rounds=200, seed=1, model=0.0)  # eps of the best of k coins
     eps = math.sqrt(2 * math.log(256) / 256)
     assert separation_limit(0.0, eps) < sure.separation < 2
 
@@ -131,7 +131,7 @@ def test_limit_of_the_separation():
 @pytest.mark.parametrize("error", [0.1, 0.3])
 def test_against_enumeration(k, error):
     rounds, chance = 20000, of_error(error)
-    found = simulate(k, rounds=rounds, seed=3, error=error)
+    found = simulate(k, rounds=rounds, seed=3, model=error)
     assert near(found.max_win, exact(k, chance, max_win), rounds)
     assert near(found.adag, adag_success(k, error), rounds)
     assert near(found.ddag, ddag_success(k, error), rounds)
@@ -143,7 +143,7 @@ def test_against_enumeration(k, error):
 @pytest.mark.parametrize("k, draws", [(3, 1), (3, 2), (4, 1)])
 def test_polls_against_every_draw(k, draws):
     rounds = 40000
-    [found] = simulate(k, rounds=rounds, seed=5, error=0.2, opponents=[draws], top=2).polls
+    [found] = simulate(k, rounds=rounds, seed=5, model=0.2, opponents=[draws], top=2).polls
     alone, top = exact(k, of_error(0.2), polls(k, draws))
     assert found.draws == draws
     assert near(found.success, alone, rounds) and near(found.top, top, rounds)
@@ -156,7 +156,7 @@ def test_similarity_against_enumeration(r):
         return r[i] / (r[i] + r[j]) if r[i] + r[j] else 0.5
 
     rounds, k = 20000, len(r)
-    found = simulate(k, rounds=rounds, seed=2, similarity=r, opponents=[2], top=2)
+    found = simulate(k, rounds=rounds, seed=2, model=r, opponents=[2], top=2)
     for share, judge in ((found.max_win, max_win), (found.adag, over_places(adag)),
                          (found.ddag, over_places(ddag))):
         assert near(share, exact(k, chance, judge), rounds)
@@ -167,7 +167,7 @@ def test_similarity_against_enumeration(r):
 
 
 def test_pairs_of_similarity_zero_are_coins():
-    found = simulate(4, rounds=20000, seed=1, similarity=[1, 0, 0, 0])
+    found = simulate(4, rounds=20000, seed=1, model=[1, 0, 0, 0])
     # the other three make a circle in a quarter of the rounds: the best of them has 1 or 2
     assert found.max_win == 1.0
     assert found.separation == pytest.approx(0.25 * 3 + 0.75 * 1.5, abs=4 * 0.65 / 20000**0.5)
@@ -176,7 +176,7 @@ def test_pairs_of_similarity_zero_are_coins():
 @pytest.mark.parametrize("k, error", TABLE)
 def test_table_within_four_combined_standard_errors(k, error):
     rounds = 4000
-    found = simulate(k, rounds=rounds, seed=1, error=error,
+    found = simulate(k, rounds=rounds, seed=1, model=error,
                      opponents=[math.ceil(c * math.log2(k)) for c in (1, 3, 5)])
     shares = (found.max_win, *(poll.success for poll in found.polls), found.adag, found.ddag,
               found.polls[1].top)
@@ -186,20 +186,20 @@ def test_table_within_four_combined_standard_errors(k, error):
 
 
 def test_nothing_errs():
-    found = simulate(33, rounds=500, seed=1, error=0.0, opponents=[200], top=33)
+    found = simulate(33, rounds=500, seed=1, model=0.0, opponents=[200], top=33)
     assert found.max_win == found.adag == found.ddag == found.polls[0].top == 1.0
-    assert simulate(33, rounds=500, seed=1, error=1.0).adag == 0.0
+    assert simulate(33, rounds=500, seed=1, model=1.0).adag == 0.0
 
 
 def test_two_classes():
-    found = simulate(2, rounds=4000, seed=1, error=0.2, opponents=[3])
+    found = simulate(2, rounds=4000, seed=1, model=0.2, opponents=[3])
     assert found.max_win == found.adag == found.ddag == found.polls[0].success
     assert near(found.max_win, 0.8, 4000) and math.isnan(found.separation)
 
 
 def test_top_of_all_classes_is_max_win_and_of_one_is_poll():
     def play(top):
-        return simulate(9, rounds=40000, seed=1, error=0.3, opponents=[4], top=top)
+        return simulate(9, rounds=40000, seed=1, model=0.3, opponents=[4], top=top)
 
     one, all_of_them = play(1), play(9)
     assert near(one.polls[0].top, one.polls[0].success, 40000, 5)
@@ -209,7 +209,7 @@ def test_top_of_all_classes_is_max_win_and_of_one_is_poll():
 
 def test_the_seed_decides():
     def play(seed, rounds=300, **more):
-        return simulate(12, rounds=rounds, seed=seed, error=0.3, **more)
+        return simulate(12, rounds=rounds, seed=seed, model=0.3, **more)
 
     assert play(1, opponents=[2, 5]) == play(1, opponents=[2, 5])
     assert play(1, opponents=[2, 5]) != play(2, opponents=[2, 5])
@@ -221,7 +221,7 @@ def test_the_seed_decides():
 def test_blocks_of_rounds(monkeypatch):
     done = []
     monkeypatch.setattr("agfmc.score.simulation._ROUNDS", 64)
-    found = simulate(6, rounds=1000, seed=1, error=0.25, opponents=[3], progress=done.append)
+    found = simulate(6, rounds=1000, seed=1, model=0.25, opponents=[3], progress=done.append)
     assert done == [*range(64, 1000, 64), 1000]
     assert near(found.max_win, exact(6, of_error(0.25), max_win), 1000)
     assert near(found.ddag, ddag_success(6, 0.25), 1000)

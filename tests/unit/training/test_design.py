@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli.print_control import main
+from agfmc.cli import main_of
 from agfmc.codes import random_codes, schemes
 from agfmc.codes.distances import class_distances
 from agfmc.codes.linkage import join, LINKAGES
@@ -167,16 +167,17 @@ def new_schemes(monkeypatch):
 
 def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["-Q", "ring", "4"]) == 0
+    assert main_of("print_control")(["-Q", "ring", "4"]) == 0
     assert capsys.readouterr().out == format_tree(from_rows(around(4), range(4)))
-    assert main(["-Q", "circle", "-G", "4"]) == 2
+    assert main_of("print_control")(["-Q", "circle", "-G", "4"]) == 2
     assert "-G is for -Q random, not for circle" in capsys.readouterr().err
     x, y = points()
     svm = "".join(f"{label} 1:{a} 2:{b} 3:{c}\n" for label, (a, b, c) in zip(y, x))
     (tmp_path / "train.svm").write_text(svm)
-    assert main(["-Q", "apart", "--metric", "mean-deviation", "-M", "train.svm"]) == 0
+    words = ["-Q", "apart", "--metric", "mean-deviation", "-M", "train.svm"]
+    assert main_of("print_control")(words) == 0
     assert capsys.readouterr().out == format_tree(from_rows([((0, 2, 3), (1,))], LABELS))
-    assert main(["-Q", "apart", "4"]) == 2
+    assert main_of("print_control")(["-Q", "apart", "4"]) == 2
     assert "expected training data or a contingency table" in capsys.readouterr().err
     assert design_for("apart", x, y, LABELS, None).rows == \
         design_from_data("apart", x, y)[0].rows
