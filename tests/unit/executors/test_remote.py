@@ -386,5 +386,5 @@ def test_bad_points_are_the_same_error(configuration):
 def test_commands_stay_here(configuration):
     classifier = Classifier(configuration)
     classifier.values = object()
-    with pytest.raises(UsageError, match="--executor cannot be combined with them"):
+    with pytest.raises(UsageError, match="external programs run on this machine"):
         list(classify(classifier, [], Here()))
