@@ -14,9 +14,8 @@ from .messages import report
 from .options import (add_executor, add_input_kind, add_seed, add_workers, data_files,
                       input_format, Parser, probability, PROPORTIONS, proportions, refuse_ending,
                       refuse_inputs, whole_number, workers)
-from .run import run_command
 
-__all__ = ["PROG", "get_parser", "main"]
+__all__ = ["PROG", "get_parser"]
 
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full")
@@ -115,11 +114,6 @@ def _add_queries(group):
                             "per point, on average; with any decoder")
     group.add_argument("--margins", action="store_true",
                        help="report the sum of 1/margin^2 over the binary classifiers")
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):

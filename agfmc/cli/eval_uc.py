@@ -63,11 +63,6 @@ def _labels(text):
             f"expected whole numbers with commas, found '{text}'") from None
 
 
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
-
 def execute(args):
     """Read, score, print."""
     from ..prediction.evaluation import (evaluate, load_results, names_beside,

@@ -24,11 +24,6 @@ def get_parser():
     return parser.finish()
 
 
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
-
-
 def execute(args):
     """Load the model and print its description."""
     from ..control.write import format_tree

@@ -12,9 +12,8 @@ from .messages import library_words, Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, Parser, time_span, whole_number,
                       workers)
-from .run import run_command
 
-__all__ = ["PROG", "get_parser", "main"]
+__all__ = ["PROG", "get_parser"]
 
 PROG = "multi_borders"
 
@@ -105,11 +104,6 @@ def get_parser():
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
                                            "normalisation, which classify_m and mbh2mbm then need")
     return parser.finish()
-
-
-def main(argv=None):
-    """Run the command; -> exit status."""
-    return run_command(get_parser(), execute, argv)
 
 
 def execute(args):
