@@ -63,8 +63,7 @@ def test_what_differs_from_model_to_model_is_all_that_goes():
     more = "; normalised 0123456789abcdef"
     made = Provenance.from_line(f"{LINE}; samples 3 40; classes 0/1{more}")
     assert made.without_identity().to_line() == LINE + more
-    assert (made.options, made.features, made.normalisation) == (
-        "-c 1.0", 61, "0123456789abcdef")
+    assert (made.options, made.features, made.normalisation) == ("-c 1.0", 61, "0123456789abcdef")
     assert made.classes == "0/1" and not made.raw_vectors and not Provenance()
     raw = made.with_raw_vectors(64)
     assert raw.to_line() == made.to_line().replace("61", "64") + "; vectors raw"

@@ -60,8 +60,7 @@ def test_smallest_distances_are_those_of_the_definition(entries):
     m, k = a.shape
     of_rows = [
         min(np.abs(a[i] - a[j]).sum(), np.abs(a[i] + a[j]).sum()) / 2
-        for i in range(m) for j in range(i)
-    ]
+        for i in range(m) for j in range(i)]
     of_columns = [np.abs(a[:, i] - a[:, j]).sum() / 2 for i in range(k) for j in range(i)]
     expected = (min(of_rows) if of_rows else None, min(of_columns))
     assert matrix.smallest_distances(rows_of(entries), k) == expected
@@ -120,8 +119,7 @@ def test_exhaustive_says_how_many_rows_there_would_be():
 
 @pytest.mark.parametrize("make", [
     standard.one_vs_rest, standard.one_vs_one, standard.adjacent, standard.exhaustive,
-    standard.balanced_tree,
-])
+    standard.balanced_tree])
 @pytest.mark.parametrize("k", [1, 0, -3])
 def test_less_than_two_classes_are_refused(make, k):
     with pytest.raises(UsageError, match="at least two classes"):
@@ -129,8 +127,7 @@ def test_less_than_two_classes_are_refused(make, k):
 
 
 @pytest.mark.parametrize("name, make", [
-    ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one),
-])
+    ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one)])
 def test_rows_are_those_of_libagf(segment, name, make):
     path = segment / "models" / f"{name}.mbt"
     assert rows_of_control(path) == make(7)
@@ -144,8 +141,7 @@ def test_generators_work_without_numpy(root):
         "standard.tree_code(26)\n"
         "orthogonal.orthogonal(26), weighing.special(26), random_codes.random_code(26)\n"
         "matrix.format_matrix(standard.adjacent(5), 5)\n"
-        "sys.exit('numpy' in sys.modules)\n"
-    )
+        "sys.exit('numpy' in sys.modules)\n")
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 

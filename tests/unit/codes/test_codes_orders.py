@@ -20,8 +20,7 @@ from agfmc.training.ordering import order_for_pairs, order_for_path
 from agfmc.formats.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]
-UNEQUAL = np.array([[0, .02, .10, .05], [.02, 0, .20, .08], [.10, .20, 0, .15],
-                    [.05, .08, .15, 0]])
+UNEQUAL = np.array([[0, .02, .10, .05], [.02, 0, .20, .08], [.10, .20, 0, .15], [.05, .08, .15, 0]])
 
 
 def recursion(order, e, h, t):
@@ -224,8 +223,7 @@ def test_local_search_is_as_good_as_exact_on_small_problems():
     lambda: class_success([1, 2, 3], np.zeros((3, 3))),
     lambda: class_success([0, 1, 2], np.zeros((2, 2))),
     lambda: class_success([0, 1], np.zeros((2, 2)), np.zeros((2, 2))),
-    lambda: best_order([.5, .5], np.zeros((3, 3))),
-    lambda: best_order([], np.zeros((0, 0))),
+    lambda: best_order([.5, .5], np.zeros((3, 3))), lambda: best_order([], np.zeros((0, 0))),
     lambda: best_order([.5, .5], np.zeros((2, 2)), start=[0, 1, 2]),
     lambda: best_order([.5, .5], np.zeros((2, 2)), exact_up_to=15)])
 def test_what_makes_no_sense_is_refused(call):
@@ -344,8 +342,7 @@ def counted(k, seed, third):
 
 
 @pytest.mark.parametrize("k, third, seed", [
-    *((k, third, 1) for k in range(2, 6) for third in (False, True)),
-    pytest.param(6, True, 2),
+    *((k, third, 1) for k in range(2, 6) for third in (False, True)), pytest.param(6, True, 2),
     *(pytest.param(k, third, seed, marks=pytest.mark.long)
       for k in (5, 6, 7) for third in (False, True) for seed in (3, 4))])
 def test_order_for_pairs_is_the_best_there_is(k, third, seed):

@@ -34,8 +34,7 @@ def test_translates_add_digit_by_digit(p, e):
     for i, moved in enumerate(orthogonal.translates(bits.mask(chosen), p, e)):
         expected = {
             sum((a + b) % p * p ** d for d, (a, b) in enumerate(zip(digits(x), digits(i))))
-            for x in chosen
-        }
+            for x in chosen}
         assert set(bits.positions(moved)) == expected
 
 
@@ -134,8 +133,7 @@ def test_circulants(q):
 def test_weights_of_small_orders():
     expected = {
         2: {2}, 3: set(), 4: {3, 4}, 6: {5}, 7: {4}, 8: {6, 7, 8}, 12: {10, 11, 12},
-        13: {9}, 14: {8, 13}, 16: {9, 12, 14, 16}, 21: {16},
-    }
+        13: {9}, 14: {8, 13}, 16: {9, 12, 14, 16}, 21: {16}}
     assert {m: set(weighing._weights(m)) for m in expected} == expected
 
 
@@ -160,8 +158,7 @@ def test_every_possible_weight(check_code, k):
 
 
 @pytest.mark.parametrize("k, m, w", [
-    (4, 4, 4), (5, 6, 5), (7, 7, 4), (13, 13, 9), (20, 20, 19), (21, 21, 16), (26, 26, 25),
-])
+    (4, 4, 4), (5, 6, 5), (7, 7, 4), (13, 13, 9), (20, 20, 19), (21, 21, 16), (26, 26, 25)])
 def test_default_has_the_fewest_rows_and_then_the_most_entries(check_code, k, m, w):
     rows = weighing.special(k)
     assert len(rows) == m
@@ -183,8 +180,7 @@ def test_rows_with_two_entries_of_both_products_cannot_be_repaired():
 @pytest.mark.parametrize("rows, everything", [
     ([(0b01, 0), (0b11, 0)], 0b11),
     ([(0b11, 0b01), (0b11, 0b10)], 0b11),
-    ([(0b0011, 0), (0b1100, 0)], 0b1111),
-])
+    ([(0b0011, 0), (0b1100, 0)], 0b1111)])
 def test_single_entries_duplicates_and_separate_parts_are_not_used(rows, everything):
     assert not weighing._is_usable(rows, everything)
 

@@ -47,8 +47,7 @@ def test_properties(check_code, k, strict, seed, data):
     available = random_codes.available_rows(k, strict)
     m = data.draw(st.one_of(
         st.none(), st.integers(k - 1, min(available, 3 * k)),
-        st.integers(max(k - 1, available - 2), available) if available < 200 else st.none(),
-    ))
+        st.integers(max(k - 1, available - 2), available) if available < 200 else st.none()))
     rows = random_code(k, m, strict, seed)
     assert len(rows) == (min(4 * -(-k // 4), available) if m is None else m)
     check_code(rows, k, strict)

@@ -13,7 +13,8 @@ from agfmc.collate.merge import collate, unique_rows
 from agfmc.control.parse import parse
 from agfmc.errors import Place
 from agfmc.prediction.configuration import load, save
-from agfmc.learners.protocol import (Job, learner_class, node_classifier, NodeProblem, rows_by_class,
+from agfmc.learners.protocol import (Job, learner_class, node_classifier, NodeProblem,
+                                     rows_by_class,
                                      samples)
 from agfmc.training.run import write_node
 from agfmc.prediction.classifier import Classifier
@@ -30,15 +31,12 @@ NEAR = [0.0, -0.0, 5e-324, -5e-324, 1.0, np.nextafter(1.0, 2), np.nextafter(1.0,
 CONFIGURATIONS = {
     "one-vs-one": "r 0/1; r 0/2; r 0/3; r 1/2; r 1/3; r 2/3; {A B C D}",
     "one-vs-rest": "r 1 2 3/0; r 0 2 3/1; r 0 1 3/2; r 0 1 2/3; {A B C D}",
-    "adjacent": "r 0/1 2 3; r 0 1/2 3; r 0 1 2/3; {A B C D}",
-    "tree": "r {r {A B} r {C D}}",
-    "chain": "r {A r {B r {C D}}}",
-    "matrix in a tree": "r {r 0/1; r 0/2; r 1/2; {A B C} D}",
+    "adjacent": "r 0/1 2 3; r 0 1/2 3; r 0 1 2/3; {A B C D}", "tree": "r {r {A B} r {C D}}",
+    "chain": "r {A r {B r {C D}}}", "matrix in a tree": "r {r 0/1; r 0/2; r 1/2; {A B C} D}",
     "tree in a matrix": "r 0/1; r 0/2; r 1/2; {r {A B} C D}",
     "neighbours above": 'k K "-k 3" {r {A B} r {C D}}',
     "logistic below": 'r 0/1; r 1/2; {l L "" {A B} C D}',
-    "both": 'k K "-k 5" {l L "" {A B} r {C D}}',
-}
+    "both": 'k K "-k 5" {l L "" {A B} r {C D}}'}
 LABELS = dict(A=9, B=2, C=30, D=4)
 
 
@@ -150,7 +148,7 @@ def written(folder, text, seed, kernels):
     pool[4, 0], pool[5] = 0.0, pool[4]
     pool[5, 0] = -0.0
     parts = []
-    for i, (name, row) in enumerate(zip(names, tree.rows, strict=True)):
+    for i, name in enumerate(names):
         n = 0 if i == 1 else int(rng.integers(1, 15))  # the second has no support vectors
         chosen = pool[rng.integers(12, size=n)]
         split = int(rng.integers(n + 1))

@@ -22,8 +22,7 @@ def test_names_of_a_tree():
 def test_names_of_a_nested_configuration():
     tree = parse('"" 0/1; "" 0/2; "" 1/2; { "" 0/1; "" 1/0; {0 1} 5 "" { "" {3 4} 2 } }')
     assert model_names(tree, "dir/m") == [
-        "dir/m-00", "dir/m-01", "dir/m-02", "dir/m.00-00", "dir/m.00-01", "dir/m.02",
-        "dir/m.02.00"]
+        "dir/m-00", "dir/m-01", "dir/m-02", "dir/m.00-00", "dir/m.00-01", "dir/m.02", "dir/m.02.00"]
 
 
 def test_names_beyond_99():
@@ -90,8 +89,7 @@ def test_sides_are_labels():
     ('"-c 1" {"-c 2" {"-c 3" {0 1} 2} "." {3 4}}', ["-c 1", "-c 2", "-c 3", "-c 2"]),
     ('"-c 1" {"." {"-c 3" {0 1} "." {5 6}} "." {3 4}}', ["-c 1", "-c 1", "-c 3", "-c 3", "-c 1"]),
     ('"-c 1" 0/1; "-c 2" 1/0; {"." {0 1} "-c 9" {2 3}}', ["-c 1", "-c 2", "-c 2", "-c 9"]),
-    ('"  -c 7 " {0 1}', ["-c 7"]),
-])
+    ('"  -c 7 " {0 1}', ["-c 7"])])
 def test_options(text, expected):
     tree = parse(text)
     assert resolve_options(tree, "D") == expected
@@ -143,7 +141,8 @@ def test_classes_and_data_must_agree():
         check_classes(tree, {0: 1, 3: 5}, "data")
     with pytest.raises(ControlError, match="^f: the data in data hold classes 4, 5, which"):
         check_classes(tree, dict.fromkeys([0, 3, 5, 4], 2), "data")
-    with pytest.raises(ControlError, match="hold class 9, which the control file does not name; `print_control DATA`"):
+    with pytest.raises(ControlError, match="hold class 9, which the control file does not name; "
+                                           "`print_control DATA`"):
         check_classes(tree, dict.fromkeys([0, 3, 9], 2), "data")
     with pytest.raises(ControlError, match="hold class 9, which.*; --min-class 5 leaves out"):
         check_classes(tree, {0: 5, 3: 6, 9: 4}, "data")

@@ -31,8 +31,7 @@ def test_layout_of_a_training_code():
 
 def test_layout_of_a_training_tree():
     tree = from_pairs(((0, 1), 2), [5, 3, 9], {3: "sand", 4: "not there"}, text="-c 1")
-    assert format_tree(tree) == \
-        '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
+    assert format_tree(tree) == '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
 
 
 def test_layout_of_trained_files_is_that_of_the_reference(segment):
@@ -94,8 +93,7 @@ def test_names_in_another_encoding(tmp_path):
     ("m-00", "m-00"), ("dir/m.00", "dir/m.00"), ("-m", "-m"), (".", "."), ("a#b", "a#b"),
     ("a b", '"a b"'), ("12", '"12"'), ("#m", '"#m"'), ("a;b", '"a;b"'), ('a"b', r'"a\"b"'),
     ("a\\ b", r'"a\\ b"'), ("- x", '"./- x"'), (" ", '"./ "'), ("\u0662", '"\u0662"'),
-    ("\ufeffm", '"\ufeffm"'),
-])
+    ("\ufeffm", '"\ufeffm"')])
 def test_names_are_quoted_where_they_must_be(name, text):
     assert quote_name(name) == text
     row, = parse(f"{text} {{0 1}}").rows
@@ -142,8 +140,7 @@ def test_too_deep():
     "# class 0: x" + " " * 200_000 + "y\nm {0 1}", " " * 10**6 + "m {0 1}",
     "#\n" * 10**5 + "m {0 1}",
     "m {" * 9000, '"' + "\\" * 200_001, "m 0 /" + " 0" * 100_000, '"' * 100_001, "{" * 10**5,
-    "}" * 10**5, "/" * 10**5, "m 0/1;" * 50_000,
-], ids=range(11))
+    "}" * 10**5, "/" * 10**5, "m 0/1;" * 50_000], ids=range(11))
 def test_no_text_takes_long(text):
     # each of these would take minutes where the work grows with the square of the text
     try:
@@ -252,7 +249,8 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
 
 
 TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
-                          "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;", "{0 1}", "m ", "# class 1: x\n", "9" * 11])
+                          "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
+                          "{0 1}", "m ", "# class 1: x\n", "9" * 11])
 
 
 @settings(max_examples=300, deadline=None)

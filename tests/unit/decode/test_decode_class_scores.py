@@ -12,13 +12,9 @@ from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.decode.front import CodeDecoder
 
 NAIVE = {
-    "hamming": lambda z: (1 - (z > 0) + (z < 0)) / 2,
-    "linear": lambda z: -z,
-    "hinge": lambda z: max(0, 1 - z),
-    "exponential": lambda z: math.exp(-z),
-    "logit": lambda z: math.log(1 + math.exp(-2 * z)),
-    "quadratic": lambda z: (1 - z) * (1 - z),
-}
+    "hamming": lambda z: (1 - (z > 0) + (z < 0)) / 2, "linear": lambda z: -z,
+    "hinge": lambda z: max(0, 1 - z), "exponential": lambda z: math.exp(-z),
+    "logit": lambda z: math.log(1 + math.exp(-2 * z)), "quadratic": lambda z: (1 - z) * (1 - z)}
 PAIRS = np.array([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]], dtype=np.int8)
 
 

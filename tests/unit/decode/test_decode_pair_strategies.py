@@ -345,8 +345,7 @@ def test_permuted_classes():
     (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
     (radag, QueryOptions(weights=np.full((4, 4), np.nan)), "finite"),
     (poll, polled(0, 1), "opponent"),
-    (poll, polled(1, 1, -1), "negative"),
-])
+    (poll, polled(1, 1, -1), "negative")])
 def test_bad_options(strategy, options, words):
     with pytest.raises(UsageError, match=words):
         strategy(pair_table(4), options)

@@ -67,8 +67,7 @@ def test_r_is_clipped():
 @pytest.mark.parametrize("v, expected", [
     ([.5, -.1, .1], [2 / 3, 1 / 15, 4 / 15]),
     ([.9, .6, -.3, .05, -.2], [.65, .35, 0, 0, 0]),
-    ([1e9 + .25, 1e9], [.625, .375]),
-])
+    ([1e9 + .25, 1e9], [.625, .375])])
 def test_projection(v, expected):
     np.testing.assert_allclose(project(np.array([v])), [expected], atol=1e-12)
 
@@ -98,8 +97,7 @@ def test_golden(segment, model):
 @pytest.mark.parametrize("text, name", [
     ("-1", "binary"), (0, "least-squares"), ("0", "least-squares"), ("lsq", "least-squares"),
     ("7", "zadrozny"), ("Zadrozny-KL", "zadrozny-kl"), ("renormalized", "renormalised"),
-    ("svm-vote", "loss:hamming"), ("svm_vote", "loss:hamming"),
-])
+    ("svm-vote", "loss:hamming"), ("svm_vote", "loss:hamming")])
 def test_found_by_number_name_or_alias(text, name):
     assert find_method(text).name == name
 
@@ -146,8 +144,7 @@ def test_every_method_takes_no_points_one_point_and_two_classes(method):
     ([[1, 1, 0], [-1, 1, 1]], "problem 0 has no class on the left"),
     ([[-1, 1, 0], [-1, 1, 0]], "class 2"),
     ([[-1, 2, 1]], "entries"),
-    ([[-1], [1]], "shape"),
-])
+    ([[-1], [1]], "shape")])
 def test_what_is_not_a_code(a, words):
     for prepare, method in ((CodeDecoder, 0), (pair_decoder, "ddag")):
         with pytest.raises(ModelError, match=words):
@@ -159,8 +156,7 @@ def test_what_is_not_a_code(a, words):
     (CodeDecoder, "wu-lin-weng", REST, "wu-lin-weng needs a one-vs-one"),
     (CodeDecoder, "argmax-raw", PAIRS, "argmax-raw needs a one-vs-rest"),
     (CodeDecoder, "ddag", PAIRS, "ddag queries single classifiers"),
-    (pair_decoder, "ddag", REST, "ddag needs a one-vs-one"),
-])
+    (pair_decoder, "ddag", REST, "ddag needs a one-vs-one")])
 def test_what_does_not_suit_a_decoder(prepare, method, a, words):
     with pytest.raises(UsageError, match=words):
         prepare(a, method)

@@ -11,9 +11,7 @@ from agfmc.estimators import MultiClassFromBinary
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([
-    MultiClassFromBinary(),
-    MultiClassFromBinary("tree", normalise=True),
-    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
-])
+    MultiClassFromBinary(), MultiClassFromBinary("tree", normalise=True),
+    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10)])
 def test_of_scikit_learn(estimator, check):
     check(estimator)

@@ -49,8 +49,7 @@ def commands(run, x, y, design, way=()):
     ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
     ("empirical", (), ("-S", 4), {"n_components": 4}),
     ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
-    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
-])
+    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7})])
 def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
     x, y = points()
     commands(run, x, y, ("-Q", scheme, *design), way)
@@ -77,8 +76,7 @@ def test_the_file_is_that_of_the_commands_for_words(run):
     ("one-vs-one", "ddag", ("-Q", "ddag")),
     ("adjacent", None, ("-Q", 0)),
     ("tree", None, ()),
-    ("tree", "full", ("--tree", "full")),
-])
+    ("tree", "full", ("--tree", "full"))])
 def test_classification_is_that_of_classify_m(run, scheme, decoder, query):
     x, y = points()
     model = MultiClassFromBinary(scheme, decoder=decoder, options=OPTIONS, normalise=True)

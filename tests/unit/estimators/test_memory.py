@@ -83,8 +83,7 @@ def test_many_points_are_cut_up():
     (lambda x, y: (x, y + .5), DataError, "labels from 0"),
     (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
     (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
-    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4"),
-])
+    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4")])
 def test_data_that_do_not_fit(change, kind, message):
     with pytest.raises(kind, match=message):
         train_configuration(design("one-vs-one", [0, 2, 4]), *change(*points()))

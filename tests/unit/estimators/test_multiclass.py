@@ -73,8 +73,7 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
     ('"" {1 4', "expected"),
     ('"" {1 4}', "holds? class 7|hold class 7"),
     ('a {1 4}', "expected training options"),
-    ("convert", "a control file"),
-])
+    ("convert", "a control file")])
 def test_a_wrong_control_is_a_value_error(control, message):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(control).fit(*points())
@@ -90,8 +89,7 @@ def test_a_wrong_control_is_a_value_error(control, message):
     ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
     ({"platt": "both"}, "platt"), ({"n_components": 9}, "9 singular values"),
     ({"random_state": -1}, "random_state"), ({"n_jobs": 0}, "n_jobs"),
-    ({"options": "-s 1", "platt": "loo"}, "nu-SVC"),
-])
+    ({"options": "-s 1", "platt": "loo"}, "nu-SVC")])
 def test_wrong_settings_are_value_errors(settings, message):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(**settings).fit(*points())
@@ -147,8 +145,7 @@ def test_seeds():
     ("tree", None, False, False), ("tree", "full", True, True),
     ("empirical", None, False, False), ("empirical", "least-squares", True, True),
     ('"" K {1 4 7}', None, True, True), ('"" {1 "" L {4 7}}', None, False, False),
-    ('"" {1 "" L {4 7}}', "full", True, True),
-])
+    ('"" {1 "" L {4 7}}', "full", True, True)])
 @pytest.mark.parametrize("labels", [(1, 4, 7), ("pine", "birch", "oak")])
 def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
     x, y = points(labels)

@@ -228,8 +228,7 @@ def test_what_is_like_an_address_is_no_file(tmp_path, monkeypatch, text):
 
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), \
-            open_executor("dask:h:1"):
+    with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), open_executor("dask:h:1"):
         pass
 
 

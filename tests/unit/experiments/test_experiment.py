@@ -34,8 +34,7 @@ def test_parts_hold_out_everyone_once():
     assert not np.array_equal(made[0].test, made[4].test)
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=60), st.integers(2, 9),
-       st.integers(0, 99))
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 99))
 def test_parts_differ_by_one(y, parts, seed):
     y = np.array(y)
     if parts > len(y):

@@ -84,8 +84,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     first, found = run(SMALL)
     assert found == 0
     trained = sum(map(len, fits))
-    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call))
-             for call in fits]
+    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call)) for call in fits]
     assert all(len(call) == len(set(call)) for call in calls)
     assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
     fits.clear()
@@ -194,8 +193,7 @@ def test_time_limit(data):
     assert not result["complete"] and 1 < result["tried"] < 8
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
     Clock.left = 60
-    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(),
-                         per_partition=True)
+    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(), per_partition=True)
     assert not result["complete"] and result["whole"] is None and tree is not None
 
 

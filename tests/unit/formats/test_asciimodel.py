@@ -146,8 +146,7 @@ def test_groups_follow_the_signs_of_the_coefficients():
 
 
 def test_a_support_vector_listed_twice_is_added_up():
-    text = broken("2\n0.5 0.25 \n -1 2 0.5 \n 0 1\n",
-                  "4\n0.5 0.25 \n 2 -1 3 -2 0.5 \n 1 0 2 1\n")
+    text = broken("2\n0.5 0.25 \n -1 2 0.5 \n 0 1\n", "4\n0.5 0.25 \n 2 -1 3 -2 0.5 \n 1 0 2 1\n")
     model = read(text)
     part = slice(model.indptr[0], model.indptr[1])
     assert model.index[part].tolist() == [1, 0, 2] and model.coef[part].tolist() == [0, -1, 3]
@@ -275,8 +274,7 @@ CASES = {
     "more": (LINEAR + "m-02\n", ":25: expected the end of the file"),
     "line end": (LINEAR[:-1], ":24: truncated: the last line is not complete"),
     "direct": ("SVM\n" + 'm K "-k 3" {0 1}' + LINEAR[LINEAR.index("\nlinear"):],
-               "model:2:1: a classifier of code K is no support vector machine"),
-}
+               "model:2:1: a classifier of code K is no support vector machine")}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -217,9 +217,8 @@ def test_a_pipe_whose_reader_went_away_is_not_an_error_of_the_data():
     read, write = os.pipe()
     os.close(read)
     try:
-        with pytest.raises(BrokenPipeError):
-            with replacing(f"/dev/fd/{write}", binary=True) as file:
-                file.write(b"x")
+        with pytest.raises(BrokenPipeError), replacing(f"/dev/fd/{write}", binary=True) as file:
+            file.write(b"x")
     finally:
         os.close(write)
 
@@ -236,18 +235,16 @@ def test_any_file_name_will_do(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 256, "none/a", "."])
 def test_a_file_that_cannot_be_written_or_read(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="cannot write"):
-        with replacing(name):
-            pass
+    with pytest.raises(DataError, match="cannot write"), replacing(name):
+        pass
     with pytest.raises(DataError, match="cannot read"):
         read_bytes(name)
     assert os.listdir(".") == []
 
 
 def test_text_that_utf8_cannot_hold_is_a_data_error(tmp_path):
-    with pytest.raises(DataError, match="cannot write"):
-        with replacing(tmp_path / "a") as file:
-            file.write("\ud800")
+    with pytest.raises(DataError, match="cannot write"), replacing(tmp_path / "a") as file:
+        file.write("\ud800")
     assert os.listdir(tmp_path) == []
 
 
@@ -306,11 +303,10 @@ def test_the_renames_are_brought_to_the_disk(tmp_path, synced, names):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, BrokenPipeError])
 def test_after_an_exception_everything_is_as_before(paths, error):
-    with pytest.raises(error):
-        with replacing_all(paths) as files:
-            for file in files:
-                file.write("half")
-            raise error
+    with pytest.raises(error), replacing_all(paths) as files:
+        for file in files:
+            file.write("half")
+        raise error
     assert contents(paths[0].parent) == {"b": "older"}
 
 
@@ -376,11 +372,10 @@ def test_one_file_for_two_outputs_is_refused(tmp_path):
 
 def test_a_folder_in_the_place_of_one_is_never_touched(paths):
     """Made while the others are written."""
-    with pytest.raises(DataError, match="Is a directory"):
-        with replacing_all(paths) as files:
-            files[0].write("new")
-            paths[2].mkdir()
-            (paths[2] / "inside").write_text("precious")
+    with pytest.raises(DataError, match="Is a directory"), replacing_all(paths) as files:
+        files[0].write("new")
+        paths[2].mkdir()
+        (paths[2] / "inside").write_text("precious")
     assert sorted(os.listdir(paths[0].parent)) == ["b", "c"]
     assert (paths[2] / "inside").read_text() == "precious"
     assert paths[1].read_text() == "older"
@@ -592,6 +587,5 @@ def test_standard_input_is_read_and_left_open():
 
 def test_an_error_of_the_caller_is_not_taken_for_one_of_reading(tmp_path):
     (tmp_path / "a").write_text("")
-    with pytest.raises(OSError, match="elsewhere"):
-        with open_input(tmp_path / "a"):
-            raise OSError("elsewhere")
+    with pytest.raises(OSError, match="elsewhere"), open_input(tmp_path / "a"):
+        raise OSError("elsewhere")

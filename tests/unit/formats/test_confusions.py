@@ -12,11 +12,7 @@ import pytest
 
 from agfmc.errors import DataError
 from agfmc.formats import confusions
-from agfmc.formats.confusions import (
-    holds_confusions,
-    read_confusions,
-    read_pair_errors,
-)
+from agfmc.formats.confusions import (holds_confusions, read_confusions, read_pair_errors)
 
 TABLE = {"points": 9, "labels": [4, 2, 7], "contingency": [[3, 0, 1], [2, 1, 0], [0, 0, 2]]}
 PAIRS = "# i j\n\n2 4  10 1  5 2\n2 7 10 0 4 4\n4 7 5 0 4 1 # end\n"
@@ -102,8 +98,7 @@ def changed(**changes):
     (changed(contingency=[[1, 2, 3], [1, 2, [3]], [1, 2, 3]]), "found something else"),
     ('{"labels": [0, 1], "contingency": [[1, NaN], [0, 1]]}', "found nan"),
     (changed(contingency=[[0] * 3] * 3), "holds no points"),
-    ("1 2 3 0 5 5\n1 2 x\n", "2: expected `i j"), ("1 2 9 0 9 0\n1 3 9 0 9 0\n", "pair 2 3"),
-])
+    ("1 2 3 0 5 5\n1 2 x\n", "2: expected `i j"), ("1 2 9 0 9 0\n1 3 9 0 9 0\n", "pair 2 3")])
 def test_refused(tmp_path, text, message):
     path = saved(tmp_path, text)
     with pytest.raises(DataError) as found:
@@ -198,8 +193,7 @@ def test_missing_pairs_are_named_where_they_are_needed():
     (b"0 1 5 1 6 2\n0 2 5 1 6 2\n2 0 1 5 2\n2 1 0 5 2\n", 4, "on line 3 too"),
     (b"0 2147483648 5 1 6 2\n", 1, "is no label"),
     (b"0 1 99999999999999999999999 1 6 2\n", 1, "larger than"),
-    (b"0 1 5 \x00 6 2\n", 1, "not text"),
-])
+    (b"0 1 5 \x00 6 2\n", 1, "not text")])
 def test_bad_files_are_refused_with_their_line(text, line, message):
     with pytest.raises(DataError, match=message) as caught:
         parsed(text)

@@ -35,8 +35,7 @@ def test_ordinates_of_any_kind(tmp_path, kind):
 @pytest.mark.parametrize("text, line, message", [
     (b"1:0\n", 1, "no label|columns"), (b"x 1:1\n", 1, "ordinate 'x'"),
     (b"1.5 1:1\nnan 1:1\n", 2, "ordinate 'nan'"), (b"1e999 1:1\n", 1, "ordinate '1e999'"),
-    (b"1.5 1:x\n", 1, "'x'"),
-])
+    (b"1.5 1:x\n", 1, "'x'")])
 def test_ordinates_that_cannot_be(text, line, message, block):
     lvq = b"".join(b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
                    for row in text.splitlines())

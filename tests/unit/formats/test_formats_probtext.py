@@ -37,8 +37,7 @@ def test_a_million_numbers_at_once():
 
 @pytest.mark.parametrize("values", [
     [[0.0, -0.0]], [[-1e-9, 1e-9]], [[np.nan, 0.5]], [[np.inf, -np.inf]], [[1e300, -1e300]],
-    [[10.0, -10.0]], [[9.9999994, -9.9999994]], [[5e-7, 1.5e-6]], [[]],
-])
+    [[10.0, -10.0]], [[9.9999994, -9.9999994]], [[5e-7, 1.5e-6]], [[]]])
 def test_odd_values(values):
     values = np.array(values)
     assert format_points(values, np.array([3])) == expected(values, [3])
@@ -67,7 +66,8 @@ def test_read_back(tmp_path):
 @pytest.mark.parametrize("text, words", [
     ("", "holds no probabilities: classify_m prints none for a tree without --tree path (that of "
          "the class) or --tree full"), ("labels 0 1\n", "holds no probabilities"),
-    ("\n", ":1: expected numbers, found a blank line"), ("labels\n.5 .5 0\n", ":1: expected numbers"),
+    ("\n", ":1: expected numbers, found a blank line"), ("labels\n.5 .5 0\n",
+                                                         ":1: expected numbers"),
     ("0.5 0.5 0\n\n0.5 0.5 1\n", ":2: expected numbers, found a blank line"),
     ("0.5 0.5 0\n0.5 0.5\n", ":2: expected 3 numbers as in line 1, found 2"),
     ("0.5 0.5 0\n0.5 x 1\n", ":2: expected a finite number, found 'x'"),
@@ -81,8 +81,7 @@ def test_read_back(tmp_path):
     ("labels 0 1.5\n.5 .5 0\n", ":1: expected a class label, found 1.5"),
     ("labels 0 1 2\n.5 .5 0\n", ":2: the first line names 3 classes, but the next one has 2"),
     ("labels 0 1\n.5 .5 0\n.5 .5 .1\n", ":3: expected a class label"),
-    ("\u00e9 1 2\n", "expected probabilities as text"),
-])
+    ("\u00e9 1 2\n", "expected probabilities as text")])
 def test_broken_tables(tmp_path, text, words):
     path = tmp_path / "p"
     path.write_text(text, encoding="latin-1")

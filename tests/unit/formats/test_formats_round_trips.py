@@ -18,11 +18,7 @@ from agfmc.errors import DataError, UsageError
 from agfmc.formats import vectors
 from agfmc.formats.class_names import names_bytes, read_names
 from agfmc.formats.confusions import (
-    format_pair_errors,
-    PairErrors,
-    read_confusions,
-    read_pair_errors,
-)
+    format_pair_errors, PairErrors, read_confusions, read_pair_errors)
 from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
 from agfmc.formats.libsvm_data import iter_svm, read_svm, svm_lines, write_svm
 from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
@@ -52,8 +48,7 @@ SINGLES = st.one_of(st.sampled_from(SINGLE), st.floats(width=32, allow_nan=False
 LABELS = st.one_of(st.sampled_from([-2**31, 2**31 - 1, 0, -1, 2**24 + 1]),
                    st.integers(-2**31, 2**31 - 1))
 KERNELS = st.one_of(
-    st.just(Kernel("linear")),
-    st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
+    st.just(Kernel("linear")), st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
     st.builds(Kernel, st.just("sigmoid"), FLOATS.map(abs), FLOATS),
     st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)))
 QUICK = settings(deadline=None, max_examples=40)
@@ -115,8 +110,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
     (folder / "b.con").write_bytes(vectors.con_bytes(vectors.read_con(column)))
-    (folder / "b.dat").write_bytes(
-        vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
+    (folder / "b.dat").write_bytes(vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
     assert (folder / "b.con").read_bytes() == (folder / "b.dat").read_bytes() == values.tobytes()
 
 
@@ -302,9 +296,8 @@ def binary_models(draw):
         "m", draw(st.sampled_from(["c_svc", "nu_svc"])), draw(KERNELS), sv,
         draw(hnp.arrays(np.float64, n, elements=FLOATS)), draw(FLOATS),
         draw(st.sampled_from([(0, 1), (1, 0)])), (split, n - split),
-        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))), 
-        Provenance.from_line(f"1; features {sv.shape[1]}"),
-        sv.shape[1])
+        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))),
+        Provenance.from_line(f"1; features {sv.shape[1]}"), sv.shape[1])
 
 
 @given(binary_models())

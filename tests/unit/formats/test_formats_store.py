@@ -102,8 +102,7 @@ def test_every_byte_flipped(tmp_path):
 @pytest.mark.parametrize("raw, words", [
     (b"", "expected a model file (.mbm), found an empty file"),
     (b"SVM\n", "found another kind of file"), (b"PK\x03\x04" + bytes(100), "another kind of file"),
-    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0"),
-])
+    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0")])
 def test_foreign_files(raw, words):
     with pytest.raises(ModelError) as caught:
         read_store("m.mbm", raw)
@@ -152,10 +151,8 @@ def test_headers_that_are_no_headers(tmp_path, text):
 
 
 LIES = {
-    "one key more": lambda h: h.update(more=1),
-    "one key less": lambda h: h.pop("names"),
-    "arrays a list": lambda h: h.update(arrays=[]),
-    "arrays null": lambda h: h.update(arrays=None),
+    "one key more": lambda h: h.update(more=1), "one key less": lambda h: h.pop("names"),
+    "arrays a list": lambda h: h.update(arrays=[]), "arrays null": lambda h: h.update(arrays=None),
     "array missing": lambda h: h["arrays"].pop("rho"),
     "array unknown": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
     "only half a normalisation": lambda h: h["arrays"].update(
@@ -208,8 +205,7 @@ LIES = {
     "degree negative": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, -1]),
     "degree huge": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 10**6]),
     "degree a fraction": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 2.5]),
-    "one kernel of two": lambda h: h["kernels"].pop(),
-}
+    "one kernel of two": lambda h: h["kernels"].pop()}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -223,10 +219,8 @@ def test_lying_headers_with_a_good_checksum(tmp_path, lie):
 BAD_NUMBERS = {
     "sv NaN": {"sv": np.array([[np.nan, 0], [1, 2], [3, 4]])},
     "coef infinite": {"coef": np.array([0.1, np.inf, 1, 1])},
-    "rho NaN": {"rho": np.array([np.nan, 0])},
-    "a infinite": {"a": np.array([np.inf, 0])},
-    "b infinite": {"b": np.array([-np.inf, 0])},
-    "only a": {"a": np.array([1.0, 2.0])},
+    "rho NaN": {"rho": np.array([np.nan, 0])}, "a infinite": {"a": np.array([np.inf, 0])},
+    "b infinite": {"b": np.array([-np.inf, 0])}, "only a": {"a": np.array([1.0, 2.0])},
     "index negative": {"index": np.array([0, -1, 1, 2])},
     "index beyond": {"index": np.array([0, 3, 1, 2])},
     "kernel beyond": {"kernel_of": np.array([0, 2])},
@@ -249,8 +243,7 @@ BAD_NUMBERS = {
     "normalisation of other width": {"normalisation": Normalisation(
         np.ones((3, 3), np.float32), np.ones(3, np.float32))},
     "normalisation of other mean": {"normalisation": Normalisation(
-        np.ones((3, 2), np.float32), np.ones(2, np.float32))},
-}
+        np.ones((3, 2), np.float32), np.ones(2, np.float32))}}
 
 
 @pytest.mark.parametrize("case", BAD_NUMBERS)
@@ -264,8 +257,7 @@ def test_lying_numbers_with_a_good_checksum(tmp_path, case):
     ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
     ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
     ("", "found an empty one"), ("\ud800", "damaged"), ("a\0b", "binary data"),
-    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
-])
+    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model")])
 def test_control_text_that_does_not_fit(tmp_path, control, words):
     path, raw = written(tmp_path, model_of())
     path.write_bytes(changed(raw, lambda header: header.update(control=control, names={})))

@@ -69,8 +69,7 @@ def test_writing():
     ("-1.0 2.5 -0.0 3\n", "", 7, "truncated: expected 2 lines of weights, found 1"),
     ("-1.0 2.5 -0.0 3\n", "\n", 7, "expected 4 numbers, found 0"),
     ("features 3\n" + TEXT.split("features 3\n")[1], "", 3, "found the end of the file"),
-    ("-r 0.5", "-r \u00bd", 8, "other bytes"),
-])
+    ("-r 0.5", "-r \u00bd", 8, "other bytes")])
 def test_every_damage_has_its_line(tmp_path, old, new, line, words):
     assert TEXT.count(old) == 1
     with pytest.raises(ModelError, match=words) as caught:

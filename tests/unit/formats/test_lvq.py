@@ -54,7 +54,8 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
     (b"2 3\n1 2 3\n", {}, 1, "first line must be the number of features alone"),
     (b"2 3\n1 2 3\n", {}, 1, "alone, found .*; -H where there is no such line"),
     (b"1 1:2 2:3\n", {}, 1, "alone, found .*; it looks like LIBSVM text"),
-    (b"a,b,c\n1,2,x\n", {}, 1, "alone, found .*; it looks like a table with commas: what can be read is"),
+    (b"a,b,c\n1,2,x\n", {}, 1,
+     "alone, found .*; it looks like a table with commas: what can be read is"),
     (b"1,2,x\n", {"header": False}, 1, "no values; it looks like a table with commas"),
     (b"1; 2; x\n", {"header": False}, 1, "'1;' is not a finite number; .* with semicolons"),
     (b"1 1:2 2:3\n", {"header": False}, 1, "'1:2' is not a finite number; .* LIBSVM text"),
@@ -79,8 +80,7 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
     (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"),
     (b"2\n1 2 a\x01\n", {}, 2, "control character"),
     (b"2\n1 2 3\n\x02\n", {}, 3, "control character"),
-    (b"2\n1 2 \0\n", {}, 2, "not text"),
-])
+    (b"2\n1 2 \0\n", {}, 2, "not text")])
 def test_a_file_that_cannot_be(text, how, line, message):
     for block in (1, 1 << 20):
         with pytest.raises(DataError, match=message) as caught:
@@ -99,8 +99,7 @@ def test_points_that_cannot_be_written(folder):
     path = folder / "never.lvq"
     for args, message in [
         ((np.ones((2, 1)), [0]), "1 labels for 2 points"),
-        ((np.array([[1], [np.nan]]), [0, 1]), "row 1"),
-    ]:
+        ((np.array([[1], [np.nan]]), [0, 1]), "row 1")]:
         with pytest.raises(DataError, match=message):
             write_lvq(path, *args)
     assert not path.exists()

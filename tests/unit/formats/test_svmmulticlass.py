@@ -298,8 +298,7 @@ CASES = {
     "line end": (HAND[:-1], ":13: truncated"),
     "regression": (broken("c_svc", "nu_svr"), ":1: 'svm_type nu_svr' is not supported"),
     "byte": (broken("-1 1 2:1", "-1 1 \udcff2:1"),
-             ":12: expected a LIBSVM model, found other bytes"),
-}
+             ":12: expected a LIBSVM model, found other bytes")}
 
 
 @pytest.mark.parametrize("case", CASES)

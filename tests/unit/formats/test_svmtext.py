@@ -235,8 +235,7 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     (b"1 1:2\n\0", 2, "not text"),
     (b"", None, "no points"),
     (b"\n# only this\n \n", None, "no points"),
-    (b"1\n2\n", None, "no features"),
-])
+    (b"1\n2\n", None, "no features")])
 def test_a_file_that_cannot_be(text, line, message, tmp_path):
     path = tmp_path / "bad.svm"
     path.write_bytes(text)
@@ -248,7 +247,8 @@ def test_a_file_that_cannot_be(text, line, message, tmp_path):
 
 
 def test_a_feature_that_the_model_has_not():
-    with pytest.raises(DataError, match="standard input:2: there is a feature 4, but the model has 3"):
+    with pytest.raises(DataError,
+                       match="standard input:2: there is a feature 4, but the model has 3"):
         chunks(b"0 1:1\n0 1:1 4:0\n", d=3)
 
 
@@ -286,8 +286,7 @@ def test_points_that_cannot_be_written(tmp_path):
         ((x, [0, 1], ("a", "b:c")), "cannot be a label"),
         ((x, [0, 1], ("a", "nan")), "cannot be a label"),
         ((x, [0, 1], ("0", "1e3")), "cannot be a label"),
-        ((x, [0, 1], ("a", "-1")), "cannot be a label"),
-    ]:
+        ((x, [0, 1], ("a", "-1")), "cannot be a label")]:
         with pytest.raises(DataError, match=message):
             write_svm(path, *args)
     assert not path.exists()

@@ -11,19 +11,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from agfmc.errors import DataError
 from agfmc.formats import inputs, vectors
 from agfmc.formats.vectors import (
-    cls_bytes,
-    con_bytes,
-    read_cls,
-    read_con,
-    read_dat,
-    read_std,
-    read_vec,
-    VecReader,
-    VecWriter,
-    write_cls,
-    write_std,
-    write_vec,
-)
+    cls_bytes, con_bytes, read_cls, read_con, read_dat, read_std, read_vec, VecReader, VecWriter,
+    write_cls, write_std, write_vec)
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 TABLES = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=FLOATS)
@@ -83,8 +72,7 @@ def test_the_chunks_may_be_changed(folder):
     (b"1,2\n", "looks like text"),
     (b"2\n", "looks like text"),
     (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
-    (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite"),
-])
+    (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite")])
 def test_a_vec_file_that_cannot_be(folder, data, message):
     path = folder / "bad.vec"
     path.write_bytes(data)
@@ -101,8 +89,7 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
     (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
     (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
     (vec(2**26, [1, 2]), "ends in the middle of row 0"),
-    (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1"),
-])
+    (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1")])
 def test_a_vec_pipe_that_cannot_be(data, message):
     with pytest.raises(DataError, match=message):
         list(VecReader("-", 2, stdin=io.BytesIO(data)))
@@ -114,8 +101,7 @@ def test_points_that_cannot_be_written(folder):
         (np.empty((0, 3)), "no points"),
         (np.empty((3, 0)), "no points"),
         (np.array([[1.0], [np.nan]]), r"row 1 \(from 0\) is NaN"),
-        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1"),
-    ]:
+        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1")]:
         with pytest.raises(DataError, match=message):
             write_vec(path, x)
     assert not path.exists()
@@ -140,8 +126,7 @@ def test_columns_that_cannot_be(folder):
         (b"", None, "has no labels"),
         (b"\1\0\0", None, "3 bytes are not whole labels"),
         (struct.pack("<2i", 1, 2), 3, "has 2 labels, but there are 3 points"),
-        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4"),
-    ]:
+        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4")]:
         path.write_bytes(data)
         with pytest.raises(DataError, match=message):
             read_cls(path, n)
@@ -151,8 +136,7 @@ def test_columns_that_cannot_be(folder):
 
 
 @pytest.mark.parametrize("text", [
-    "0\n1\n", "0\r\n1\r\n", "1\n2\n0\n", "a,b\n0,Zürich\n", "0 1 0", "-1 +1 " * 11, "0 1 " * 16,
-])
+    "0\n1\n", "0\r\n1\r\n", "1\n2\n0\n", "a,b\n0,Zürich\n", "0 1 0", "-1 +1 " * 11, "0 1 " * 16])
 def test_text_is_not_taken_for_labels(folder, text):
     path = folder / "labels.txt"
     path.write_bytes(text.encode())
@@ -189,8 +173,7 @@ def test_numbers_of_four_letters_are_numbers(folder):
 
 @pytest.mark.parametrize("y, message", [
     ([0, 2**31], "row 6"), ([-(2**31) - 1], "row 5"), ([0.5], "whole numbers"),
-    ([np.nan], "whole numbers"),
-])
+    ([np.nan], "whole numbers")])
 def test_labels_that_cannot_be_written(y, message):
     with pytest.raises(DataError, match=message):
         cls_bytes(np.array(y), start=5)

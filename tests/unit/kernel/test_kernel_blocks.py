@@ -56,5 +56,5 @@ def test_a_product_that_is_small_enough_is_kept_small():
              for span, _, dense in machine.Machine(model, range(6))._parts[0]._blocks]
     assert max(sizes) <= machine._LONGEST and sum(sizes) == len(np.unique(model.index))
     wide = model_of(classes=8, each=600)
-    for span, _, dense in machine.Machine(wide, range(28))._parts[0]._blocks:
+    for _, _, dense in machine.Machine(wide, range(28))._parts[0]._blocks:
         assert dense.size * machine.BLOCK <= machine._SMALL

@@ -104,8 +104,7 @@ def test_bits_depend_on_the_point_alone(kernel, d):
         assert np.concatenate(parts).tobytes() == whole.tobytes()
     other = generator.normal(size=x.shape) * 100
     other[[0, 77, 200]] = x[[0, 77, 200]]
-    np.testing.assert_array_equal(machine.decision_values(other)[[0, 77, 200]],
-                                  whole[[0, 77, 200]])
+    np.testing.assert_array_equal(machine.decision_values(other)[[0, 77, 200]], whole[[0, 77, 200]])
 
 
 def test_no_points_and_no_support_vectors():

@@ -55,8 +55,7 @@ def test_the_other_class_first_is_the_mirror():
 
 @pytest.mark.parametrize("f", [
     [0.0] * 6, [1e9] * 6, [1e10] * 6, [1e150] * 6, [1e200, -1e200] * 3, [np.nan] * 6,
-    [1e-300, 2e-300] * 3, [-1e5, 1e5] * 3,
-])
+    [1e-300, 2e-300] * 3, [-1e5, 1e5] * 3])
 def test_extreme_values_end_well(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -30,8 +30,7 @@ PICTURES = {
     "dendrogram": lambda path: draw_control(path, parse("a {b {0 1} 2}"), [2.5, 1]),
     "scores": lambda path: draw_scores(path, SCORES, {0: "$_é<$"}),
     "comparison": lambda path: draw_comparison(path, COMPARISON),
-    "search": lambda path: draw_search(path, SEARCH),
-}
+    "search": lambda path: draw_search(path, SEARCH)}
 
 
 @pytest.mark.parametrize("picture, name, magic", [

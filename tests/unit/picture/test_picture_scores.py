@@ -22,8 +22,7 @@ def scores_of(k, n=2000, rejected=0.0, weight=None):
     result = np.where(rng.random(n) < rejected, -1, p.argmax(axis=1))
     scores = evaluate(Results(y, result, np.arange(k), k, p.max(axis=1), p))
     if weight:
-        scores["contingency"] = [[weight * count for count in row]
-                                 for row in scores["contingency"]]
+        scores["contingency"] = [[weight * count for count in row] for row in scores["contingency"]]
     return scores
 
 

@@ -109,8 +109,7 @@ def test_rejected_points(files):
     ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
     ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
     ({"truth": [0, 1, 4, 0, 2], "header": True}, {}, DataError,
-     "holds class 4, for which there are no probabilities"),
-])
+     "holds class 4, for which there are no probabilities")])
 def test_files_that_do_not_fit(files, change, told, error, words):
     truth, base, p = files(**change)
     with pytest.raises(error) as caught:

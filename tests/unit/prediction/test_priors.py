@@ -44,8 +44,7 @@ def test_nested_trees():
 
 
 def test_direct_classifiers_that_tell_their_branches():
-    told = DirectModel("L", "n", 3,
-                       Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
+    told = DirectModel("L", "n", 3, Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
                        weights=np.zeros((3, 2)))
     assert class_samples(configuration('n L "" {4 2 9}', classifiers=[told])) == {2: 6, 4: 5, 9: 7}
 

@@ -20,8 +20,7 @@ KINDS = {
     "neighbours in a matrix": ('"" 0/1; "" 0/2; "" 1/2; {"-k 4" K {A B} C D}',
                                '"" 2/1; "" 2/0; "" 1/0; {D C "-k 4" K {B A}}'),
     "logistic in a matrix": ('"" 0/1 2; "" 1/0 2; "" 2/0 1; {"" L {A B} C D}',
-                             '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}'),
-}
+                             '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}')}
 LABELS = dict(A=2, B=5, C=6, D=11)
 OTHER = dict(A=9, B=7, C=30, D=1)
 CENTRES = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2.0]])

@@ -134,8 +134,7 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
     (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
     (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
     (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
-    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)"),
-])
+    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)")])
 def test_points_that_cannot_be_normalised(x, options, error, message):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -65,8 +65,7 @@ def test_every_value_lies_in_its_bin(values, q, geometric):
     (([2, 3], 3, float("nan"), 1), UsageError, "must be below"),
     (([0, 3], 3, None, None, True), DataError, "positive"),
     (([2, 3], 3, -1, 4, True), UsageError, "positive"),
-    (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend"),
-])
+    (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend")])
 def test_bins_that_cannot_be(args, error, message):
     with pytest.raises(error, match=message):
         bin_edges(*args)

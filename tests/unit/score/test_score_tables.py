@@ -57,8 +57,7 @@ def test_relabelling_is_invisible():
     ([[3, 2], [0, 0]], (True, False, False)),
     ([[3, 0], [2, 0]], (False, True, False)),
     ([[5, 0], [0, 0]], (True, True, True)),
-    ([[0, 0], [0, 0]], (True, True, True)),
-])
+    ([[0, 0], [0, 0]], (True, True, True))])
 def test_nan_only_for_zero_over_zero(table, nan):
     scores = uncertainty_coefficient(np.array(table))
     assert tuple(math.isnan(score) for score in scores) == nan
@@ -74,8 +73,7 @@ def test_accuracy_of_nothing():
     ([0, 5], [0, 0], [0, 1], "true class 5"),
     ([0, 1], [0, 3], [0, 1], "result 3"),
     ([0, 1], [0, 1], [0, 1, 1], "twice"),
-    ([0], [0], [], "true class 0"),
-])
+    ([0], [0], [], "true class 0")])
 def test_bad_labels(truth, result, labels, words):
     with pytest.raises(DataError, match=words):
         contingency(truth, result, labels)

@@ -64,8 +64,7 @@ def test_schemes_of_other_things(name):
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_a_tree_from_data(metric, linkage):
     x, y = points()
-    tree, heights = design_from_data(
-        "empirical", x, y, names=NAMES, metric=metric, linkage=linkage)
+    tree, heights = design_from_data("empirical", x, y, names=NAMES, metric=metric, linkage=linkage)
     pairs, expected = join(class_distances(x, y, LABELS, metric), linkage)
     assert heights == expected and len(heights) == len(tree.nodes)
     shown = format_tree(tree)
@@ -178,6 +177,5 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     assert capsys.readouterr().out == format_tree(from_rows([((0, 2, 3), (1,))], LABELS))
     assert main(["-Q", "apart", "4"]) == 2
     assert "expected training data or a contingency table" in capsys.readouterr().err
-    assert design_for("apart", x, y, LABELS, None).rows == \
-        design_from_data("apart", x, y)[0].rows
+    assert design_for("apart", x, y, LABELS, None).rows == design_from_data("apart", x, y)[0].rows
     assert sketch("circle").labels == sketch("apart").labels == (0, 1, 2, 3)

@@ -176,8 +176,7 @@ def test_logistic_file_tells_what_made_it(data):
     ('"" { "-k 0" K {3 1 8} "" L {5 40 11}}', ControlError, (1, 6), "-k: 0 is out of range"),
     ('"" { "" K {3 1 8}\n"-c 5" L {5 40 11}}', ControlError, (2, 1), "unknown training option"),
     ('"" L {3 1 8 "-r 1 -k 2" K {5 40 11}}', ControlError, (1, 13), "'-r'"),
-    ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes"),
-])
+    ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes")])
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
@@ -399,8 +398,7 @@ LIES = {
     "control with a command": lambda h: h.update(
         control=h["control"].replace(' K "-k 5"', ' G "touch pwned"')),
     "control with more branches": lambda h: h.update(
-        control=h["control"].replace("    3\n", "    3\n    77\n")),
-}
+        control=h["control"].replace("    3\n", "    3\n    77\n"))}
 
 
 @pytest.fixture(scope="module")

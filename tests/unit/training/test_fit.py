@@ -38,7 +38,8 @@ def fitted(text=CODE, workers=1, progress=None):
 
 def test_rows_by_class():
     rows = rows_by_class(np.array([5, 2, 5, 9, 2], dtype=np.int32))
-    assert {label: where.tolist() for label, where in rows.items()} == {2: [1, 4], 5: [0, 2], 9: [3]}
+    assert {label: where.tolist() for label, where in rows.items()} == {2: [1, 4], 5: [0, 2], 9:
+                                                                        [3]}
 
 
 @pytest.mark.parametrize("workers", [2, 3])

@@ -50,7 +50,8 @@ def test_everything_is_kept(x_y):
     ({"seed": 2}, set()), ({"options": "-c 6"}, {"m-01"}), ({"options": "-c 5 -w0 2"}, {"m-01"}),
     ({"options": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
     ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
-    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}), ({"output": Output("m", "elsewhere")}, set()),
+    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}),
+    ({"output": Output("m", "elsewhere")}, set()),
     ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
 def test_settings(x_y, more, kept):
     assert finished(planned(**more)) == kept
@@ -174,7 +175,8 @@ def test_versions(x_y, monkeypatch):
 def test_another_name(x_y):
     for name in ALL:
         os.rename(name, name.replace("m-", "other-"))
-    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name in ALL}
+    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name
+                                                         in ALL}
 
 
 def test_what_is_kept_is_not_trained(x_y, monkeypatch):
