@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.collate.merge import collate, unique_rows
+from agfmc.collate.merge import collate
 from agfmc.errors import ModelError
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
@@ -23,35 +23,6 @@ ONE = model_of("one", [[1, 2], [3, 4], [1, 2], [-0.0, 5]], [1.0, -2.0, 0.25, -1.
 TWO = model_of("two", [[0.0, 5], [1, 2], [7, 7]], [1.5, -0.5, 4.0], (1, 2), labels=(1, 0), rho=-1.0,
                platt=None)
 SIDES = [((0,), (1,)), ((0, 2), (1,))]
-
-
-def test_unique_rows():
-    x = [[1, 2], [0.0, 3], [1, 2], [-0.0, 3], [1, np.nextafter(2, 3)]]
-    first, inverse = unique_rows(x)
-    np.testing.assert_array_equal(first, [0, 1, 4])
-    np.testing.assert_array_equal(inverse, [0, 1, 0, 1, 2])
-    first, inverse = unique_rows(np.empty((3, 0)))
-    assert first.tolist() == [0] and inverse.tolist() == [0, 0, 0]
-    first, inverse = unique_rows(np.empty((0, 2)))
-    assert len(first) == len(inverse) == 0
-
-
-def test_every_support_vector_once_and_coefficients_added_up():
-    model = collate([ONE, TWO], SIDES, [0, 1, 2])
-    assert sorted(map(tuple, model.sv.tolist())) == [(0, 5), (1, 2), (3, 4), (7, 7)]
-    assert not np.signbit(model.sv).any()
-    coefficients = [{tuple(model.sv[i]): c for i, c in zip(
-        model.index[model.indptr[m]:model.indptr[m + 1]],
-        model.coef[model.indptr[m]:model.indptr[m + 1]])} for m in range(2)]
-    assert coefficients == [{(1, 2): 1.25, (3, 4): -2.0, (0, 5): -1.0},
-                            {(0, 5): 1.5, (1, 2): -0.5, (7, 7): 4.0}]
-    assert model.kernels == (RBF,) and model.kernel_of.tolist() == [0, 0]
-    assert model.rho.tolist() == [0.5, -1.0]
-    assert model.orientation.tolist() == [-1, 1]
-    assert (model.a[0], model.b[0]) == (-1.0, 0.125)
-    assert np.isnan([model.a[1], model.b[1]]).all()
-    assert [one.to_line() for one in model.provenances] == ["made one", "made two"]
-    assert model.any_width
 
 
 def test_widths():

@@ -154,7 +154,7 @@ def seats_by_search(weights):
     return seats
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_as_one_point_at_a_time(data):
     k = data.draw(st.integers(2, 7))
@@ -186,27 +186,6 @@ def test_as_one_point_at_a_time(data):
         one = Naive(k, values)
         wins_all = [c for c in order if all(one.beats(c, j) for j in order if j != c)]
         assert [winner] == (wins_all or [-1])
-
-
-def test_worked_example():
-    won = "01>0 02>2 03>0 04>0 05>5 12>1 13>1 14>4 15>1 23>3 24>2 25>2 34>3 35>5 45>4"
-    r = np.array([[.5 if text[3] == text[1] else -.5 for text in won.split()]])
-    names = [text[:2] for text in won.split()]
-    table = pair_table(6)
-
-    def result(strategy, table=table):
-        decision, _ = run(strategy(table, PLAIN), r)
-        return decision.winner[0], {names[i] for i in np.flatnonzero(decision.queried[0])}
-
-    # Votes 3, 3, 3, 2, 2, 2, less the lost.
-    assert CodeDecoder(one_vs_one(6), "vote")(r).p.tolist() == [[1, 1, 1, -1, -1, -1]]
-    assert result(max_win) == (0, set(names))
-    assert result(ddag) == (3, {"05", "15", "14", "24", "23"})
-    assert result(adag) == (4, {"05", "14", "23", "35", "45"})
-    assert result(unanimous)[0] == -1
-    order = [2, 0, 5, 1, 4, 3]
-    moved = code_kinds.one_vs_one(one_vs_one(6)[:, order])
-    assert order[result(ddag, moved)[0]] == 5 and order[result(adag, moved)[0]] == 0
 
 
 @pytest.mark.parametrize("k", [3, 4, 5, 6])

@@ -150,7 +150,7 @@ def test_two_at_a_time(path, monkeypatch, locks):
 WRITER = """import sys
 from agfmc.experiments.result_cache import ResultCache
 with ResultCache(sys.argv[1], keep=True) as cache:
-    for i in range(200):
+    for i in range(40):
         cache.put(f"{sys.argv[2]} {i}", bytes(i * 10))
         cache.flush()
 """
@@ -158,10 +158,10 @@ with ResultCache(sys.argv[1], keep=True) as cache:
 
 def test_several_processes(path, root):
     running = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root)
-               for name in "abc"]
-    assert [process.wait() for process in running] == [0, 0, 0]
+               for name in "ab"]
+    assert [process.wait() for process in running] == [0, 0]
     with ResultCache(path, keep=True) as cache:
-        assert all(cache.get(f"{name} {i}") == bytes(i * 10) for name in "abc" for i in range(200))
+        assert all(cache.get(f"{name} {i}") == bytes(i * 10) for name in "ab" for i in range(40))
 
 
 @pytest.mark.filterwarnings("error")

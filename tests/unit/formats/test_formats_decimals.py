@@ -23,7 +23,7 @@ ANY = st.one_of(PLAIN, PLAIN, PLAIN, st.floats(allow_nan=False, allow_infinity=F
 
 
 @given(st.lists(ANY, min_size=1, max_size=40), st.booleans())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 def test_numbers_are_those_of_python_to_the_last_bit(words, alone):
     found = read([word.encode() for word in words], alone)
     assert found.tobytes() == np.array([float(word) for word in words]).tobytes()

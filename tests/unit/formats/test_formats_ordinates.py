@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.errors import DataError, UsageError
 from agfmc.formats.dataset import read_training
-from agfmc.formats.libsvm_data import read_svm, svm_lines, write_svm
+from agfmc.formats.libsvm_data import read_svm, write_svm
 from agfmc.formats.lvq import read_lvq, write_lvq
 from agfmc.formats.vectors import con_bytes, write_vec
 from agfmc.models import InputFormat
@@ -52,9 +52,3 @@ def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
     assert np.array_equal(data.x, X) and data.y is None
     with pytest.raises(UsageError, match="pipe"):
         read_training("-", InputFormat(ordinates=True))
-
-
-def test_zeros_are_written_on_demand():
-    assert list(svm_lines(X, [1, 2, 0], full=True)) == [
-        "1 1:1 2:0\n", "2 1:0.5 2:3\n", "0 1:0 2:0.25\n"]
-    assert list(svm_lines(np.array([[0.0, -0.0]]), [1])) == ["1 2:-0\n"]

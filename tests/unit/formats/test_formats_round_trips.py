@@ -51,7 +51,7 @@ KERNELS = st.one_of(
     st.just(Kernel("linear")), st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
     st.builds(Kernel, st.just("sigmoid"), FLOATS.map(abs), FLOATS),
     st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)))
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=20)
 # everything but the surrogates that no file can hold, line breaks and NUL
 TEXT = st.text(st.one_of(st.characters(codec="utf-8", exclude_characters="\n\0"),
                          st.sampled_from("\ufeff\udc80\udcff\r\x0b\x1c\x85\u2028 #\"\\{};/")),
@@ -261,7 +261,7 @@ def control_trees(draw):
 
 
 @given(control_trees())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 def test_control_text_with_odd_names(tree):
     if any("\x00" in row.text for row in tree.rows):
         with pytest.raises(UsageError):
@@ -305,6 +305,10 @@ def binary_models(draw):
                      np.array([EXTREMES[:4], EXTREMES[6:10]]) + 0.0, np.array([0.7 + 0.1, -TINY]),
                      1.1 + 2.2, (1, 0), (0, 2), (0.1 + 0.7, -0.1 - 0.2),
                      Provenance(("1", "features 4")), 4))
+@example(BinaryModel("m", "nu_svc", Kernel("linear"), np.zeros((0, 4)), np.zeros(0), 0.5, (0, 1),
+                     (0, 0), None, Provenance(("1", "features 4")), 4))
+@example(BinaryModel("m", "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.5, (0, 1),
+                     (1, 0), None, Provenance(), 0))  # of another program
 @QUICK
 def test_svm_models(folder, model):
     text = format_svm_model(model)
@@ -377,7 +381,7 @@ def collated(draw, ascii_only=False):
 
 
 @given(collated(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@QUICK
 def test_mbm(folder, given, wide):
     given = replace(given, machines=replace(given.machines, any_width=wide))
     path = str(folder / "m.mbm")
@@ -414,7 +418,7 @@ ROUNDED = Configuration(parse("m0 {0 1}"), CollatedModel(
 
 @given(collated(ascii_only=True))
 @example(ROUNDED)
-@settings(deadline=None, max_examples=60)
+@QUICK
 def test_ascii_models(given):
     lines = "".join(format_ascii_model(given))
     got = read_ascii_model("m", lines.encode())

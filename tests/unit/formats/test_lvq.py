@@ -4,15 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.lvq import iter_lvq, read_lvq, write_lvq
-
-TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6),
-                elements=st.floats(allow_nan=False, allow_infinity=False))
-
 
 def read(text, **options):
     return read_lvq("-", stdin=io.BytesIO(text), **options)

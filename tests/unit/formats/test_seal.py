@@ -71,12 +71,3 @@ def test_unsealed(text):
     # what cannot be shown, escaped: it is a stranger's, and goes into model files and on screens
     assert unsealed(text) == one_line(text)
     assert unsealed(sealed(text, DIGEST)[:-1]) == one_line(text.removesuffix("\n"))
-
-
-def test_readers_leave_it_out(tmp_path):
-    (tmp_path / "m").write_text(TEXT)
-    model = read_svm_model(str(tmp_path / "m"))
-    assert (model.provenance.to_line(), model.features) == (LINE, 2)
-    logistic = LogisticModel(np.ones((2, 3)), 1.0, 5, Provenance.from_line(LINE))
-    (tmp_path / "l").write_text(sealed(format_logistic_model(logistic), DIGEST))
-    assert read_logistic_model(str(tmp_path / "l")).provenance.to_line() == LINE

@@ -5,16 +5,11 @@ import io
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.libsvm_data import iter_svm, read_svm, read_svm_labels, svm_lines, write_svm
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=7),
-                elements=st.one_of(st.just(0.0), FLOATS))
-
-
 def read(text, **options):
     return read_svm("-", stdin=io.BytesIO(text), **options)
 
@@ -57,7 +52,7 @@ def svm_files(draw):
 
 
 @given(svm_files(), st.integers(1, 80), st.integers(1, 5))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_every_allowed_shape_in_any_blocks(text, block, rows):
     x, y = table(text)
     got = read(text, block=block)
@@ -70,7 +65,7 @@ def test_every_allowed_shape_in_any_blocks(text, block, rows):
 
 
 @given(svm_files(), st.binary(min_size=1, max_size=3), st.data())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_damage_is_refused_or_harmless(text, junk, data):
     """Whatever the bytes are, it is a table or a DataError, and blocks do not matter."""
     place = data.draw(st.integers(0, len(text)))

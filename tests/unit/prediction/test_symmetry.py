@@ -59,16 +59,6 @@ TEST = data(99)[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_collated_model_is_its_parts(kind):
-    tree, models, configuration = trained(with_labels(KINDS[kind]), *data(1))
-    told = Classifier(configuration, Decoding("-1", tree="full"))(TEST).columns
-    for column, model in zip(told.T, models, strict=True):
-        f = decision_values(model.kernel, model.sv, model.coef, model.rho, TEST)
-        a, b = model.scale
-        np.testing.assert_allclose(column, np.tanh(a * f + b), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_features_in_another_order(kind):
     x, y = data(2)
     order = [2, 0, 1]
@@ -129,29 +119,6 @@ def test_classes_and_rows_elsewhere_in_the_control_file(method):
     top = np.sort(one.columns, axis=1)
     clear = top[:, -1] - top[:, -2] > 2 * close
     np.testing.assert_array_equal(two.classes[clear], one.classes[clear])
-
-
-@pytest.mark.parametrize("kind, method", [
-    *(("pairs", method) for method in ("0", "2", "4", "7", "loss:logit", "max-win", "ddag")),
-    *(("ternary", method) for method in ("0", "1", "2", "5", "6", "zadrozny-kl")),
-    ("rest", "0"), ("tree", "0"), ("matrix in a tree", "0"), ("tree in a matrix", "1")])
-@pytest.mark.filterwarnings("ignore:the decoder orthogonal")
-def test_a_point_and_its_copies_have_one_answer(kind, method):
-    configuration = trained(with_labels(KINDS[kind]), *data(6))[2]
-    classifier = Classifier(configuration, Decoding(method, tree="full"))
-    twice = np.vstack([TEST, TEST[::-1], TEST[:3]])
-    whole = classifier(twice)
-    n = len(TEST)
-    for field in ("classes", "confidence", "columns"):
-        one = getattr(whole, field)
-        if one is None:
-            continue
-        np.testing.assert_array_equal(one[n:2 * n], one[:n][::-1])
-        np.testing.assert_array_equal(one[2 * n:], one[:3])
-        for size in (1, 50, 129):
-            parts = [getattr(classifier(twice[at:at + size]), field)
-                     for at in range(0, len(twice), size)]
-            np.testing.assert_array_equal(np.concatenate(parts), one)
 
 
 @pytest.mark.parametrize("factors", [(1, 1024, 2.0**-20), (2.0**60, 1, 2.0**-30)])

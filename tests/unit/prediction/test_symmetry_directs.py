@@ -126,16 +126,3 @@ def test_descent_takes_the_best_branch_of_each_node(kind):
             rating = found["path"].confidence[i]
             assert rating == pytest.approx((4 * here - 1) / 3, abs=1e-11)
         assert p[found["full"].classes[i]][i] == full[i].max()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", TREE_MODES[:3])
-def test_a_point_does_not_depend_on_its_neighbours(kind, mode):
-    classifier = Classifier(trained(KINDS[kind][0], LABELS, *data(5)), Decoding(tree=mode))
-    whole = classifier(POINTS)
-    for size in (1, 7, 119):
-        parts = [classifier(POINTS[at:at + size]) for at in range(0, len(POINTS), size)]
-        for name in ("classes", "confidence", "columns"):
-            if getattr(whole, name) is not None:
-                np.testing.assert_array_equal(
-                    np.concatenate([getattr(part, name) for part in parts]), getattr(whole, name))

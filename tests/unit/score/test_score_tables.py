@@ -41,18 +41,6 @@ def test_rejected_points_are_wrong_and_counted():
     assert accuracy(made) == .5
 
 
-def test_minus_one_may_be_a_class():
-    made = contingency([-1, 1, 1], [-1, -1, 1])
-    assert made.labels.tolist() == [-1, 1] and made.rejected == 0
-    assert made.table.tolist() == [[1, 0], [1, 1]]
-
-
-def test_relabelling_is_invisible():
-    swapped = contingency([0, 0, 1, 1, 2], [1, 1, 2, 2, 0])
-    assert uncertainty_coefficient(swapped).forward == 1
-    assert accuracy(swapped) == 0
-
-
 @pytest.mark.parametrize("table, nan", [
     ([[3, 2], [0, 0]], (True, False, False)),
     ([[3, 0], [2, 0]], (False, True, False)),

@@ -141,7 +141,7 @@ def test_against_enumeration(k, error):
 
 @pytest.mark.parametrize("k, draws", [(3, 1), (3, 2), (4, 1)])
 def test_polls_against_every_draw(k, draws):
-    rounds = 40000
+    rounds = 20000
     [found] = simulate(k, rounds=rounds, seed=5, error=0.2, opponents=[draws], top=2).polls
     alone, top = exact(k, of_error(0.2), polls(k, draws))
     assert found.draws == draws
@@ -198,11 +198,11 @@ def test_two_classes():
 
 def test_top_of_all_classes_is_max_win_and_of_one_is_poll():
     def play(top):
-        return simulate(9, rounds=40000, seed=1, error=0.3, opponents=[4], top=top)
+        return simulate(9, rounds=20000, seed=1, error=0.3, opponents=[4], top=top)
 
     one, all_of_them = play(1), play(9)
-    assert near(one.polls[0].top, one.polls[0].success, 40000, 5)
-    assert near(all_of_them.polls[0].top, all_of_them.max_win, 40000, 5)
+    assert near(one.polls[0].top, one.polls[0].success, 20000, 5)
+    assert near(all_of_them.polls[0].top, all_of_them.max_win, 20000, 5)
     assert play(1000).polls == all_of_them.polls
 
 
