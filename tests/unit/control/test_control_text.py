@@ -1,20 +1,20 @@
-"""Text to tree and back: the layout, places, depth, and whatever chance finds."""
+"""Text to tree and back: examples, layout, places, depth, and whatever chance finds."""
 
+import json
+from pathlib import Path
+
+from hypothesis import given, settings, strategies as st
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import (changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row,
-                                Tree)
+from agfmc.control.tree import changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats import controlfile
 from agfmc.formats.controlfile import read_control, write_control
-
 
 def bare_of_places(tree):
     return Tree(tuple(changed(
@@ -279,3 +279,51 @@ def test_a_place_without_a_file_is_not_told():
     """In a design that was made here, and that nobody can look at."""
     assert str(ControlError("class 9 has one sample", line=1, column=1)) == "class 9 has one sample"
     assert str(ControlError("x", file="-", line=1, column=2)) == "standard input:1:2: x"
+
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "control"
+VALID = sorted([*(DATA / "valid").glob("*.mbc"), *(DATA / "valid").glob("*.mbt")])
+INVALID = sorted((DATA / "invalid").glob("*.mbt"))
+
+
+def plain(tree, number=0):
+    node = tree.nodes[number]
+    found = {"rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
+            "bare": node.bare,
+            "children": [child.label if isinstance(child, Leaf) else plain(tree, child)
+                         for child in node.children]}
+    if node.direct is not None:
+        found["direct"] = [node.direct.name, node.direct.code, node.direct.options]
+    return found
+
+
+def test_the_corpora_are_there():
+    assert len(VALID) >= 30
+    assert len(INVALID) >= 45
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.name)
+def test_valid(path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    tree = read_control(str(path))
+    assert plain(tree) == expected["tree"]
+    assert {str(label): name for label, name in tree.names.items()} == expected["names"]
+    assert [row.quoted for row in tree.rows] == expected["quoted"]
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.name)
+def test_valid_files_are_written_and_read_again(path):
+    tree = read_control(str(path))
+    text = format_tree(tree)
+    again = parse(text)
+    assert plain(again) == plain(tree)
+    assert again.names == tree.names
+    assert format_tree(again) == text
+
+
+@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.name)
+def test_invalid(path):
+    with pytest.raises(ControlError) as caught:
+        read_control(str(path))
+    assert str(caught.value) == f"{path}:{path.with_suffix('.error').read_text().rstrip()}"
+    assert "\n" not in str(caught.value)

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import agfmc.estimators.multiclass
 from agfmc.control.parse import parse
@@ -295,3 +296,11 @@ def test_without_scikit_learn():
 def test_the_example_of_the_documentation():
     results = doctest.testmod(agfmc.estimators.multiclass)
     assert results.attempted > 4 and not results.failed
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([
+    MultiClassFromBinary("tree", normalise=True),
+    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10)])
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
