@@ -290,5 +290,4 @@ def test_what_is_no_distance():
 
 
 def test_the_parser_knows_the_linkages_and_metrics():
-    assert LINKAGES == print_control._LINKAGES
-    assert METRICS == print_control._METRICS
+    assert LINKAGES == print_control._LINKAGES and METRICS == print_control._METRICS

@@ -76,14 +76,12 @@ def test_the_tree_of_the_paper_is_its_code():
 def test_sides_are_labels():
     tree = parse("a 0/1 2; { b {30 10} 5 20 }")
     assert tree.sides() == [((30, 10), (5, 20)), ((30,), (10,))]
-    assert tree.labels == (30, 10, 5, 20)
-    assert tree.classes == (5, 10, 20, 30)
+    assert tree.labels == (30, 10, 5, 20) and tree.classes == (5, 10, 20, 30)
 
 
 @pytest.mark.parametrize("text, expected", [
     ('"-c 1" {"-c 2" {"." {0 1} 2} "." {3 4}}', ["-c 1", "-c 2", "-c 2", "-c 2"]),
-    ('"." {"." {0 1} 2}', ["D", "D"]),
-    ('" " {"." {0 1} 2}', ["", ""]),
+    ('"." {"." {0 1} 2}', ["D", "D"]), ('" " {"." {0 1} 2}', ["", ""]),
     ('"-c 1" 0/1; "." 0/2; "" 1/2; {0 1 2}', ["-c 1", "-c 1", "D"]),
     ('"-c 1" 0/1; " " 0/2; "." 1/2; {0 1 2}', ["-c 1", "", ""]),
     ('"-c 1" {"-c 2" {"-c 3" {0 1} 2} "." {3 4}}', ["-c 1", "-c 2", "-c 3", "-c 2"]),
@@ -124,8 +122,7 @@ def test_rename():
 
 def test_trees_from_pairs():
     tree = from_pairs(((2, 0), 1), [10, 20, 30], {10: "ten"})
-    assert tree.labels == (30, 10, 20)
-    assert tree.names == {10: "ten"}
+    assert tree.labels == (30, 10, 20) and tree.names == {10: "ten"}
     assert all(node.bare for node in tree.nodes)
     with pytest.raises(UsageError, match="at least two"):
         from_pairs(0, [0])
@@ -214,8 +211,7 @@ def test_places_and_names():
     assert node_names(tree, "m") == ["m", "m.00", "m.00.00", "m.00.01", "m.01", "m.01.01"]
     assert model_names(tree, "m") == ["m.00-00", "m.00-01", "m.00.00", "m.01"]
     assert tree.branch_labels()[0] == ((0, 1, 2, 3, 4), (5, 6, 7))
-    assert tree.branch_labels()[3] == ((2,), (3,))
-    assert tree.hierarchical
+    assert tree.branch_labels()[3] == ((2,), (3,)) and tree.hierarchical
     assert not parse('m K "" {0 1 2}').hierarchical
 
 

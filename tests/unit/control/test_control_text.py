@@ -97,8 +97,7 @@ def test_names_in_another_encoding(tmp_path):
 def test_names_are_quoted_where_they_must_be(name, text):
     assert quote_name(name) == text
     row, = parse(f"{text} {{0 1}}").rows
-    assert row.text in (name, f"./{name}")
-    assert row.is_name
+    assert row.text in (name, f"./{name}") and row.is_name
 
 
 def test_names_that_the_language_cannot_hold():
@@ -116,8 +115,7 @@ def chain_text(levels):
 
 def test_deep_chain():
     tree = parse(chain_text(3000))
-    assert len(tree.nodes) == 3000
-    assert tree.labels == tuple(range(3001))
+    assert len(tree.nodes) == 3000 and tree.labels == tuple(range(3001))
     assert tree.nodes[-1].depth == 2999
     text = format_tree(tree)
     assert len(text) < 2**23  # the indentation does not grow with the square of the depth
@@ -210,8 +208,7 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
 @given(trees())
 def test_what_is_written_is_read(tree):
     text = format_tree(tree)
-    assert bare_of_places(parse(text)) == tree
-    assert format_tree(parse(text)) == text
+    assert bare_of_places(parse(text)) == tree and format_tree(parse(text)) == text
     if not tree.names:
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
@@ -243,8 +240,7 @@ def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
 @given(trees(("bare", "matrix")))
 def test_a_tree_and_its_code_have_the_same_classifiers(tree):
     code = to_code(tree)
-    assert not code.hierarchical
-    assert code.labels == tree.labels
+    assert not code.hierarchical and code.labels == tree.labels
     assert code.sides() == tree.sides()
 
 
@@ -298,8 +294,7 @@ def plain(tree, number=0):
 
 
 def test_the_corpora_are_there():
-    assert len(VALID) >= 30
-    assert len(INVALID) >= 45
+    assert len(VALID) >= 30 and len(INVALID) >= 45
 
 
 @pytest.mark.parametrize("path", VALID, ids=lambda path: path.name)
@@ -316,8 +311,7 @@ def test_valid_files_are_written_and_read_again(path):
     tree = read_control(str(path))
     text = format_tree(tree)
     again = parse(text)
-    assert plain(again) == plain(tree)
-    assert again.names == tree.names
+    assert plain(again) == plain(tree) and again.names == tree.names
     assert format_tree(again) == text
 
 

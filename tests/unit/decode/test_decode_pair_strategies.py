@@ -320,11 +320,9 @@ def test_permuted_classes():
 
 
 @pytest.mark.parametrize("strategy, options, words", [
-    (radag, PLAIN, "give --pair-errors"),
-    (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
+    (radag, PLAIN, "give --pair-errors"), (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
     (radag, QueryOptions(weights=np.full((4, 4), np.nan)), "finite"),
-    (poll, polled(0, 1), "opponent"),
-    (poll, polled(1, 1, -1), "negative")])
+    (poll, polled(0, 1), "opponent"), (poll, polled(1, 1, -1), "negative")])
 def test_bad_options(strategy, options, words):
     with pytest.raises(UsageError, match=words):
         strategy(pair_table(4), options)

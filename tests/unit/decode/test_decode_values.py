@@ -68,8 +68,7 @@ def test_r_is_clipped():
 
 
 @pytest.mark.parametrize("v, expected", [
-    ([.5, -.1, .1], [2 / 3, 1 / 15, 4 / 15]),
-    ([.9, .6, -.3, .05, -.2], [.65, .35, 0, 0, 0]),
+    ([.5, -.1, .1], [2 / 3, 1 / 15, 4 / 15]), ([.9, .6, -.3, .05, -.2], [.65, .35, 0, 0, 0]),
     ([1e9 + .25, 1e9], [.625, .375])])
 def test_projection(v, expected):
     np.testing.assert_allclose(project(np.array([v])), [expected], atol=1e-12)
@@ -145,9 +144,7 @@ def test_every_method_takes_no_points_one_point_and_two_classes(method):
 
 @pytest.mark.parametrize("a, words", [
     ([[1, 1, 0], [-1, 1, 1]], "problem 0 has no class on the left"),
-    ([[-1, 1, 0], [-1, 1, 0]], "class 2"),
-    ([[-1, 2, 1]], "entries"),
-    ([[-1], [1]], "shape")])
+    ([[-1, 1, 0], [-1, 1, 0]], "class 2"), ([[-1, 2, 1]], "entries"), ([[-1], [1]], "shape")])
 def test_what_is_not_a_code(a, words):
     for prepare, method in ((CodeDecoder, 0), (pair_decoder, "ddag")):
         with pytest.raises(ModelError, match=words):
@@ -231,8 +228,7 @@ def test_very_deep_tree_and_lazy_descent():
         return local[index][rows]
 
     leaf, _ = nested.descend(nodes, 2, evaluate)
-    assert leaf.tolist() == [depth, 0]
-    assert sum(evaluated) == depth + 1
+    assert leaf.tolist() == [depth, 0] and sum(evaluated) == depth + 1
 
 
 NAIVE = {

@@ -68,12 +68,9 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
 
 
 @pytest.mark.parametrize("control, message", [
-    ("one-vs-noone", "no scheme 'one-vs-noone'"),
-    ("c.mbc", "no scheme 'c.mbc'"),
-    (Path("no-such-file"), "cannot read"),
-    ('"" {1 4', "expected"),
-    ('"" {1 4}', "holds? class 7|hold class 7"),
-    ('a {1 4}', "expected training options"),
+    ("one-vs-noone", "no scheme 'one-vs-noone'"), ("c.mbc", "no scheme 'c.mbc'"),
+    (Path("no-such-file"), "cannot read"), ('"" {1 4', "expected"),
+    ('"" {1 4}', "holds? class 7|hold class 7"), ('a {1 4}', "expected training options"),
     ("convert", "a control file")])
 def test_a_wrong_control_is_a_value_error(control, message):
     with pytest.raises(ValueError, match=message):

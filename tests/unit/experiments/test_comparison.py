@@ -139,8 +139,7 @@ def test_a_failure_stands_in_its_row(data):
     ('"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}', ["least-squares"]),
     ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 / 3; {0 1 2 3}', ["least-squares"]),
     ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 3 / 4; {0 1 2 3 4}', ["least-squares"]),
-    ('"" {0 "" {1 2}}', ["recursive", "least-squares"]),
-    ('"" {0 " " K {1 2}}', ["recursive"])])
+    ('"" {0 "" {1 2}}', ["recursive", "least-squares"]), ('"" {0 " " K {1 2}}', ["recursive"])])
 def test_decoders_that_suit(text, decoders):
     assert [decoder.name for decoder in decoders_of(parse(text))] == decoders
 

@@ -161,8 +161,7 @@ def test_given_options_stay_unless_others_are_better():
             state.search.record(point, score)
         return state.best
 
-    assert best(0.4, 0.5) == "-c 50"
-    assert best(0.6, 0.6) == "-g 0.5 -c 1"
+    assert best(0.4, 0.5) == "-c 50" and best(0.6, 0.6) == "-g 0.5 -c 1"
     assert best(0.6, 0.7) == "-g 0.5 -c 2"
 
 

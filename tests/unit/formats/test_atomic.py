@@ -56,8 +56,7 @@ def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path):
         assert os.umask(0o027) == 0o027  # it is only read
     finally:
         os.umask(old)
-    assert mode(tmp_path / "new") == 0o640
-    assert contents(tmp_path) == {"new": "text\n"}
+    assert mode(tmp_path / "new") == 0o640 and contents(tmp_path) == {"new": "text\n"}
 
 
 def test_a_replaced_file_keeps_its_permissions_and_is_private_before(tmp_path):
@@ -68,10 +67,8 @@ def test_a_replaced_file_keeps_its_permissions_and_is_private_before(tmp_path):
         file.write(b"new")
         file.flush()
         [temporary] = [name for name in os.listdir(tmp_path) if name != "old"]
-        assert mode(tmp_path / temporary) == 0o600
-        assert path.read_text() == "old"
-    assert path.read_bytes() == b"new"
-    assert mode(path) == 0o604
+        assert mode(tmp_path / temporary) == 0o600 and path.read_text() == "old"
+    assert path.read_bytes() == b"new" and mode(path) == 0o604
 
 
 def other_group():
@@ -180,8 +177,7 @@ def test_a_symbolic_link_is_followed(tmp_path):
     (tmp_path / "link").symlink_to("real")
     with replacing(tmp_path / "link") as file:
         file.write("new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
 
 
 def test_a_device_is_written_directly():
@@ -209,8 +205,7 @@ def test_a_fifo_is_written_directly(tmp_path):
     with replacing(path, binary=True) as file:
         file.write(b"through")
     reader.join()
-    assert got == [b"through"]
-    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert got == [b"through"] and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def test_a_pipe_whose_reader_went_away_is_not_an_error_of_the_data():
@@ -228,8 +223,7 @@ def test_any_file_name_will_do(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with replacing(name, binary=True) as file:
         file.write(b"x")
-    assert os.listdir(".") == [name]
-    assert read_bytes(f"./{name}") == b"x"
+    assert os.listdir(".") == [name] and read_bytes(f"./{name}") == b"x"
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 256, "none/a", "."])

@@ -53,8 +53,7 @@ def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
 
 
 @pytest.mark.parametrize("kind, message", [
-    ("binary", "has 3 features, the model needs 2"),
-    ("lvq", "has 3 features, the model needs 2"),
+    ("binary", "has 3 features, the model needs 2"), ("lvq", "has 3 features, the model needs 2"),
     ("svm", "2: there is a feature 3, but the model has 2 features")])
 def test_points_wider_than_the_model(base, kind, message):
     with pytest.raises(DataError, match=message):
@@ -142,8 +141,7 @@ def test_windows_ends_and_a_last_line_without_end(folder):
 
 @pytest.mark.parametrize("data, line, message", [
     (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"),
-    (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
-])
+    (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'")])
 def test_names_that_cannot_be(folder, data, line, message):
     (folder / "c.names").write_bytes(data)
     with pytest.raises(DataError, match=message) as caught:

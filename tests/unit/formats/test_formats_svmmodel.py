@@ -143,8 +143,7 @@ def test_broken_files(tmp_path, case):
     with pytest.raises(ModelError) as caught:
         read_svm_model(str(path))
     message = str(caught.value)
-    assert words in message
-    assert message.startswith(f"{path}:")
+    assert words in message and message.startswith(f"{path}:")
     assert "\n" not in message and len(message) < len(str(path)) + 200
 
 

@@ -43,8 +43,7 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
 
 
 @pytest.mark.parametrize("text, how, line, message", [
-    (b"", {}, None, "no points"),
-    (b"2\n", {}, None, "no points"),
+    (b"", {}, None, "no points"), (b"2\n", {}, None, "no points"),
     (b"2 3\n1 2 3\n", {}, 1, "first line must be the number of features alone"),
     (b"2 3\n1 2 3\n", {}, 1, "alone, found .*; -H where there is no such line"),
     (b"1 1:2 2:3\n", {}, 1, "alone, found .*; it looks like LIBSVM text"),
@@ -54,10 +53,8 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
     (b"1; 2; x\n", {"header": False}, 1, "'1;' is not a finite number; .* with semicolons"),
     (b"1 1:2 2:3\n", {"header": False}, 1, "'1:2' is not a finite number; .* LIBSVM text"),
     (b"1 2,5 3\n", {"header": False}, 1, "'2,5' is not a finite number$"),
-    (b"0\n1\n", {}, 1, "first line"),
-    (b"-2\n1 2 3\n", {}, 1, "first line"),
-    (b"\n2.0\n1 2 3\n", {}, 2, "first line"),
-    (b"99999999999\n1 2 3\n", {}, 1, "first line"),
+    (b"0\n1\n", {}, 1, "first line"), (b"-2\n1 2 3\n", {}, 1, "first line"),
+    (b"\n2.0\n1 2 3\n", {}, 2, "first line"), (b"99999999999\n1 2 3\n", {}, 1, "first line"),
     (b"999999999\n1 2 3\n", {}, 2, "3 columns, where 999999999 values"),
     (b"2\n1 2 3\n1 2\n", {}, 3, "2 columns, where 2 values and a label"),
     (b"2\n1 2 3 4\n", {}, 2, "4 columns"),
@@ -71,10 +68,8 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
     (b"2\n1 2 a\n1 2 3\n", {}, 3, "is a number, but the first one is a word"),
     (b"2\n1 2 1e99\n", {}, 2, "'1e99' is not a whole number"),
     (b"2\n1 2 1e99\n1 2\n", {}, 2, "'1e99' is not a whole number"),
-    (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"),
-    (b"2\n1 2 a\x01\n", {}, 2, "control character"),
-    (b"2\n1 2 3\n\x02\n", {}, 3, "control character"),
-    (b"2\n1 2 \0\n", {}, 2, "not text")])
+    (b"2\n1 2\n1 2 1.5\n", {}, 2, "2 columns"), (b"2\n1 2 a\x01\n", {}, 2, "control character"),
+    (b"2\n1 2 3\n\x02\n", {}, 3, "control character"), (b"2\n1 2 \0\n", {}, 2, "not text")])
 def test_a_file_that_cannot_be(text, how, line, message):
     for block in (1, 1 << 20):
         with pytest.raises(DataError, match=message) as caught:

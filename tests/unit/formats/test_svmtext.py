@@ -185,51 +185,33 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
 
 
 @pytest.mark.parametrize("text, line, message", [
-    (b"1 1:2\n\n# c\n1 0:3\n", 4, "index 0"),
-    (b"1 2:1 1:2", 1, "index 1 comes after 2"),
+    (b"1 1:2\n\n# c\n1 0:3\n", 4, "index 0"), (b"1 2:1 1:2", 1, "index 1 comes after 2"),
     (b"1 2:1\n1 1:1 1:2", 2, "index 1 comes twice"),
     (b"1 1:nan", 1, "'nan' of feature 1 is not a finite number"),
-    (b"1 1:2 2:-inf", 1, "'-inf' of feature 2"),
-    (b"1 1:1e400", 1, "1e400"),
-    (b"1 1:0x10", 1, "0x10"),
-    (b"1 1:1_0", 1, "1_0"),
-    (b"1 1:1-2", 1, "'1-2'"),
-    (b"1 1:+-1", 1, r"'\+-1'"),
-    (b"1 1:1e", 1, "'1e'"),
-    (b"1 1:1,5", 1, "'1,5'"),
-    (b"1 1:2:3", 1, "'2:3'"),
-    (b"1 1: 2", 1, "the value ''"),
-    (b"1 :2", 1, "'' is not the index"),
-    (b"1 -1:2", 1, "'-1' is not the index"),
-    (b"1 +1:2", 1, "is not the index"),
-    (b"1 a:2", 1, "'a' is not the index"),
-    (b"1 1.5:2", 1, "'1.5' is not the index"),
-    (b"1 qid:3 1:2", 1, "'qid' is not the index"),
-    (b"1 1:2 3", 1, "'3' is not index:value"),
+    (b"1 1:2 2:-inf", 1, "'-inf' of feature 2"), (b"1 1:1e400", 1, "1e400"),
+    (b"1 1:0x10", 1, "0x10"), (b"1 1:1_0", 1, "1_0"), (b"1 1:1-2", 1, "'1-2'"),
+    (b"1 1:+-1", 1, r"'\+-1'"), (b"1 1:1e", 1, "'1e'"), (b"1 1:1,5", 1, "'1,5'"),
+    (b"1 1:2:3", 1, "'2:3'"), (b"1 1: 2", 1, "the value ''"), (b"1 :2", 1, "'' is not the index"),
+    (b"1 -1:2", 1, "'-1' is not the index"), (b"1 +1:2", 1, "is not the index"),
+    (b"1 a:2", 1, "'a' is not the index"), (b"1 1.5:2", 1, "'1.5' is not the index"),
+    (b"1 qid:3 1:2", 1, "'qid' is not the index"), (b"1 1:2 3", 1, "'3' is not index:value"),
     (b"1 2 3", 1, "'2' is not index:value; values without indices are LVQ text"),
     (b"a, b, c", 1, "'b,' is not index:value; it looks like a table with commas"),
     (b"\na,b,c\n1,2,x", 2, "it looks like a table with commas: what can be read is LIBSVM text"),
     (b"a;b;c\n1;2;x", 1, "it looks like a table with semicolons"),
-    (b"0 1:1\r1 1:1\r", 1, "'1' is not index:value"),
-    (b"1 99999999999:2", 1, "too large"),
+    (b"0 1:1\r1 1:1\r", 1, "'1' is not index:value"), (b"1 99999999999:2", 1, "too large"),
     (b"1 1:1\n2 99999999:2", 2, "99999999 make a table of 1.49 GiB, above the limit of"),
-    (b"1:2 2:3", 1, "no label"),
-    (b"1 1:2\nx:1 1:2", 2, "no label"),
+    (b"1:2 2:3", 1, "no label"), (b"1 1:2\nx:1 1:2", 2, "no label"),
     (b"1 1:2\n4294967296 1:2", 2, "not a whole number of 32 bits"),
-    (b"1e400 1:1", 1, "not a whole number"),
-    (b"nan 1:1", 1, "not a whole number"),
+    (b"1e400 1:1", 1, "not a whole number"), (b"nan 1:1", 1, "not a whole number"),
     (b"1 1:2\na 1:2", 2, "'a' is not a number, but the first one is"),
     (b"a 1:2\n1 1:2", 2, "'1' is a number, but the first one is a word"),
-    (b"a 1:2\nnan 1:2", 2, "is a number"),
-    (b"a" * 300 + b" 1:2", 1, "300 letters"),
-    (b"a\x01 1:2", 1, "control character"),
-    (b"1 1:1\n\x01\n1 1:1\n", 2, "control character"),
+    (b"a 1:2\nnan 1:2", 2, "is a number"), (b"a" * 300 + b" 1:2", 1, "300 letters"),
+    (b"a\x01 1:2", 1, "control character"), (b"1 1:1\n\x01\n1 1:1\n", 2, "control character"),
     (b"1 \x1f 1:1\n", 1, "control character"),
     (b"1 1:2\n1e99 1:1\n1 1:1 1:1\n", 2, "'1e99' is not a whole"),
-    (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"),
-    (b"1 1:2\n\0", 2, "not text"),
-    (b"", None, "no points"),
-    (b"\n# only this\n \n", None, "no points"),
+    (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"), (b"1 1:2\n\0", 2, "not text"),
+    (b"", None, "no points"), (b"\n# only this\n \n", None, "no points"),
     (b"1\n2\n", None, "no features")])
 def test_a_file_that_cannot_be(text, line, message, tmp_path):
     path = tmp_path / "bad.svm"
@@ -237,8 +219,7 @@ def test_a_file_that_cannot_be(text, line, message, tmp_path):
     for block in (2, 1 << 20):
         with pytest.raises(DataError, match=message) as caught:
             read_svm(path, limit_bytes=1 << 20, block=block)
-        assert caught.value.line == line
-        assert str(caught.value.file) == str(path)
+        assert caught.value.line == line and str(caught.value.file) == str(path)
 
 
 def test_a_feature_that_the_model_has_not():
@@ -297,6 +278,5 @@ def test_the_reference_text_is_the_reference_vectors(segment):
 
     got = read_svm(segment / "tst.svm")
     x = read_vec(segment / "tst.vec")
-    assert got.x.shape == x.shape
-    assert np.allclose(got.x, x, rtol=2e-5, atol=1e-6)
+    assert got.x.shape == x.shape and np.allclose(got.x, x, rtol=2e-5, atol=1e-6)
     assert np.array_equal(got.y, read_cls(segment / "tst.cls"))

@@ -60,17 +60,13 @@ def test_the_chunks_may_be_changed(folder):
 
 
 @pytest.mark.parametrize("data, message", [
-    (b"", "no header"),
-    (b"\1\0\0", "no header"),
-    (vec(2, []), "has no rows"),
-    (vec(0, [1]), "says 0 features"),
-    (vec(-2, [1, 2]), "says -2 features"),
+    (b"", "no header"), (b"\1\0\0", "no header"), (vec(2, []), "has no rows"),
+    (vec(0, [1]), "says 0 features"), (vec(-2, [1, 2]), "says -2 features"),
     (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
     (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
     (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
     (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
-    (b"1,2\n", "looks like text"),
-    (b"2\n", "looks like text"),
+    (b"1,2\n", "looks like text"), (b"2\n", "looks like text"),
     (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
     (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite")])
 def test_a_vec_file_that_cannot_be(folder, data, message):
@@ -83,9 +79,7 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
 
 
 @pytest.mark.parametrize("data, message", [
-    (b"", "no header"),
-    (vec(2, []), "has no rows"),
-    (b"1 1:2\n", "looks like text"),
+    (b"", "no header"), (vec(2, []), "has no rows"), (b"1 1:2\n", "looks like text"),
     (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
     (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
     (vec(2**26, [1, 2]), "ends in the middle of row 0"),
@@ -98,8 +92,7 @@ def test_a_vec_pipe_that_cannot_be(data, message):
 def test_points_that_cannot_be_written(folder):
     path = folder / "never.vec"
     for x, message in [
-        (np.empty((0, 3)), "no points"),
-        (np.empty((3, 0)), "no points"),
+        (np.empty((0, 3)), "no points"), (np.empty((3, 0)), "no points"),
         (np.array([[1.0], [np.nan]]), r"row 1 \(from 0\) is NaN"),
         (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1")]:
         with pytest.raises(DataError, match=message):
@@ -123,8 +116,7 @@ def test_the_writer_counts_rows_over_its_chunks():
 def test_columns_that_cannot_be(folder):
     path = folder / "bad.cls"
     for data, n, message in [
-        (b"", None, "has no labels"),
-        (b"\1\0\0", None, "3 bytes are not whole labels"),
+        (b"", None, "has no labels"), (b"\1\0\0", None, "3 bytes are not whole labels"),
         (struct.pack("<2i", 1, 2), 3, "has 2 labels, but there are 3 points"),
         (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4")]:
         path.write_bytes(data)
@@ -199,8 +191,7 @@ def test_a_std_file_knows_what_was_dropped(folder):
     path = folder / "a.std"
     path.write_bytes(vec(3, [2, 0, 5, 0, 0, 7, 0, 4, 1]))
     std = read_std(path)
-    assert std.dropped == (1,)
-    assert np.array_equal(std.mean, [5, 7, 1])
+    assert std.dropped == (1,) and np.array_equal(std.mean, [5, 7, 1])
     assert np.array_equal(std.apply(np.array([[6, 0, 3]])), [[2, 8]])
 
 

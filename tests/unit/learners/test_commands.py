@@ -55,8 +55,7 @@ def test_names_reach_the_program_unchanged(echo, tmp_path):
 def test_the_last_program_of_a_pipe_gets_the_names(echo):
     with open("echo.py", "rb") as file, open("seen", "wb") as out:
         Command(f"cat | tee copy | {echo}").run("a b", "-x", stdin=file, stdout=out)
-    assert said() == ["a b", "./-x"]
-    assert open("copy").read() == open("echo.py").read()
+    assert said() == ["a b", "./-x"] and open("copy").read() == open("echo.py").read()
 
 
 def test_a_name_that_begins_like_an_option_is_a_file_of_this_folder(echo):
@@ -89,8 +88,7 @@ def test_words_without_a_shell_are_those_of_a_shell(echo, words):
 @settings(max_examples=200, deadline=None)
 def test_quoted_words_need_no_shell(words):
     command = Command(join([sys.executable, *words]))
-    assert not shells(command)
-    assert command._words == [sys.executable, *words]
+    assert not shells(command) and command._words == [sys.executable, *words]
 
 
 @pytest.mark.parametrize("text, words", [

@@ -37,8 +37,7 @@ def axes_of(figure):
     (101, {100: "a long name of a class"}, 0, None)])
 def test_no_text_covers_another(shown, k, names, rejected, weight):
     figure = shown(module._figure, scores_of(k, rejected=rejected, weight=weight), names)
-    assert not figure.clashes()
-    assert ("none" in figure.texts) == (rejected > 0)
+    assert not figure.clashes() and ("none" in figure.texts) == (rejected > 0)
 
 
 def test_reliability(shown):

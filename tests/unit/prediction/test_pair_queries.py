@@ -55,10 +55,8 @@ def example():
     (range(6), "ddag", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
     (range(6), "dagsvm", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
     (range(6), "adag", 4, [(0, 5), (1, 4), (2, 3), (3, 5), (4, 5)]),
-    ([2, 0, 5, 1, 4, 3], "ddag", 5, None),
-    ([2, 0, 5, 1, 4, 3], "adag", 0, None),
-    ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS),
-    (range(6), "and", -1, None)])
+    ([2, 0, 5, 1, 4, 3], "ddag", 5, None), ([2, 0, 5, 1, 4, 3], "adag", 0, None),
+    ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS), (range(6), "and", -1, None)])
 def test_worked_example(order, method, winner, asked, probabilities, swapped):
     given = configuration(one_vs_one(list(order)), 15, probabilities, swapped)
     answers = Classifier(given, method, counting=True)(example())

@@ -25,7 +25,7 @@ KINDS = {
     "ternary": '"" 0 1/2 3; "" 0 2/3; "" 1/0 3; "" 1/2; "-t 0 -e 1e-8" 0 3/1 2; {A B C D}',
     "tree": '"" { "-t 0 -e 1e-8" {A B} "" {C D} }', "chain": '"" { "" { "" {A B} C} D}',
     "matrix in a tree": '"" {"" 0/1; "" 0/2; "" 1/2; {A B C} D}',
-    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}'}
+    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -r 1 -c 0.1 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}'}
 LABELS = dict(A=2, B=5, C=6, D=11)
 TIGHT = "-e 1e-8 -g 0.3 -c 2"
 

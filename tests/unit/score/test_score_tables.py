@@ -15,10 +15,8 @@ TABLE = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
 
 def test_table_of_three():
     forward, reverse, symmetric = uncertainty_coefficient(TABLE)
-    assert abs(forward - .5606035815) < 1e-10
-    assert abs(reverse - .5631000768) < 1e-10
-    assert abs(symmetric - .5618490560) < 1e-10
-    assert accuracy(TABLE) == .86
+    assert abs(forward - .5606035815) < 1e-10 and abs(reverse - .5631000768) < 1e-10
+    assert abs(symmetric - .5618490560) < 1e-10 and accuracy(TABLE) == .86
 
 
 def test_small_example():
@@ -38,16 +36,13 @@ def test_gaps_and_order_of_labels():
 def test_rejected_points_are_wrong_and_counted():
     made = contingency([0, 0, 1, 1], [0, -1, 1, -1])
     assert made.labels.tolist() == [0, 1]
-    assert made.table.tolist() == [[1, 0, 1], [0, 1, 1]]
-    assert made.rejected == 2
+    assert made.table.tolist() == [[1, 0, 1], [0, 1, 1]] and made.rejected == 2
     assert accuracy(made) == .5
 
 
 @pytest.mark.parametrize("table, nan", [
-    ([[3, 2], [0, 0]], (True, False, False)),
-    ([[3, 0], [2, 0]], (False, True, False)),
-    ([[5, 0], [0, 0]], (True, True, True)),
-    ([[0, 0], [0, 0]], (True, True, True))])
+    ([[3, 2], [0, 0]], (True, False, False)), ([[3, 0], [2, 0]], (False, True, False)),
+    ([[5, 0], [0, 0]], (True, True, True)), ([[0, 0], [0, 0]], (True, True, True))])
 def test_nan_only_for_zero_over_zero(table, nan):
     scores = uncertainty_coefficient(np.array(table))
     assert tuple(math.isnan(score) for score in scores) == nan
@@ -59,10 +54,8 @@ def test_accuracy_of_nothing():
 
 
 @pytest.mark.parametrize("truth, result, labels, words", [
-    ([0, 1], [0], None, "2 true classes, but 1 results"),
-    ([0, 5], [0, 0], [0, 1], "true class 5"),
-    ([0, 1], [0, 3], [0, 1], "result 3"),
-    ([0, 1], [0, 1], [0, 1, 1], "twice"),
+    ([0, 1], [0], None, "2 true classes, but 1 results"), ([0, 5], [0, 0], [0, 1], "true class 5"),
+    ([0, 1], [0, 3], [0, 1], "result 3"), ([0, 1], [0, 1], [0, 1, 1], "twice"),
     ([0], [0], [], "true class 0")])
 def test_bad_labels(truth, result, labels, words):
     with pytest.raises(DataError, match=words):
@@ -108,8 +101,7 @@ def test_the_correction_keeps_its_promise():
         values = [points[rng.permutation(200)[:60]].mean() for _ in range(10)]
         plain += resampled_t(values, 0.0).p_value < 0.05
         corrected += resampled_t(values, 60 / 140).p_value < 0.05
-    assert plain > 3 * 20
-    assert corrected < 2 * 20
+    assert plain > 3 * 20 and corrected < 2 * 20
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))

@@ -237,19 +237,16 @@ def test_files_that_do_not_fit(data):
         refused(ModelError, words)
 
 
-def test_logistic_model_of_other_classes(data):
-    trained('"" L {3 1 8 5 40 11}')
+@pytest.mark.parametrize("trained_as, control, words", [
+    ('"" L {3 1 8 5 40 11}', 'm L "" {3 1 8}',
+     "m: is a model of 6 classes, and the classifier has 3"),
+    ('"-k 3" K {3 1 8 5 40 11}', '\n m K "-k x" {3 1 8 5 40 11}',
+     "ctl:2:2: option -k: expected a whole number")])
+def test_control_files_of_other_models(data, trained_as, control, words):
+    trained(trained_as)
     with open("ctl", "w") as file:
-        file.write('m L "" {3 1 8}')
-    with pytest.raises(ModelError, match="^m: is a model of 6 classes, and the classifier has 3"):
-        load("ctl")
-
-
-def test_options_of_a_trained_file_that_are_wrong(data):
-    trained('"-k 3" K {3 1 8 5 40 11}')
-    with open("ctl", "w") as file:
-        file.write('\n m K "-k x" {3 1 8 5 40 11}')
-    with pytest.raises(ModelError, match="^ctl:2:2: option -k: expected a whole number"):
+        file.write(control)
+    with pytest.raises(ModelError, match=f"^{words}"):
         load("ctl")
 
 

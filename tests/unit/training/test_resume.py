@@ -53,8 +53,7 @@ def test_everything_is_kept(x_y):
     ({"options": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
     ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
     ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}),
-    ({"output": Output("m", "elsewhere")}, set()),
-    ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
+    ({"output": Output("m", "elsewhere")}, set()), ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
 def test_settings(x_y, more, kept):
     assert finished(planned(**more)) == kept
 
@@ -206,8 +205,7 @@ def test_direct_classifiers(x_y):
     write(x_y[0], y)
     text = '"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }'
     work = planned(text)
-    assert train(work).done == 3
-    assert finished(work) == {"m", "m.00"}
+    assert train(work).done == 3 and finished(work) == {"m", "m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
     assert train(planned(text), earlier=Earlier({"m", "m.00"})) == (3, (), False)
