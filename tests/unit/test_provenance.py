@@ -1,7 +1,7 @@
 """What a model was made from: its line, part by part, and back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.provenance import classes_text, Provenance, shared
@@ -18,6 +18,7 @@ def test_text(sides, text):
     assert classes_text(sides) == text
 
 
+@settings(max_examples=40)
 @given(SIDES, st.data())
 def test_what_is_left_out_changes_nothing(sides, data):
     made = Provenance.from_line(f"0.1; samples 1 2; classes {classes_text(sides)}; normalised 0")

@@ -124,8 +124,7 @@ def test_circulants(q):
     v = q * q + q + 1
     signed = weighing._circulant(q)
     a = matrix.rows_to_matrix([bits.row(*row) for row in signed], v).astype(int)
-    assert np.array_equal(a.T @ a, q * q * np.eye(v))
-    assert np.array_equal(np.roll(a[3], 1), a[4])
+    assert np.array_equal(a.T @ a, q * q * np.eye(v)) and np.array_equal(np.roll(a[3], 1), a[4])
 
 
 def test_weights_of_small_orders():
@@ -140,8 +139,7 @@ def test_weighing_matrices(m):
     for w in weighing._weights(m):
         for signed in weighing._matrices(m, w):
             a = matrix.rows_to_matrix([bits.row(*row) for row in signed], m).astype(int)
-            assert np.array_equal(a.T @ a, w * np.eye(m))
-            assert (np.abs(a).sum(axis=1) == w).all()
+            assert np.array_equal(a.T @ a, w * np.eye(m)) and (np.abs(a).sum(axis=1) == w).all()
 
 
 @pytest.mark.parametrize("k", range(4, 31))
@@ -181,8 +179,7 @@ def test_an_impossible_weight_lists_the_possible_ones(k, w):
         weighing.special(k, w)
     listed = [int(word) for word in re.findall(r"\d+", str(caught.value).split("possible:")[1])]
     possible = weighing.possible_weights(k)
-    assert set(listed) <= set(possible)
-    assert len(listed) == min(len(possible), weighing.LISTED)
+    assert set(listed) <= set(possible) and len(listed) == min(len(possible), weighing.LISTED)
     worst = max(abs(weight - w) for weight in listed)
     assert all(abs(weight - w) >= worst for weight in set(possible) - set(listed))
 

@@ -105,8 +105,7 @@ def test_merging_is_a_table_of_bytes(models):
         stored_here = dict(zip((stored[j] for j in merged.index[part]), merged.coef[part].tolist()))
         assert stored_here == sums and part.stop - part.start == len(sums)
         assert (np.diff(merged.index[part]) > 0).all()
-        assert merged.kernels[merged.kernel_of[i]] == model.kernel
-        assert merged.rho[i] == model.rho
+        assert merged.kernels[merged.kernel_of[i]] == model.kernel and merged.rho[i] == model.rho
         # f > 0 speaks for labels[0], and 1 is right
         assert merged.orientation[i] == (1 if model.labels[0] == 1 else -1)
         if model.platt is None:

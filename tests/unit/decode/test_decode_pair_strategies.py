@@ -228,8 +228,7 @@ def test_numbers_of_queries_and_calls(k):
         decision, calls = run(decide, r)
         each = decision.queried.sum(axis=1)
         if name in ("ddag", "adag", "radag"):
-            assert (each == k - 1).all()
-            assert calls <= table.m * (rounds if name == "radag" else 1)
+            assert (each == k - 1).all() and calls <= table.m * (rounds if name == "radag" else 1)
         elif name == "max_win":
             assert (each == table.m).all() and calls == 1
         elif name == "poll":
@@ -253,8 +252,7 @@ def test_adag_queries_its_first_round_at_once():
 def test_draws_of_a_poll():
     k, times = 9, 4
     counts = np.array([draw(k, times, seed) for seed in range(3000)])
-    assert (counts.sum(axis=2) == times).all()
-    assert not counts[:, np.arange(k), np.arange(k)].any()
+    assert (counts.sum(axis=2) == times).all() and not counts[:, np.arange(k), np.arange(k)].any()
     different = np.count_nonzero(np.triu(counts + counts.transpose(0, 2, 1)), axis=(1, 2))
     expected = comb(k, 2) * (1 - (1 - 1 / (k - 1))**(2 * times))
     assert different.mean() == pytest.approx(expected, abs=4 * different.std() / 3000**.5)

@@ -187,8 +187,7 @@ def test_stored_work_is_checked():
     (0.94321, 0.00123, "accuracy", ".9432±.0012"), (0.5, None, "log_loss", ".5000"),
     (123.4, 5.6, "train_s", "123±6"), (0.00123, 0.0001, "classify_s", ".0012±.0001")])
 def test_cells(mean, sd, column, text):
-    assert spread({"mean": mean, "sd": sd}, column) == text
-    assert spread(None, column) == "-"
+    assert spread({"mean": mean, "sd": sd}, column) == text and spread(None, column) == "-"
 
 
 Y = np.repeat([4, 1, 9], [30, 17, 5])
@@ -239,5 +238,4 @@ def test_plans_that_cannot_be(plan):
 
 
 def test_ratio():
-    assert Plan(0.25).ratio == pytest.approx(1 / 3)
-    assert Plan(None, 5).ratio == pytest.approx(1 / 4)
+    assert Plan(0.25).ratio == pytest.approx(1 / 3) and Plan(None, 5).ratio == pytest.approx(1 / 4)

@@ -158,8 +158,7 @@ def test_a_list_that_the_folder_gives_to_new_files(tmp_path, with_list, monkeypa
         monkeypatch.setattr(os, "removexattr", lambda *words: None)
     with replacing(plain):
         pass
-    assert (listed(plain) is None) == removes
-    assert mode(plain) == (0o640 if removes else 0o600)
+    assert (listed(plain) is None) == removes and mode(plain) == (0o640 if removes else 0o600)
 
 
 def test_systems_without_lists(tmp_path, monkeypatch):
@@ -184,8 +183,7 @@ def test_a_device_is_written_directly():
     before = os.stat("/dev/null").st_rdev
     with replacing_all(["/dev/null", "/dev/null"]) as (file, _):
         file.write("text")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    assert os.stat("/dev/null").st_rdev == before
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode) and os.stat("/dev/null").st_rdev == before
 
 
 def test_a_full_device_is_noticed():
@@ -353,8 +351,7 @@ def test_old_contents_that_cannot_be_put_back_are_kept(paths, monkeypatch):
 def test_the_second_output_that_cannot_be_opened_leaves_no_first(tmp_path):
     with pytest.raises(DataError, match="No such file") as caught:
         write([tmp_path / "a", tmp_path / "none" / "b"])
-    assert caught.value.file == str(tmp_path / "none" / "b")
-    assert os.listdir(tmp_path) == []
+    assert caught.value.file == str(tmp_path / "none" / "b") and os.listdir(tmp_path) == []
 
 
 def test_one_file_for_two_outputs_is_refused(tmp_path):
@@ -371,8 +368,7 @@ def test_a_folder_in_the_place_of_one_is_never_touched(paths):
         paths[2].mkdir()
         (paths[2] / "inside").write_text("precious")
     assert sorted(os.listdir(paths[0].parent)) == ["b", "c"]
-    assert (paths[2] / "inside").read_text() == "precious"
-    assert paths[1].read_text() == "older"
+    assert (paths[2] / "inside").read_text() == "precious" and paths[1].read_text() == "older"
 
 
 # -- what is removed ----------------------------------------------------------------------------

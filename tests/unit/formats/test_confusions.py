@@ -54,8 +54,7 @@ def test_standard_input_and_pipes(tmp_path, text):
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: open(pipe, "w").write(text))
     writer.start()
-    assert holds_confusions(pipe)
-    assert np.array_equal(read_confusions(pipe).errors, expected.errors)
+    assert holds_confusions(pipe) and np.array_equal(read_confusions(pipe).errors, expected.errors)
     writer.join()
 
 
@@ -69,8 +68,7 @@ def test_which_files_hold_confusions(tmp_path, text, holds):
 
 def test_which_names_do(tmp_path):
     assert holds_confusions("-") and not holds_confusions(str(tmp_path))
-    assert not holds_confusions(str(tmp_path / "nothing"))
-    assert not holds_confusions("a\0b")
+    assert not holds_confusions(str(tmp_path / "nothing")) and not holds_confusions("a\0b")
 
 
 def changed(**changes):
@@ -127,8 +125,7 @@ def parsed(text):
 
 def test_a_file():
     found = parsed(GOOD)
-    assert found.labels == (2, 4, 7)
-    assert found.n.tolist() == [[0, 20, 20], [5, 0, 5], [10, 9, 0]]
+    assert found.labels == (2, 4, 7) and found.n.tolist() == [[0, 20, 20], [5, 0, 5], [10, 9, 0]]
     assert found.errors.tolist() == [[0, 0, 3], [5, 0, 2], [1, 0, 0]]
     e = found.error_rates()
     off = ~np.eye(3, dtype=bool)

@@ -78,8 +78,7 @@ def test_every_damage_has_its_line(tmp_path, old, new, line, words):
     assert TEXT.count(old) == 1
     with pytest.raises(ModelError, match=words) as caught:
         read(tmp_path, TEXT.replace(old, new))
-    assert caught.value.line == line
-    assert str(caught.value).startswith(str(tmp_path / "m.logistic"))
+    assert caught.value.line == line and str(caught.value).startswith(str(tmp_path / "m.logistic"))
 
 
 def test_other_bytes(tmp_path):

@@ -57,8 +57,7 @@ def values(configuration, x):
 
 def test_a_model_by_hand():
     tree, models = read(HAND)
-    assert tree.labels == (7, 2, 5)
-    assert tree.sides() == [((2,), (5,)), ((2,), (7,)), ((5,), (7,))]
+    assert tree.labels == (7, 2, 5) and tree.sides() == [((2,), (5,)), ((2,), (7,)), ((5,), (7,))]
     assert [row.text for row in tree.rows] == [f"three.svm-{i:02d}" for i in range(3)]
     assert [model.name for model in models] == [row.text for row in tree.rows]
     assert [model.labels for model in models] == [(0, 1), (1, 0), (1, 0)]

@@ -88,8 +88,7 @@ def test_words_are_numbered_in_sorted_order():
     text = b"pear 1:1\napple 1:2\n\xc3\xa4pfel 2:3\npear\n"
     for block in (3, 1000):
         got = read(text, block=block)
-        assert got.names == ("apple", "pear", "äpfel")
-        assert got.y.tolist() == [1, 0, 2, 1]
+        assert got.names == ("apple", "pear", "äpfel") and got.y.tolist() == [1, 0, 2, 1]
         assert got.x.tolist() == [[1, 0], [2, 0], [0, 3], [0, 0]]
 
 

@@ -42,8 +42,7 @@ def test_chunks_joined_are_the_whole(folder, x, rows):
 def test_a_pipe_gives_its_width_before_its_points(pipe_of):
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     with VecReader("-", 3, stdin=pipe_of(vec(3, x.ravel()))) as reader:
-        assert (reader.d, reader.n) == (3, None)
-        assert [len(chunk) for chunk in reader] == [3, 1]
+        assert (reader.d, reader.n) == (3, None) and [len(chunk) for chunk in reader] == [3, 1]
     assert np.array_equal(read_vec("-", stdin=pipe_of(vec(3, x.ravel()))), x)
 
 

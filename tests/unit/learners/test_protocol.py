@@ -29,8 +29,7 @@ def test_plan():
     assert [job.options.cost for job in jobs] == [1.0, 8.0, 8.0, 1.0]
     assert [job.text for job in jobs] == ["-c 1", "-c 8", "-c 8", ""]
     assert [job.place for job in jobs] == [("f", 1, 1), ("f", 2, 1), ("f", 4, 3), ("f", 6, 3)]
-    assert {job.seed for job in jobs} == {3}
-    assert pickle.loads(pickle.dumps(jobs)) == jobs
+    assert {job.seed for job in jobs} == {3} and pickle.loads(pickle.dumps(jobs)) == jobs
 
 
 def test_wrong_options_are_found_first():
@@ -49,8 +48,7 @@ def test_problem_keeps_the_order_of_the_data():
     assert part.rows.tolist() == [0, 3, 4, 1, 2, 5, 6]
     assert part.side.tolist() == [1, 1, 1, 0, 0, 0, 0]
     part = samples(jobs_of()[1], rows_of)  # 4 and 9 left, 7 and 3 right
-    assert part.rows.tolist() == [1, 2, 5, 6, 3, 4]
-    assert part.side.tolist() == [1, 1, 1, 1, 0, 0]
+    assert part.rows.tolist() == [1, 2, 5, 6, 3, 4] and part.side.tolist() == [1, 1, 1, 1, 0, 0]
 
 
 def test_few_samples():
@@ -160,8 +158,7 @@ def test_errors_with_their_place(text, words):
     ("L", "-r 1e-3 -r 2", "-r 2.0")])
 def test_options_of_nodes(letter, text, canonical):
     options = learner_class(letter).parse(text)
-    assert options.canonical() == canonical
-    assert learner_class(letter).parse(canonical) == options
+    assert options.canonical() == canonical and learner_class(letter).parse(canonical) == options
 
 
 @pytest.mark.parametrize("letter, text, words", [

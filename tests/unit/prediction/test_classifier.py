@@ -118,8 +118,7 @@ def test_zero_goes_right_with_one_half():
     for swapped in (False, True):
         for value in (0.0, -0.0):
             answers = path(configuration_of("m {3 8}", swapped=swapped), np.array([[value]]))
-            assert answers.classes.tolist() == [8]
-            assert answers.columns.tolist() == [[0.5]]
+            assert answers.classes.tolist() == [8] and answers.columns.tolist() == [[0.5]]
 
 
 def test_gaps_in_labels():
@@ -292,8 +291,7 @@ def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):
     again = load(str(tmp_path / "m.mbm"))
     x = read_vec(str(golden / "tst.vec"))
     one, two = Classifier(configuration)(x), Classifier(again)(x)
-    assert one.columns.tobytes() == two.columns.tobytes()
-    assert again.made_by.keys() == {"agfmc"}
+    assert one.columns.tobytes() == two.columns.tobytes() and again.made_by.keys() == {"agfmc"}
     info = describe(again)
     assert json.loads(json.dumps(info)) == info
     assert info["configuration"] == "coding matrix" and len(info["binary_models"]) == 21

@@ -63,8 +63,7 @@ def test_table_check_values(tmp_path):
     assert scores["uncertainty_coefficient"] == pytest.approx(.5606035815, abs=1e-9)
     assert scores["uncertainty_coefficient_reverse"] == pytest.approx(.5631000768, abs=1e-9)
     assert scores["uncertainty_coefficient_symmetric"] == pytest.approx(.5618490560, abs=1e-9)
-    assert scores["accuracy"] == pytest.approx(.86)
-    assert scores["contingency"] == table.tolist()
+    assert scores["accuracy"] == pytest.approx(.86) and scores["contingency"] == table.tolist()
 
 
 def test_what_needs_k_is_left_out_without_it(files):
@@ -98,8 +97,7 @@ def test_gaps_in_labels(files):
 def test_rejected_points(files):
     truth, base, p = files(result=[0, -1, 2, -1, 2])
     scores = evaluate(load_results(truth, base, p))
-    assert scores["rejected"] == 2
-    assert sum(row["count"] for row in scores["calibration"]) == 3
+    assert scores["rejected"] == 2 and sum(row["count"] for row in scores["calibration"]) == 3
     assert "rejected                    2\n" in format_scores(scores)
     truth, base, p = files(result=[-1] * 5)
     format_scores(evaluate(load_results(truth, base, p)))

@@ -21,8 +21,7 @@ def test_table_of_three():
 
 def test_small_example():
     made = contingency([0, 1, 2, 0, 2], [0, 1, 2, 1, 2])
-    assert made.table.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
-    assert accuracy(made) == .8
+    assert made.table.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 2]] and accuracy(made) == .8
     assert abs(uncertainty_coefficient(made).forward - .7371754938) < 1e-10
 
 
@@ -85,8 +84,7 @@ def test_without_overlap_it_is_the_paired_test():
 
 
 def test_too_few_and_equal_differences():
-    assert math.isnan(resampled_t([0.1], 0.5).p_value)
-    assert math.isnan(resampled_t([], 0.5).mean)
+    assert math.isnan(resampled_t([0.1], 0.5).p_value) and math.isnan(resampled_t([], 0.5).mean)
     assert resampled_t([0.0, 0.0], 0.5).p_value == 1.0
     assert resampled_t([0.25, 0.25], 0.5).p_value == 0.0
 

@@ -95,8 +95,7 @@ def test_k_nearest_neighbours_by_hand(data):
     trained('"-k 7" K {3 1 8 5 40 11}')
     branch = {label: i for i, label in enumerate(LABELS.tolist())}
     y = np.array([branch[label] for label in y.tolist()])
-    assert read_cls("m.cls").tolist() == y.tolist()
-    assert read_vec("m.vec").tobytes() == x.tobytes()
+    assert read_cls("m.cls").tolist() == y.tolist() and read_vec("m.vec").tobytes() == x.tobytes()
     square = np.square(x[:20, None].astype(float) - x[None].astype(float)).sum(axis=2)
     near = y[np.argsort(square, axis=1, kind="stable")[:, :7]]
     p = np.stack([(near == i).mean(axis=1) for i in range(6)], axis=1)

@@ -188,8 +188,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("n.std")
     told = []
     outcome = train(planned(), lambda *words: told.append(words), Earlier(finished(planned())))
-    assert outcome == (3, (), False)
-    assert {name: os.stat(name).st_ino for name in before} == before
+    assert outcome == (3, (), False) and {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
         assert file.read() == wanted
     assert os.path.exists("n.std")
@@ -272,8 +271,7 @@ def test_an_item_that_takes_too_long():
         finally:
             closed.set()
 
-    assert collected(slow(), time.monotonic() + 0.3) == ([1], True)
-    assert not closed.is_set()
+    assert collected(slow(), time.monotonic() + 0.3) == ([1], True) and not closed.is_set()
     release.set()
     assert closed.wait(60)
 
