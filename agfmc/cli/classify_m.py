@@ -15,7 +15,7 @@ from .options import (add_executor, add_input_kind, add_seed, add_workers, data_
                       input_format, Parser, probability, PROPORTIONS, proportions, refuse_ending,
                       refuse_inputs, whole_number, workers)
 
-__all__ = ["PROG", "get_parser"]
+__all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full")

@@ -13,7 +13,7 @@ from .options import (add_executor, add_input_kind, add_min_class, add_normalisa
                       add_train, add_workers, input_format, Parser, time_span, whole_number,
                       workers)
 
-__all__ = ["PROG", "get_parser"]
+__all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "multi_borders"
 

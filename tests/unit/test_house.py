@@ -12,14 +12,10 @@ PACKAGE = Path(__file__).resolve().parents[2] / "agfmc"
 FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = {
     "errors": 0, "arrays": 0, "numerals": 0, "_version": 0, "": 0,
-    "control": 1, "codes": 1, "models": 1, "provenance": 1,
-    "formats": 2,
+    "control": 1, "codes": 1, "models": 1, "provenance": 1, "formats": 2,
     "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
-    "executors": 4, "picture": 4,
-    "data_tools": 5, "prediction": 5, "training": 5,
-    "experiments": 6, "estimators": 6, "api": 6,
-    "cli": 7,
-}
+    "executors": 4, "picture": 4, "data_tools": 5, "prediction": 5, "training": 5,
+    "experiments": 6, "estimators": 6, "api": 6, "cli": 7}
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")
 
@@ -46,7 +42,7 @@ def imports(path):
                 yield node.lineno, resolved(node.module)
                 continue
             base = folder[:len(folder) - node.level + 1]
-            assert node.level <= len(folder) + 1, f"{name_of(path)}:{node.lineno} leaves the package"
+            assert node.level <= len(folder) + 1, f"{name_of(path)}:{node.lineno} leaves agfmc"
             if node.module:
                 yield node.lineno, base + tuple(node.module.split("."))
             else:
@@ -141,8 +137,7 @@ def test_commands_load_nothing_heavy():
         "for name in sys.argv[1:]:\n"
         "    importlib.import_module('agfmc.cli.' + name)\n"
         f"    heavy = [m for m in {HEAVY!r} if m in sys.modules]\n"
-        "    assert not heavy, (name, heavy)\n"
-    )
+        "    assert not heavy, (name, heavy)\n")
     done = subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=PACKAGE.parent,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -26,7 +26,8 @@ MODULES = {
                   "agfmc/decode/front.py", "agfmc/picture/canvas.py",
                   "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
                   "agfmc/score/scores.py"),
-    "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py", "agfmc/learners/libsvm.py"),
+    "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py",
+               "agfmc/learners/libsvm.py"),
     "socket": ("agfmc/executors/processes.py",),
     "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py",),
@@ -140,4 +141,5 @@ def test_outputs_are_opened_in_one_place():
                                             if word.arg == "mode")]
                 if any(set(ast.literal_eval(mode)) & set("wax+") for mode in modes):
                     writers.add(name_of(path))
-    assert writers <= {"agfmc/training/external.py", "agfmc/prediction/external.py", "agfmc/cli/run.py"}
+    assert writers <= {"agfmc/training/external.py", "agfmc/prediction/external.py",
+                       "agfmc/cli/run.py"}

@@ -1,7 +1,7 @@
 """What a model was made from: its line, part by part, and back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.provenance import classes_text, Provenance, shared
@@ -18,6 +18,7 @@ def test_text(sides, text):
     assert classes_text(sides) == text
 
 
+@settings(max_examples=40)
 @given(SIDES, st.data())
 def test_what_is_left_out_changes_nothing(sides, data):
     made = Provenance.from_line(f"0.1; samples 1 2; classes {classes_text(sides)}; normalised 0")
@@ -63,8 +64,7 @@ def test_what_differs_from_model_to_model_is_all_that_goes():
     more = "; normalised 0123456789abcdef"
     made = Provenance.from_line(f"{LINE}; samples 3 40; classes 0/1{more}")
     assert made.without_identity().to_line() == LINE + more
-    assert (made.options, made.features, made.normalisation) == (
-        "-c 1.0", 61, "0123456789abcdef")
+    assert (made.options, made.features, made.normalisation) == ("-c 1.0", 61, "0123456789abcdef")
     assert made.classes == "0/1" and not made.raw_vectors and not Provenance()
     raw = made.with_raw_vectors(64)
     assert raw.to_line() == made.to_line().replace("61", "64") + "; vectors raw"

@@ -50,8 +50,7 @@ def test_hausdorff_of_three_pairs(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape, k", [
-    ((60, 1), 3), ((300, 3), 7), ((200, 25), 4), ((12, 2), 12), ((400, 60), 2),
-])
+    ((60, 1), 3), ((300, 3), 7), ((200, 25), 4), ((12, 2), 12), ((400, 60), 2)])
 def test_hausdorff_is_brute_force(monkeypatch, method, shape, k):
     x, y = labelled(shape, k, seed=k)
     d = class_distances(x, y, range(k), method=method)
@@ -232,8 +231,7 @@ def test_the_rule_with_many_ties(method, k, seed, values, infinite):
     pairs, heights = join(d, method)
     expected, by_classes = slow_join(d.tolist(), method)
     assert pairs == expected
-    np.testing.assert_allclose(heights, [by_classes[node] for node in nodes_of(pairs)],
-                               rtol=1e-14)
+    np.testing.assert_allclose(heights, [by_classes[node] for node in nodes_of(pairs)], rtol=1e-14)
 
 
 @pytest.mark.parametrize("method", LINKAGES)
@@ -292,5 +290,4 @@ def test_what_is_no_distance():
 
 
 def test_the_parser_knows_the_linkages_and_metrics():
-    assert LINKAGES == print_control._LINKAGES
-    assert METRICS == print_control._METRICS
+    assert LINKAGES == print_control._LINKAGES and METRICS == print_control._METRICS

@@ -49,8 +49,7 @@ def test_rank_is_that_of_singular_values(entries):
 @pytest.mark.parametrize("k", [5, 64, 65, 100])
 def test_rank_on_both_sides_of_the_limit(k):
     rows = standard.adjacent(k)
-    assert matrix.code_rank(rows, k) == k
-    assert matrix.code_rank(rows[1:], k) == k - 1
+    assert matrix.code_rank(rows, k) == k and matrix.code_rank(rows[1:], k) == k - 1
 
 
 @settings(deadline=None)
@@ -60,8 +59,7 @@ def test_smallest_distances_are_those_of_the_definition(entries):
     m, k = a.shape
     of_rows = [
         min(np.abs(a[i] - a[j]).sum(), np.abs(a[i] + a[j]).sum()) / 2
-        for i in range(m) for j in range(i)
-    ]
+        for i in range(m) for j in range(i)]
     of_columns = [np.abs(a[:, i] - a[:, j]).sum() / 2 for i in range(k) for j in range(i)]
     expected = (min(of_rows) if of_rows else None, min(of_columns))
     assert matrix.smallest_distances(rows_of(entries), k) == expected
@@ -120,8 +118,7 @@ def test_exhaustive_says_how_many_rows_there_would_be():
 
 @pytest.mark.parametrize("make", [
     standard.one_vs_rest, standard.one_vs_one, standard.adjacent, standard.exhaustive,
-    standard.balanced_tree,
-])
+    standard.balanced_tree])
 @pytest.mark.parametrize("k", [1, 0, -3])
 def test_less_than_two_classes_are_refused(make, k):
     with pytest.raises(UsageError, match="at least two classes"):
@@ -129,8 +126,7 @@ def test_less_than_two_classes_are_refused(make, k):
 
 
 @pytest.mark.parametrize("name, make", [
-    ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one),
-])
+    ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one)])
 def test_rows_are_those_of_libagf(segment, name, make):
     path = segment / "models" / f"{name}.mbt"
     assert rows_of_control(path) == make(7)
@@ -144,8 +140,7 @@ def test_generators_work_without_numpy(root):
         "standard.tree_code(26)\n"
         "orthogonal.orthogonal(26), weighing.special(26), random_codes.random_code(26)\n"
         "matrix.format_matrix(standard.adjacent(5), 5)\n"
-        "sys.exit('numpy' in sys.modules)\n"
-    )
+        "sys.exit('numpy' in sys.modules)\n")
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
@@ -157,45 +152,9 @@ def tree_rows(pairs, k):
     return code_rows(tree), tree.labels
 
 
-def chain(leaves):
-    tree = leaves[0]
-    for leaf in leaves[1:]:
-        tree = (tree, leaf)
-    return tree
-
-
-def probabilities(rows, r, k):
-    """Product of branch probabilities of a tree given as a code."""
-    p = np.ones(k)
-    for (left, right), value in zip(rows, r, strict=True):
-        p[list(left)] *= (1 - value) / 2
-        p[list(right)] *= (1 + value) / 2
-    return p
-
-
 def test_balanced_tree_puts_the_smaller_half_left():
     assert standard.balanced_tree(2) == (0, 1)
     assert standard.balanced_tree(7) == ((0, (1, 2)), ((3, 4), (5, 6)))
-
-
-def test_balanced_tree_rows_are_in_pre_order():
-    rows, leaves = tree_rows(standard.balanced_tree(8), 8)
-    assert leaves == tuple(range(8))
-    expected = [.098, .147, .04725, .05775, .13, .39, .078, .052]
-    p = probabilities(rows, [.3, -.4, .2, .1, -.6, .5, -.2], 8)
-    np.testing.assert_allclose(p, expected, atol=1e-12)
-
-
-def test_chain_rows_are_positions_of_leaves():
-    rows, leaves = tree_rows(chain([2, 1, 5, 6, 3, 4, 0]), 7)
-    assert leaves == (2, 1, 5, 6, 3, 4, 0)
-    assert rows[0] == ((0, 1, 2, 3, 4, 5), (6,)) and rows[-1] == ((0,), (1,))
-    by_leaf = probabilities(rows, [-.8, -.5, .2, .1, -.3, .6], 7)
-    p = np.empty(7)
-    p[list(leaves)] = by_leaf
-    # The chain's branches, multiplied by hand from the root to leaf 2 and leaf 0.
-    assert p[0] == pytest.approx(.1) and p[4] == pytest.approx(.9 * .25)
-    assert p[2] == pytest.approx(.9 * .75 * .4 * .45 * .65 * .2)
 
 
 @pytest.mark.parametrize("k", [2, 5, 9, 100])

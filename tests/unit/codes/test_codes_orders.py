@@ -2,7 +2,6 @@
 
 from functools import cache
 from itertools import combinations, permutations, product
-from math import comb
 
 import numpy as np
 import pytest
@@ -20,10 +19,6 @@ from agfmc.training.ordering import order_for_pairs, order_for_path
 from agfmc.formats.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]
-UNEQUAL = np.array([[0, .02, .10, .05], [.02, 0, .20, .08], [.10, .20, 0, .15],
-                    [.05, .08, .15, 0]])
-
-
 def recursion(order, e, h, t):
     """V_t as it is defined, one call at a time."""
     where = order.index(t)
@@ -52,30 +47,6 @@ def problem_of(seed, k, with_shares):
     return rng.dirichlet(np.ones(k)), rng.uniform(0, .4, size=(k, k)), h
 
 
-def equal_error_success(k, q):
-    """(k,) success of each position where every classifier errs with probability q, h = 1/2.
-
-    For position i = 1..k the sum over j of R(i, j) (1-q)^j / 2^(k-1-j) with
-    R(i, j) = C(k-j-2, i-2) + C(k-j-2, i-j-1); (1-q)^(k-1) at both ends.
-    """
-    def choose(n, r):
-        return comb(n, r) if n >= 0 and r >= 0 else 0
-
-    return [(1.0 - q) ** (k - 1) if i in (1, k) else
-            sum((choose(k - j - 2, i - 2) + choose(k - j - 2, i - j - 1)) / 2 ** (k - 1 - j)
-                * (1.0 - q) ** j for j in range(1, k)) for i in range(1, k + 1)]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 9, 30])
-@pytest.mark.parametrize("q", [0, .1, .45, 1])
-def test_closed_form_is_the_recursion(k, q):
-    order = np.random.default_rng(k).permutation(k)
-    found = class_success(order, np.full((k, k), q))
-    assert found[order] == pytest.approx(equal_error_success(k, q), abs=1e-13)
-    assert class_success(order, np.full((k, k), q), np.full((k, k, k), .5)) == \
-        pytest.approx(found, abs=1e-13)
-
-
 @pytest.mark.parametrize("with_shares", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
 def test_success_is_the_definition(k, with_shares):
@@ -92,8 +63,7 @@ def test_greedy():
     e = np.full((4, 4), .1)
     assert expected_accuracy([1, 0, 3, 2], PRIORS, e) == pytest.approx(.8172, abs=1e-12)
     assert expected_accuracy(range(4), PRIORS, e) == pytest.approx(.7668, abs=1e-12)
-    assert greedy_order([.2] * 5) == [0, 2, 4, 3, 1]
-    assert greedy_order([1]) == [0]
+    assert greedy_order([.2] * 5) == [0, 2, 4, 3, 1] and greedy_order([1]) == [0]
 
 
 @pytest.mark.parametrize("k", range(2, 8))
@@ -103,15 +73,6 @@ def test_greedy_is_best_for_equal_errors(k):
     values = Problem(priors, 1 - e).values(np.array(list(permutations(range(k)))))
     assert expected_accuracy(greedy_order(priors.tolist()), priors, e) == \
         pytest.approx(values.max(), abs=1e-13)
-
-
-def test_unequal_errors():
-    assert expected_accuracy([0, 1, 2, 3], PRIORS, UNEQUAL) == pytest.approx(.784330, abs=1e-9)
-    assert expected_accuracy([0, 3, 2, 1], PRIORS, UNEQUAL) == pytest.approx(.818898, abs=1e-9)
-    order, value, exact = best_order(PRIORS, UNEQUAL)
-    assert (order, exact) == ([1, 0, 3, 2], True)
-    assert value == pytest.approx(.822328, abs=1e-9)
-    assert class_success(order, UNEQUAL) == pytest.approx([.91, .72128, .612, .887], abs=1e-9)
 
 
 @pytest.mark.parametrize("with_shares", [False, True])
@@ -154,8 +115,7 @@ def test_bounds_are_bounds(k, d, with_shares):
             orders = np.repeat(node[None], len(inner), axis=0)
             orders[:, d:k - d] = node[inner]
             best = problem.values(orders).max()
-            assert best <= bound + 1e-12
-            assert bound <= best + .5
+            assert best <= bound + 1e-12 and bound <= best + .5
             if k - 2 * d == 1:
                 assert bound == pytest.approx(best, abs=1e-12)
 
@@ -212,7 +172,7 @@ def test_local_search_ends_when_its_work_is_done():
 
 
 def test_local_search_is_as_good_as_exact_on_small_problems():
-    for seed in range(12):
+    for seed in range(4):
         priors, e, h = problem_of(seed, 7, seed % 2 == 1)
         found, exact = (best_order(priors, e, h, exact_up_to=n) for n in (0, 7))
         assert (found[2], exact[2]) == (False, True)
@@ -224,8 +184,7 @@ def test_local_search_is_as_good_as_exact_on_small_problems():
     lambda: class_success([1, 2, 3], np.zeros((3, 3))),
     lambda: class_success([0, 1, 2], np.zeros((2, 2))),
     lambda: class_success([0, 1], np.zeros((2, 2)), np.zeros((2, 2))),
-    lambda: best_order([.5, .5], np.zeros((3, 3))),
-    lambda: best_order([], np.zeros((0, 0))),
+    lambda: best_order([.5, .5], np.zeros((3, 3))), lambda: best_order([], np.zeros((0, 0))),
     lambda: best_order([.5, .5], np.zeros((2, 2)), start=[0, 1, 2]),
     lambda: best_order([.5, .5], np.zeros((2, 2)), exact_up_to=15)])
 def test_what_makes_no_sense_is_refused(call):
@@ -250,20 +209,6 @@ def test_local_search_is_nearly_exact(seed):
     order = class_path._improved_neighbours(d)
     assert sorted(order) == list(range(10))
     assert shortest_path(d)[1] - 1e-12 <= path_length(d, order) <= 1.02 * shortest_path(d)[1]
-
-
-@pytest.mark.parametrize("k", [3, 4, 7, 20])
-def test_gains_are_what_the_path_becomes_shorter(k):
-    d = random_distances(k, k)
-    circle = np.zeros((k + 1, k + 1))
-    circle[:k, :k] = d
-    for seed in range(10):
-        order = np.random.default_rng(seed).permutation(k)
-        tour = np.array([k, *order])
-        for step in (class_path._reversal, class_path._move):
-            gain, changed = step(circle, tour)
-            assert changed[0] == k and sorted(changed) == list(range(k + 1))
-            assert gain == pytest.approx(path_length(d, order) - path_length(d, changed[1:]))
 
 
 def test_a_line_of_many_classes():
@@ -344,8 +289,7 @@ def counted(k, seed, third):
 
 
 @pytest.mark.parametrize("k, third, seed", [
-    *((k, third, 1) for k in range(2, 6) for third in (False, True)),
-    pytest.param(6, True, 2),
+    *((k, third, 1) for k in range(2, 6) for third in (False, True)), pytest.param(6, True, 2),
     *(pytest.param(k, third, seed, marks=pytest.mark.long)
       for k in (5, 6, 7) for third in (False, True) for seed in (3, 4))])
 def test_order_for_pairs_is_the_best_there_is(k, third, seed):

@@ -1,20 +1,20 @@
-"""Text to tree and back: the layout, places, depth, and whatever chance finds."""
+"""Text to tree and back: examples, layout, places, depth, and whatever chance finds."""
 
+import json
+from pathlib import Path
+
+from hypothesis import given, settings, strategies as st
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import (changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row,
-                                Tree)
+from agfmc.control.tree import changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats import controlfile
 from agfmc.formats.controlfile import read_control, write_control
-
 
 def bare_of_places(tree):
     return Tree(tuple(changed(
@@ -31,8 +31,7 @@ def test_layout_of_a_training_code():
 
 def test_layout_of_a_training_tree():
     tree = from_pairs(((0, 1), 2), [5, 3, 9], {3: "sand", 4: "not there"}, text="-c 1")
-    assert format_tree(tree) == \
-        '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
+    assert format_tree(tree) == '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
 
 
 def test_layout_of_trained_files_is_that_of_the_reference(segment):
@@ -94,13 +93,11 @@ def test_names_in_another_encoding(tmp_path):
     ("m-00", "m-00"), ("dir/m.00", "dir/m.00"), ("-m", "-m"), (".", "."), ("a#b", "a#b"),
     ("a b", '"a b"'), ("12", '"12"'), ("#m", '"#m"'), ("a;b", '"a;b"'), ('a"b', r'"a\"b"'),
     ("a\\ b", r'"a\\ b"'), ("- x", '"./- x"'), (" ", '"./ "'), ("\u0662", '"\u0662"'),
-    ("\ufeffm", '"\ufeffm"'),
-])
+    ("\ufeffm", '"\ufeffm"')])
 def test_names_are_quoted_where_they_must_be(name, text):
     assert quote_name(name) == text
     row, = parse(f"{text} {{0 1}}").rows
-    assert row.text in (name, f"./{name}")
-    assert row.is_name
+    assert row.text in (name, f"./{name}") and row.is_name
 
 
 def test_names_that_the_language_cannot_hold():
@@ -117,19 +114,18 @@ def chain_text(levels):
 
 
 def test_deep_chain():
-    tree = parse(chain_text(9000))
-    assert len(tree.nodes) == 9000
-    assert tree.labels == tuple(range(9001))
-    assert tree.nodes[-1].depth == 8999
+    tree = parse(chain_text(3000))
+    assert len(tree.nodes) == 3000 and tree.labels == tuple(range(3001))
+    assert tree.nodes[-1].depth == 2999
     text = format_tree(tree)
     assert len(text) < 2**23  # the indentation does not grow with the square of the depth
     assert bare_of_places(parse(text)) == bare_of_places(tree)
     spans = tree.spans()
-    assert spans[0] == ((0, 9000), (9000, 9001))
+    assert spans[0] == ((0, 3000), (3000, 3001))
     code = to_code(tree)
     assert code.labels == tree.labels
     rows = code.nodes[0].rows
-    assert rows[-1].left == (0,) and rows[-1].right == (1,) and len(rows[0].left) == 9000
+    assert rows[-1].left == (0,) and rows[-1].right == (1,) and len(rows[0].left) == 3000
 
 
 def test_too_deep():
@@ -142,8 +138,7 @@ def test_too_deep():
     "# class 0: x" + " " * 200_000 + "y\nm {0 1}", " " * 10**6 + "m {0 1}",
     "#\n" * 10**5 + "m {0 1}",
     "m {" * 9000, '"' + "\\" * 200_001, "m 0 /" + " 0" * 100_000, '"' * 100_001, "{" * 10**5,
-    "}" * 10**5, "/" * 10**5, "m 0/1;" * 50_000,
-], ids=range(11))
+    "}" * 10**5, "/" * 10**5, "m 0/1;" * 20_000], ids=range(11))
 def test_no_text_takes_long(text):
     # each of these would take minutes where the work grows with the square of the text
     try:
@@ -209,17 +204,16 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
     return Tree(tuple(nodes), dict(zip(named, names)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(trees())
 def test_what_is_written_is_read(tree):
     text = format_tree(tree)
-    assert bare_of_places(parse(text)) == tree
-    assert format_tree(parse(text)) == text
+    assert bare_of_places(parse(text)) == tree and format_tree(parse(text)) == text
     if not tree.names:
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(trees(), st.sampled_from([("MAX_CELLS", (2, 30)), ("MAX_SIDES", (2, 60)),
                                  ("MAX_DEPTH", (1, 4)), ("MAX_TEXT", (6, 200))]), st.data())
 def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
@@ -246,16 +240,16 @@ def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
 @given(trees(("bare", "matrix")))
 def test_a_tree_and_its_code_have_the_same_classifiers(tree):
     code = to_code(tree)
-    assert not code.hierarchical
-    assert code.labels == tree.labels
+    assert not code.hierarchical and code.labels == tree.labels
     assert code.sides() == tree.sides()
 
 
 TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
-                          "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;", "{0 1}", "m ", "# class 1: x\n", "9" * 11])
+                          "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
+                          "{0 1}", "m ", "# class 1: x\n", "9" * 11])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.lists(TOKENS, max_size=25).map("".join)))
 def test_any_text_parses_or_is_a_control_error(text):
     try:
@@ -266,7 +260,7 @@ def test_any_text_parses_or_is_a_control_error(text):
         assert bare_of_places(parse(format_tree(tree))) == bare_of_places(tree)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_parse_or_are_a_control_error(tmp_path_factory, raw):
     path = tmp_path_factory.getbasetemp() / "any.mbc"
@@ -281,3 +275,49 @@ def test_a_place_without_a_file_is_not_told():
     """In a design that was made here, and that nobody can look at."""
     assert str(ControlError("class 9 has one sample", line=1, column=1)) == "class 9 has one sample"
     assert str(ControlError("x", file="-", line=1, column=2)) == "standard input:1:2: x"
+
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "control"
+VALID = sorted([*(DATA / "valid").glob("*.mbc"), *(DATA / "valid").glob("*.mbt")])
+INVALID = sorted((DATA / "invalid").glob("*.mbt"))
+
+
+def plain(tree, number=0):
+    node = tree.nodes[number]
+    found = {"rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
+            "bare": node.bare,
+            "children": [child.label if isinstance(child, Leaf) else plain(tree, child)
+                         for child in node.children]}
+    if node.direct is not None:
+        found["direct"] = [node.direct.name, node.direct.code, node.direct.options]
+    return found
+
+
+def test_the_corpora_are_there():
+    assert len(VALID) >= 30 and len(INVALID) >= 45
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.name)
+def test_valid(path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    tree = read_control(str(path))
+    assert plain(tree) == expected["tree"]
+    assert {str(label): name for label, name in tree.names.items()} == expected["names"]
+    assert [row.quoted for row in tree.rows] == expected["quoted"]
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.name)
+def test_valid_files_are_written_and_read_again(path):
+    tree = read_control(str(path))
+    text = format_tree(tree)
+    again = parse(text)
+    assert plain(again) == plain(tree) and again.names == tree.names
+    assert format_tree(again) == text
+
+
+@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.name)
+def test_invalid(path):
+    with pytest.raises(ControlError) as caught:
+        read_control(str(path))
+    assert str(caught.value) == f"{path}:{path.with_suffix('.error').read_text().rstrip()}"
+    assert "\n" not in str(caught.value)

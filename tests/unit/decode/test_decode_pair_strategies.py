@@ -154,7 +154,7 @@ def seats_by_search(weights):
     return seats
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_as_one_point_at_a_time(data):
     k = data.draw(st.integers(2, 7))
@@ -186,27 +186,6 @@ def test_as_one_point_at_a_time(data):
         one = Naive(k, values)
         wins_all = [c for c in order if all(one.beats(c, j) for j in order if j != c)]
         assert [winner] == (wins_all or [-1])
-
-
-def test_worked_example():
-    won = "01>0 02>2 03>0 04>0 05>5 12>1 13>1 14>4 15>1 23>3 24>2 25>2 34>3 35>5 45>4"
-    r = np.array([[.5 if text[3] == text[1] else -.5 for text in won.split()]])
-    names = [text[:2] for text in won.split()]
-    table = pair_table(6)
-
-    def result(strategy, table=table):
-        decision, _ = run(strategy(table, PLAIN), r)
-        return decision.winner[0], {names[i] for i in np.flatnonzero(decision.queried[0])}
-
-    # Votes 3, 3, 3, 2, 2, 2, less the lost.
-    assert CodeDecoder(one_vs_one(6), "vote")(r).p.tolist() == [[1, 1, 1, -1, -1, -1]]
-    assert result(max_win) == (0, set(names))
-    assert result(ddag) == (3, {"05", "15", "14", "24", "23"})
-    assert result(adag) == (4, {"05", "14", "23", "35", "45"})
-    assert result(unanimous)[0] == -1
-    order = [2, 0, 5, 1, 4, 3]
-    moved = code_kinds.one_vs_one(one_vs_one(6)[:, order])
-    assert order[result(ddag, moved)[0]] == 5 and order[result(adag, moved)[0]] == 0
 
 
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
@@ -249,8 +228,7 @@ def test_numbers_of_queries_and_calls(k):
         decision, calls = run(decide, r)
         each = decision.queried.sum(axis=1)
         if name in ("ddag", "adag", "radag"):
-            assert (each == k - 1).all()
-            assert calls <= table.m * (rounds if name == "radag" else 1)
+            assert (each == k - 1).all() and calls <= table.m * (rounds if name == "radag" else 1)
         elif name == "max_win":
             assert (each == table.m).all() and calls == 1
         elif name == "poll":
@@ -274,8 +252,7 @@ def test_adag_queries_its_first_round_at_once():
 def test_draws_of_a_poll():
     k, times = 9, 4
     counts = np.array([draw(k, times, seed) for seed in range(3000)])
-    assert (counts.sum(axis=2) == times).all()
-    assert not counts[:, np.arange(k), np.arange(k)].any()
+    assert (counts.sum(axis=2) == times).all() and not counts[:, np.arange(k), np.arange(k)].any()
     different = np.count_nonzero(np.triu(counts + counts.transpose(0, 2, 1)), axis=(1, 2))
     expected = comb(k, 2) * (1 - (1 - 1 / (k - 1))**(2 * times))
     assert different.mean() == pytest.approx(expected, abs=4 * different.std() / 3000**.5)
@@ -341,12 +318,9 @@ def test_permuted_classes():
 
 
 @pytest.mark.parametrize("strategy, options, words", [
-    (radag, PLAIN, "give --pair-errors"),
-    (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
+    (radag, PLAIN, "give --pair-errors"), (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
     (radag, QueryOptions(weights=np.full((4, 4), np.nan)), "finite"),
-    (poll, polled(0, 1), "opponent"),
-    (poll, polled(1, 1, -1), "negative"),
-])
+    (poll, polled(0, 1), "opponent"), (poll, polled(1, 1, -1), "negative")])
 def test_bad_options(strategy, options, words):
     with pytest.raises(UsageError, match=words):
         strategy(pair_table(4), options)

@@ -44,13 +44,11 @@ def commands(run, x, y, design, way=()):
 
 
 @pytest.mark.parametrize("scheme, design, way, settings", [
-    ("one-vs-one", (), (), {}),
-    ("one-vs-rest", (), ("-n",), {"normalise": True}),
+    ("one-vs-one", (), (), {}), ("one-vs-rest", (), ("-n",), {"normalise": True}),
     ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
     ("empirical", (), ("-S", 4), {"n_components": 4}),
     ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
-    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
-])
+    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7})])
 def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
     x, y = points()
     commands(run, x, y, ("-Q", scheme, *design), way)
@@ -72,13 +70,9 @@ def test_the_file_is_that_of_the_commands_for_words(run):
 
 
 @pytest.mark.parametrize("scheme, decoder, query", [
-    ("one-vs-one", None, ("-Q", "inverse")),
-    ("one-vs-one", "vote", ("-Q", "vote")),
-    ("one-vs-one", "ddag", ("-Q", "ddag")),
-    ("adjacent", None, ("-Q", 0)),
-    ("tree", None, ()),
-    ("tree", "full", ("--tree", "full")),
-])
+    ("one-vs-one", None, ("-Q", "inverse")), ("one-vs-one", "vote", ("-Q", "vote")),
+    ("one-vs-one", "ddag", ("-Q", "ddag")), ("adjacent", None, ("-Q", 0)), ("tree", None, ()),
+    ("tree", "full", ("--tree", "full"))])
 def test_classification_is_that_of_classify_m(run, scheme, decoder, query):
     x, y = points()
     model = MultiClassFromBinary(scheme, decoder=decoder, options=OPTIONS, normalise=True)
@@ -152,8 +146,7 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
 
 @pytest.mark.parametrize("labels", [
     WORDS, (-3, -1, 0, 7), (0, 1, 2, 3_000_000_000), ("10", "9", "oak, old", "é # {"),
-    ("10", "4", "7", "9"),
-    (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])
+    ("10", "4", "7", "9"), (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])
 def test_classes_come_back_from_a_file(tmp_path, labels):
     x, y = points(labels)
     model = MultiClassFromBinary("adjacent-ordered", options="-t 0").fit(x, y)

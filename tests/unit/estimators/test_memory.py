@@ -47,8 +47,7 @@ def test_a_given_normalisation():
     given = fit_normalisation(x)
     one = train_configuration(tree, x, y, TrainingSettings(normalisation=given))
     two = train_configuration(tree, x, y, TrainingSettings(scale=True))
-    assert one.provenances == two.provenances
-    assert one.provenances[0].normalisation is not None
+    assert one.provenances == two.provenances and one.provenances[0].normalisation is not None
     np.testing.assert_array_equal(one.machines.coef, two.machines.coef)
 
 
@@ -71,8 +70,7 @@ def test_many_points_are_cut_up():
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.columns[4000:], classifier.classify(many[4000:]).columns)
     assert one.classes.shape == (5000,) and one.queried is None
-    assert one.stops[0].points == 5000
-    assert classifier.classify(many[:0]).classes.shape == (0,)
+    assert one.stops[0].points == 5000 and classifier.classify(many[:0]).classes.shape == (0,)
 
 
 @pytest.mark.parametrize("change, kind, message", [
@@ -83,8 +81,7 @@ def test_many_points_are_cut_up():
     (lambda x, y: (x, y + .5), DataError, "labels from 0"),
     (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
     (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
-    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4"),
-])
+    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4")])
 def test_data_that_do_not_fit(change, kind, message):
     with pytest.raises(kind, match=message):
         train_configuration(design("one-vs-one", [0, 2, 4]), *change(*points()))

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import agfmc.estimators.multiclass
 from agfmc.control.parse import parse
@@ -67,14 +68,10 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
 
 
 @pytest.mark.parametrize("control, message", [
-    ("one-vs-noone", "no scheme 'one-vs-noone'"),
-    ("c.mbc", "no scheme 'c.mbc'"),
-    (Path("no-such-file"), "cannot read"),
-    ('"" {1 4', "expected"),
-    ('"" {1 4}', "holds? class 7|hold class 7"),
-    ('a {1 4}', "expected training options"),
-    ("convert", "a control file"),
-])
+    ("one-vs-noone", "no scheme 'one-vs-noone'"), ("c.mbc", "no scheme 'c.mbc'"),
+    (Path("no-such-file"), "cannot read"), ('"" {1 4', "expected"),
+    ('"" {1 4}', "holds? class 7|hold class 7"), ('a {1 4}', "expected training options"),
+    ("convert", "a control file")])
 def test_a_wrong_control_is_a_value_error(control, message):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(control).fit(*points())
@@ -90,8 +87,7 @@ def test_a_wrong_control_is_a_value_error(control, message):
     ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
     ({"platt": "both"}, "platt"), ({"n_components": 9}, "9 singular values"),
     ({"random_state": -1}, "random_state"), ({"n_jobs": 0}, "n_jobs"),
-    ({"options": "-s 1", "platt": "loo"}, "nu-SVC"),
-])
+    ({"options": "-s 1", "platt": "loo"}, "nu-SVC")])
 def test_wrong_settings_are_value_errors(settings, message):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(**settings).fit(*points())
@@ -147,8 +143,7 @@ def test_seeds():
     ("tree", None, False, False), ("tree", "full", True, True),
     ("empirical", None, False, False), ("empirical", "least-squares", True, True),
     ('"" K {1 4 7}', None, True, True), ('"" {1 "" L {4 7}}', None, False, False),
-    ('"" {1 "" L {4 7}}', "full", True, True),
-])
+    ('"" {1 "" L {4 7}}', "full", True, True)])
 @pytest.mark.parametrize("labels", [(1, 4, 7), ("pine", "birch", "oak")])
 def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
     x, y = points(labels)
@@ -264,18 +259,18 @@ def test_it_travels(control):
     assert again.decoder_ == model.decoder_ and "_classifier" not in model.__getstate__()
 
 
-def test_a_search_in_two_processes():
+def test_a_search_over_a_pipeline():
     x, y = points()
     search = GridSearchCV(make_pipeline(StandardScaler(), MultiClassFromBinary(options="-t 0")), {
         "multiclassfrombinary__control": ["one-vs-one", parse('"" {1 "" {4 7}}')],
-        "multiclassfrombinary__decoder": ["least-squares"]}, cv=2, n_jobs=2,
+        "multiclassfrombinary__decoder": ["least-squares"]}, cv=2,
         scoring="neg_log_loss", error_score="raise").fit(x, y)
     assert np.isfinite(search.best_score_) and len(search.cv_results_["params"]) == 2
     assert search.predict_proba(x).shape == (90, 3)
 
 
 @pytest.mark.parametrize("data, n, options, best", [
-    ("ordered", 400, "", "adjacent"), ("digits.svm", 450, "-t 0 -c 0.003", "one-vs-one")])
+    ("ordered", 400, "", "adjacent"), ("digits.svm", 300, "-t 0 -c 0.003", "one-vs-one")])
 def test_a_search_finds_the_scheme_of_the_sample_data(root, data, n, options, best):
     whole = read_training(root / "sample_data" / data,
                           InputFormat("svm" if "." in data else "binary"))
@@ -298,3 +293,11 @@ def test_without_scikit_learn():
 def test_the_example_of_the_documentation():
     results = doctest.testmod(agfmc.estimators.multiclass)
     assert results.attempted > 4 and not results.failed
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([
+    MultiClassFromBinary("tree", normalise=True),
+    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10)])
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)

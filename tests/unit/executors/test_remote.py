@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import fields, replace
 
 import numpy as np
@@ -51,12 +51,9 @@ class Here(Executor):
         return future
 
 
-@pytest.fixture(scope="module", params=["here", "threads", "processes", "own processes"])
+@pytest.fixture(scope="module", params=["here", "own processes"])
 def executor(request):
-    with {"here": Here, "threads": lambda: ThreadPoolExecutor(2),
-          "processes": lambda: ProcessPoolExecutor(
-              2, mp_context=multiprocessing.get_context("spawn")),
-          "own processes": lambda: ProcessPool(2)}[request.param]() as pool:
+    with {"here": Here, "own processes": lambda: ProcessPool(2)}[request.param]() as pool:
         yield pool
 
 
@@ -206,8 +203,7 @@ def test_addresses(tmp_path):
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text('{"address": "tcp://h:1"}')
     bad.write_text("[1]")
-    assert address_of(str(good)) == "tcp://h:1"
-    assert address_of("h:1") == "h:1"
+    assert address_of(str(good)) == "tcp://h:1" and address_of("h:1") == "h:1"
     with pytest.raises(DataError, match="scheduler file"):
         address_of(str(bad))
     with pytest.raises(UsageError, match="expected HOST:PORT"):
@@ -221,16 +217,14 @@ def test_what_is_like_an_address_is_no_file(tmp_path, monkeypatch, text):
     path = tmp_path / text
     path.parent.mkdir(exist_ok=True)
     path.write_text('{"address": "tcp://elsewhere:1"}')
-    assert address_of(text) == text
-    assert address_of(f"./{text}") == "tcp://elsewhere:1"
+    assert address_of(text) == text and address_of(f"./{text}") == "tcp://elsewhere:1"
     with pytest.raises(UsageError, match="expected HOST:PORT"):
         address_of("./none:1")
 
 
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), \
-            open_executor("dask:h:1"):
+    with pytest.raises(UsageError, match=r"pip install 'agfmc\[dask\]'"), open_executor("dask:h:1"):
         pass
 
 

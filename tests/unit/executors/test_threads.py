@@ -86,8 +86,7 @@ def test_an_exception_arrives_and_the_threads_leave(workers, inline):
 
     with pytest.raises(ValueError, match="^seven$"):
         list(run_tasks(task, range(10**6), workers, inline=inline))
-    assert gone(before)
-    assert len(started) < 200
+    assert gone(before) and len(started) < 200
 
 
 @pytest.mark.parametrize("workers, inline", CASES)
@@ -109,13 +108,11 @@ def test_a_caller_that_stops_early(ordered):
     tasks = run_tasks(started.append, range(10**6), 3, ordered=ordered)
     next(tasks)
     tasks.close()
-    assert gone(before)
-    assert len(started) < 100
+    assert gone(before) and len(started) < 100
 
 
 def test_one_worker_inline_makes_no_thread():
-    names = [name for _, name in run_tasks(
-        lambda i: threading.current_thread().name, range(3), 1)]
+    names = [name for _, name in run_tasks(lambda i: threading.current_thread().name, range(3), 1)]
     assert set(names) == {threading.current_thread().name}
     other = [name for _, name in run_tasks(
         lambda i: threading.current_thread().name, range(3), 1, inline=False)]

@@ -1,23 +1,25 @@
-"""Comparisons: each problem trained once, nothing done twice, sums that are right."""
+"""Comparisons of configurations, and the splits they rest on."""
 
 import json
 import statistics
 
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.errors import ControlError, UsageError
+from agfmc.errors import ControlError, DataError, UsageError
+from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare
+from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.experiments.result_cache import ResultCache
-from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.experiment import Experiment, SplitPlan as Plan
 from agfmc.training.fit import TrainingSettings
 from agfmc.experiments.tables import comparison_csv, markdown_table, plain_table, spread
 from agfmc.experiments.trial import Outcome
 from agfmc.models import Dataset
 from agfmc.prediction.decoding import decoders_of
+from agfmc.prepare.split import split_stratified, stratified_parts
 from agfmc.score.scores import SCORES
 from agfmc.training.design import design
 
@@ -137,11 +139,8 @@ def test_a_failure_stands_in_its_row(data):
     ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', ["inverse"]),
     ('"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}', ["least-squares"]),
     ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 / 3; {0 1 2 3}', ["least-squares"]),
-    ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 3 / 4; {0 1 2 3 4}',
-     ["least-squares"]),
-    ('"" {0 "" {1 2}}', ["recursive", "least-squares"]),
-    ('"" {0 " " K {1 2}}', ["recursive"]),
-])
+    ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 3 / 4; {0 1 2 3 4}', ["least-squares"]),
+    ('"" {0 "" {1 2}}', ["recursive", "least-squares"]), ('"" {0 " " K {1 2}}', ["recursive"])])
 def test_decoders_that_suit(text, decoders):
     assert [decoder.name for decoder in decoders_of(parse(text))] == decoders
 
@@ -189,5 +188,55 @@ def test_stored_work_is_checked():
     (0.94321, 0.00123, "accuracy", ".9432±.0012"), (0.5, None, "log_loss", ".5000"),
     (123.4, 5.6, "train_s", "123±6"), (0.00123, 0.0001, "classify_s", ".0012±.0001")])
 def test_cells(mean, sd, column, text):
-    assert spread({"mean": mean, "sd": sd}, column) == text
-    assert spread(None, column) == "-"
+    assert spread({"mean": mean, "sd": sd}, column) == text and spread(None, column) == "-"
+
+
+Y = np.repeat([4, 1, 9], [30, 17, 5])
+
+
+def test_trials_are_those_of_the_data_tool():
+    made = list(splits(Y, Plan(0.3, None, 3, 5)))
+    assert [split.name for split in made] == ["trial 1", "trial 2", "trial 3"]
+    for trial, split in enumerate(made):
+        train, test = split_stratified(Y, 0.3, 5 + trial)
+        np.testing.assert_array_equal(split.train, train)
+        np.testing.assert_array_equal(split.test, test)
+    assert not np.array_equal(made[0].test, made[1].test)
+
+
+def test_parts_hold_out_everyone_once():
+    made = list(splits(Y, Plan(None, 4, 2, 1)))
+    assert len(made) == Plan(None, 4, 2, 1).count == 8
+    for trial in (made[:4], made[4:]):
+        held = np.concatenate([split.test for split in trial])
+        np.testing.assert_array_equal(np.sort(held), np.arange(len(Y)))
+        for split in trial:
+            np.testing.assert_array_equal(np.union1d(split.train, split.test), np.arange(len(Y)))
+            assert len(np.intersect1d(split.train, split.test)) == 0
+    assert not np.array_equal(made[0].test, made[4].test)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 99))
+def test_parts_differ_by_one(y, parts, seed):
+    y = np.array(y)
+    if parts > len(y):
+        with pytest.raises(DataError):
+            stratified_parts(y, parts, seed)
+        return
+    part = stratified_parts(y, parts, seed)
+    sizes = np.bincount(part, minlength=parts)
+    assert sizes.max() - sizes.min() <= 1
+    for label in np.unique(y):
+        counts = np.bincount(part[y == label], minlength=parts)
+        assert counts.max() - counts.min() <= 1
+    np.testing.assert_array_equal(part, stratified_parts(y, parts, seed))
+
+
+@pytest.mark.parametrize("plan", [Plan(None, 1), Plan(0.3, None, 0), Plan(1.5)])
+def test_plans_that_cannot_be(plan):
+    with pytest.raises(UsageError):
+        list(splits(Y, plan))
+
+
+def test_ratio():
+    assert Plan(0.25).ratio == pytest.approx(1 / 3) and Plan(None, 5).ratio == pytest.approx(1 / 4)

@@ -37,8 +37,7 @@ def test_keys_tell_apart():
     keys = [key_of(1, 2), key_of("1", 2), key_of(12), key_of((1, 2)), key_of(a),
             key_of(a.reshape(2, 3)), key_of(a.astype("f4")), key_of(b"ab", b"c"),
             key_of(b"a", b"bc")]
-    assert len(set(keys)) == len(keys)
-    assert key_of(a, "x") == key_of(a.copy(), "x")
+    assert len(set(keys)) == len(keys) and key_of(a, "x") == key_of(a.copy(), "x")
 
 
 def test_what_is_put_is_found_again(path):
@@ -77,8 +76,7 @@ def test_a_signal_in_the_middle_of_writing(path, monkeypatch, call):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(call, interrupted)
             cache.flush()
-        assert cache.keeps_anything()
-        assert cache.get("k") == b"value"
+        assert cache.keeps_anything() and cache.get("k") == b"value"
 
 
 def test_nothing_is_kept_without_a_file():
@@ -126,8 +124,7 @@ def test_killed_at_each_byte(path):
         with open(path, "wb") as file:
             file.write(whole[:size])
         with ResultCache(path, keep=True) as cache:
-            assert cache.get("b") is None
-            assert cache.get("a") == (b"first" if size >= one else None)
+            assert cache.get("b") is None and cache.get("a") == (b"first" if size >= one else None)
             cache.put("b", b"second")
         with ResultCache(path, keep=True) as cache:
             assert cache.get("b") == b"second" and (size < one or cache.get("a") == b"first")
@@ -150,7 +147,7 @@ def test_two_at_a_time(path, monkeypatch, locks):
 WRITER = """import sys
 from agfmc.experiments.result_cache import ResultCache
 with ResultCache(sys.argv[1], keep=True) as cache:
-    for i in range(200):
+    for i in range(40):
         cache.put(f"{sys.argv[2]} {i}", bytes(i * 10))
         cache.flush()
 """
@@ -158,10 +155,10 @@ with ResultCache(sys.argv[1], keep=True) as cache:
 
 def test_several_processes(path, root):
     running = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root)
-               for name in "abc"]
-    assert [process.wait() for process in running] == [0, 0, 0]
+               for name in "ab"]
+    assert [process.wait() for process in running] == [0, 0]
     with ResultCache(path, keep=True) as cache:
-        assert all(cache.get(f"{name} {i}") == bytes(i * 10) for name in "abc" for i in range(200))
+        assert all(cache.get(f"{name} {i}") == bytes(i * 10) for name in "ab" for i in range(40))
 
 
 @pytest.mark.filterwarnings("error")

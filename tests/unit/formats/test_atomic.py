@@ -56,8 +56,7 @@ def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path):
         assert os.umask(0o027) == 0o027  # it is only read
     finally:
         os.umask(old)
-    assert mode(tmp_path / "new") == 0o640
-    assert contents(tmp_path) == {"new": "text\n"}
+    assert mode(tmp_path / "new") == 0o640 and contents(tmp_path) == {"new": "text\n"}
 
 
 def test_a_replaced_file_keeps_its_permissions_and_is_private_before(tmp_path):
@@ -68,10 +67,8 @@ def test_a_replaced_file_keeps_its_permissions_and_is_private_before(tmp_path):
         file.write(b"new")
         file.flush()
         [temporary] = [name for name in os.listdir(tmp_path) if name != "old"]
-        assert mode(tmp_path / temporary) == 0o600
-        assert path.read_text() == "old"
-    assert path.read_bytes() == b"new"
-    assert mode(path) == 0o604
+        assert mode(tmp_path / temporary) == 0o600 and path.read_text() == "old"
+    assert path.read_bytes() == b"new" and mode(path) == 0o604
 
 
 def other_group():
@@ -161,8 +158,7 @@ def test_a_list_that_the_folder_gives_to_new_files(tmp_path, with_list, monkeypa
         monkeypatch.setattr(os, "removexattr", lambda *words: None)
     with replacing(plain):
         pass
-    assert (listed(plain) is None) == removes
-    assert mode(plain) == (0o640 if removes else 0o600)
+    assert (listed(plain) is None) == removes and mode(plain) == (0o640 if removes else 0o600)
 
 
 def test_systems_without_lists(tmp_path, monkeypatch):
@@ -180,16 +176,14 @@ def test_a_symbolic_link_is_followed(tmp_path):
     (tmp_path / "link").symlink_to("real")
     with replacing(tmp_path / "link") as file:
         file.write("new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
 
 
 def test_a_device_is_written_directly():
     before = os.stat("/dev/null").st_rdev
     with replacing_all(["/dev/null", "/dev/null"]) as (file, _):
         file.write("text")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    assert os.stat("/dev/null").st_rdev == before
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode) and os.stat("/dev/null").st_rdev == before
 
 
 def test_a_full_device_is_noticed():
@@ -209,17 +203,15 @@ def test_a_fifo_is_written_directly(tmp_path):
     with replacing(path, binary=True) as file:
         file.write(b"through")
     reader.join()
-    assert got == [b"through"]
-    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert got == [b"through"] and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def test_a_pipe_whose_reader_went_away_is_not_an_error_of_the_data():
     read, write = os.pipe()
     os.close(read)
     try:
-        with pytest.raises(BrokenPipeError):
-            with replacing(f"/dev/fd/{write}", binary=True) as file:
-                file.write(b"x")
+        with pytest.raises(BrokenPipeError), replacing(f"/dev/fd/{write}", binary=True) as file:
+            file.write(b"x")
     finally:
         os.close(write)
 
@@ -229,25 +221,22 @@ def test_any_file_name_will_do(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with replacing(name, binary=True) as file:
         file.write(b"x")
-    assert os.listdir(".") == [name]
-    assert read_bytes(f"./{name}") == b"x"
+    assert os.listdir(".") == [name] and read_bytes(f"./{name}") == b"x"
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 256, "none/a", "."])
 def test_a_file_that_cannot_be_written_or_read(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="cannot write"):
-        with replacing(name):
-            pass
+    with pytest.raises(DataError, match="cannot write"), replacing(name):
+        pass
     with pytest.raises(DataError, match="cannot read"):
         read_bytes(name)
     assert os.listdir(".") == []
 
 
 def test_text_that_utf8_cannot_hold_is_a_data_error(tmp_path):
-    with pytest.raises(DataError, match="cannot write"):
-        with replacing(tmp_path / "a") as file:
-            file.write("\ud800")
+    with pytest.raises(DataError, match="cannot write"), replacing(tmp_path / "a") as file:
+        file.write("\ud800")
     assert os.listdir(tmp_path) == []
 
 
@@ -306,11 +295,10 @@ def test_the_renames_are_brought_to_the_disk(tmp_path, synced, names):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, BrokenPipeError])
 def test_after_an_exception_everything_is_as_before(paths, error):
-    with pytest.raises(error):
-        with replacing_all(paths) as files:
-            for file in files:
-                file.write("half")
-            raise error
+    with pytest.raises(error), replacing_all(paths) as files:
+        for file in files:
+            file.write("half")
+        raise error
     assert contents(paths[0].parent) == {"b": "older"}
 
 
@@ -363,8 +351,7 @@ def test_old_contents_that_cannot_be_put_back_are_kept(paths, monkeypatch):
 def test_the_second_output_that_cannot_be_opened_leaves_no_first(tmp_path):
     with pytest.raises(DataError, match="No such file") as caught:
         write([tmp_path / "a", tmp_path / "none" / "b"])
-    assert caught.value.file == str(tmp_path / "none" / "b")
-    assert os.listdir(tmp_path) == []
+    assert caught.value.file == str(tmp_path / "none" / "b") and os.listdir(tmp_path) == []
 
 
 def test_one_file_for_two_outputs_is_refused(tmp_path):
@@ -376,14 +363,12 @@ def test_one_file_for_two_outputs_is_refused(tmp_path):
 
 def test_a_folder_in_the_place_of_one_is_never_touched(paths):
     """Made while the others are written."""
-    with pytest.raises(DataError, match="Is a directory"):
-        with replacing_all(paths) as files:
-            files[0].write("new")
-            paths[2].mkdir()
-            (paths[2] / "inside").write_text("precious")
+    with pytest.raises(DataError, match="Is a directory"), replacing_all(paths) as files:
+        files[0].write("new")
+        paths[2].mkdir()
+        (paths[2] / "inside").write_text("precious")
     assert sorted(os.listdir(paths[0].parent)) == ["b", "c"]
-    assert (paths[2] / "inside").read_text() == "precious"
-    assert paths[1].read_text() == "older"
+    assert (paths[2] / "inside").read_text() == "precious" and paths[1].read_text() == "older"
 
 
 # -- what is removed ----------------------------------------------------------------------------
@@ -592,6 +577,5 @@ def test_standard_input_is_read_and_left_open():
 
 def test_an_error_of_the_caller_is_not_taken_for_one_of_reading(tmp_path):
     (tmp_path / "a").write_text("")
-    with pytest.raises(OSError, match="elsewhere"):
-        with open_input(tmp_path / "a"):
-            raise OSError("elsewhere")
+    with pytest.raises(OSError, match="elsewhere"), open_input(tmp_path / "a"):
+        raise OSError("elsewhere")

@@ -1,5 +1,6 @@
-"""The same points, labels and names whatever the format they are in."""
+"""The same points, labels, ordinates and names whatever the format they are in."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.class_names import names_bytes, read_names
 from agfmc.formats.dataset import iter_points, read_labels, read_training
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.lvq import write_lvq
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.formats.libsvm_data import read_svm, write_svm
+from agfmc.formats.lvq import read_lvq, write_lvq
+from agfmc.formats.vectors import con_bytes, write_cls, write_vec
 from agfmc.models import InputFormat
 
 X = np.array([[1, 2, 0], [0.5, 0, 3], [4, 4, -4], [0, 0, 1]], np.float32)
@@ -52,10 +53,8 @@ def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
 
 
 @pytest.mark.parametrize("kind, message", [
-    ("binary", "has 3 features, the model needs 2"),
-    ("lvq", "has 3 features, the model needs 2"),
-    ("svm", "2: there is a feature 3, but the model has 2 features"),
-])
+    ("binary", "has 3 features, the model needs 2"), ("lvq", "has 3 features, the model needs 2"),
+    ("svm", "2: there is a feature 3, but the model has 2 features")])
 def test_points_wider_than_the_model(base, kind, message):
     with pytest.raises(DataError, match=message):
         list(iter_points(file_of(base, kind, points=True), InputFormat(kind), d=2))
@@ -141,8 +140,8 @@ def test_windows_ends_and_a_last_line_without_end(folder):
 
 
 @pytest.mark.parametrize("data, line, message", [
-    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"), (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
-])
+    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"),
+    (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'")])
 def test_names_that_cannot_be(folder, data, line, message):
     (folder / "c.names").write_bytes(data)
     with pytest.raises(DataError, match=message) as caught:
@@ -155,3 +154,44 @@ def test_names_that_cannot_be_written(folder, names):
     with pytest.raises(DataError):
         names_bytes(names, folder / "d.names")
     assert not (folder / "d.names").exists()
+
+
+X_ORDINATES = np.array([[1, 0], [0.5, 3], [0, 0.25]])
+Y_ORDINATES = np.array([-1.5, 3, 1 / 3])
+
+
+@pytest.mark.parametrize("kind", ["binary", "svm", "lvq"])
+def test_ordinates_of_any_kind(tmp_path, kind):
+    base = str(tmp_path / "a")
+    write_vec(base + ".vec", X_ORDINATES)
+    Path(base + ".dat").write_bytes(con_bytes(Y_ORDINATES))
+    write_svm(base + ".svm", X_ORDINATES, Y_ORDINATES)
+    write_lvq(base + ".lvq", X_ORDINATES, Y_ORDINATES)
+    data = read_training(base + {"binary": ""}.get(kind, f".{kind}"),
+                         InputFormat(kind, ordinates=True))
+    want = Y_ORDINATES.astype(np.float32) if kind == "binary" else Y_ORDINATES
+    assert data.y.tobytes() == want.tobytes() and data.y.dtype == want.dtype
+    assert np.array_equal(data.x, X_ORDINATES) and data.names is None
+
+
+@pytest.mark.parametrize("block", [1, 1000])
+@pytest.mark.parametrize("text, line, message", [
+    (b"1:0\n", 1, "no label|columns"), (b"x 1:1\n", 1, "ordinate 'x'"),
+    (b"1.5 1:1\nnan 1:1\n", 2, "ordinate 'nan'"), (b"1e999 1:1\n", 1, "ordinate '1e999'"),
+    (b"1.5 1:x\n", 1, "'x'")])
+def test_ordinates_that_cannot_be(text, line, message, block):
+    lvq = b"".join(b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
+                   for row in text.splitlines())
+    for read, kind, lines, head in ((read_svm, "svm", text, 0), (read_lvq, "lvq", b"1\n" + lvq, 1)):
+        with pytest.raises(DataError, match=message) as caught:
+            read("-", InputFormat(kind, ordinates=True), stdin=io.BytesIO(lines), block=block)
+        assert caught.value.line == line + head
+
+
+def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
+    write_vec(tmp_path / "a.vec", X_ORDINATES)
+    content = (tmp_path / "a.vec").read_bytes()
+    data = read_training("-", InputFormat(labels=False), stdin=pipe_of(content))
+    assert np.array_equal(data.x, X_ORDINATES) and data.y is None
+    with pytest.raises(UsageError, match="pipe"):
+        read_training("-", InputFormat(ordinates=True))

@@ -18,11 +18,7 @@ from agfmc.errors import DataError, UsageError
 from agfmc.formats import vectors
 from agfmc.formats.class_names import names_bytes, read_names
 from agfmc.formats.confusions import (
-    format_pair_errors,
-    PairErrors,
-    read_confusions,
-    read_pair_errors,
-)
+    format_pair_errors, PairErrors, read_confusions, read_pair_errors)
 from agfmc.formats.libagf_model import format_ascii_model, read_ascii_model
 from agfmc.formats.libsvm_data import iter_svm, read_svm, svm_lines, write_svm
 from agfmc.formats.libsvm_model import format_svm_model, read_svm_model
@@ -52,11 +48,10 @@ SINGLES = st.one_of(st.sampled_from(SINGLE), st.floats(width=32, allow_nan=False
 LABELS = st.one_of(st.sampled_from([-2**31, 2**31 - 1, 0, -1, 2**24 + 1]),
                    st.integers(-2**31, 2**31 - 1))
 KERNELS = st.one_of(
-    st.just(Kernel("linear")),
-    st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
+    st.just(Kernel("linear")), st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
     st.builds(Kernel, st.just("sigmoid"), FLOATS.map(abs), FLOATS),
     st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)))
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=20)
 # everything but the surrogates that no file can hold, line breaks and NUL
 TEXT = st.text(st.one_of(st.characters(codec="utf-8", exclude_characters="\n\0"),
                          st.sampled_from("\ufeff\udc80\udcff\r\x0b\x1c\x85\u2028 #\"\\{};/")),
@@ -115,8 +110,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
     (folder / "b.con").write_bytes(vectors.con_bytes(vectors.read_con(column)))
-    (folder / "b.dat").write_bytes(
-        vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
+    (folder / "b.dat").write_bytes(vectors.con_bytes(vectors.read_dat(column).astype(np.float64)))
     assert (folder / "b.con").read_bytes() == (folder / "b.dat").read_bytes() == values.tobytes()
 
 
@@ -268,7 +262,7 @@ def control_trees(draw):
 
 
 @given(control_trees())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 def test_control_text_with_odd_names(tree):
     if any("\x00" in row.text for row in tree.rows):
         with pytest.raises(UsageError):
@@ -303,9 +297,8 @@ def binary_models(draw):
         "m", draw(st.sampled_from(["c_svc", "nu_svc"])), draw(KERNELS), sv,
         draw(hnp.arrays(np.float64, n, elements=FLOATS)), draw(FLOATS),
         draw(st.sampled_from([(0, 1), (1, 0)])), (split, n - split),
-        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))), 
-        Provenance.from_line(f"1; features {sv.shape[1]}"),
-        sv.shape[1])
+        draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))),
+        Provenance.from_line(f"1; features {sv.shape[1]}"), sv.shape[1])
 
 
 @given(binary_models())
@@ -313,6 +306,10 @@ def binary_models(draw):
                      np.array([EXTREMES[:4], EXTREMES[6:10]]) + 0.0, np.array([0.7 + 0.1, -TINY]),
                      1.1 + 2.2, (1, 0), (0, 2), (0.1 + 0.7, -0.1 - 0.2),
                      Provenance(("1", "features 4")), 4))
+@example(BinaryModel("m", "nu_svc", Kernel("linear"), np.zeros((0, 4)), np.zeros(0), 0.5, (0, 1),
+                     (0, 0), None, Provenance(("1", "features 4")), 4))
+@example(BinaryModel("m", "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.5, (0, 1),
+                     (1, 0), None, Provenance(), 0))  # of another program
 @QUICK
 def test_svm_models(folder, model):
     text = format_svm_model(model)
@@ -385,7 +382,7 @@ def collated(draw, ascii_only=False):
 
 
 @given(collated(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@QUICK
 def test_mbm(folder, given, wide):
     given = replace(given, machines=replace(given.machines, any_width=wide))
     path = str(folder / "m.mbm")
@@ -422,7 +419,7 @@ ROUNDED = Configuration(parse("m0 {0 1}"), CollatedModel(
 
 @given(collated(ascii_only=True))
 @example(ROUNDED)
-@settings(deadline=None, max_examples=60)
+@QUICK
 def test_ascii_models(given):
     lines = "".join(format_ascii_model(given))
     got = read_ascii_model("m", lines.encode())

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import struct
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,28 +48,6 @@ def written(tmp_path, model):
     return path, path.read_bytes()
 
 
-@pytest.mark.parametrize("changes", [
-    {}, {"normalisation": NORMALISATION}, {"any_width": True},
-    {"sv": np.zeros((0, 2)), "group": np.zeros(0, np.int32), "indptr": np.zeros(3, np.int64),
-     "index": np.zeros(0, np.int32), "coef": np.zeros(0)},
-], ids=["plain", "normalised", "any width", "no support vectors"])
-def test_round_trip(tmp_path, changes):
-    model = model_of(**changes)
-    path, raw = written(tmp_path, model)
-    again = read_store(str(path))
-    assert again.made_by == MADE_BY and format_tree(again.tree) == format_tree(TREE)
-    for one, other in ((model.machines, again.machines),
-                       (model.normalisation, again.normalisation)):
-        for field in [] if one is None else fields(one):
-            a, b = getattr(one, field.name), getattr(other, field.name)
-            if isinstance(a, np.ndarray):
-                assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-            else:
-                assert a == b, field.name
-    assert written(tmp_path, again)[1] == raw
-    assert format_tree(read_store("elsewhere", raw).tree) == format_tree(TREE)
-
-
 def test_equal_models_are_equal_files(tmp_path):
     _, raw = written(tmp_path, model_of())
     model = model_of().machines
@@ -91,19 +69,17 @@ def test_truncated_at_every_byte(tmp_path):
 def test_every_byte_flipped(tmp_path):
     path, raw = written(tmp_path, model_of())
     for at in range(len(raw)):
-        for bits in (0x01, 0x80, 0xFF):
-            damaged = bytearray(raw)
-            damaged[at] ^= bits
-            with pytest.raises(ModelError) as caught:
-                read_store(str(path), bytes(damaged))
-            assert caught.value.file == str(path)
+        damaged = bytearray(raw)
+        damaged[at] ^= (0x01, 0x80, 0xFF)[at % 3]
+        with pytest.raises(ModelError) as caught:
+            read_store(str(path), bytes(damaged))
+        assert caught.value.file == str(path)
 
 
 @pytest.mark.parametrize("raw, words", [
     (b"", "expected a model file (.mbm), found an empty file"),
     (b"SVM\n", "found another kind of file"), (b"PK\x03\x04" + bytes(100), "another kind of file"),
-    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0"),
-])
+    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0")])
 def test_foreign_files(raw, words):
     with pytest.raises(ModelError) as caught:
         read_store("m.mbm", raw)
@@ -152,10 +128,8 @@ def test_headers_that_are_no_headers(tmp_path, text):
 
 
 LIES = {
-    "one key more": lambda h: h.update(more=1),
-    "one key less": lambda h: h.pop("names"),
-    "arrays a list": lambda h: h.update(arrays=[]),
-    "arrays null": lambda h: h.update(arrays=None),
+    "one key more": lambda h: h.update(more=1), "one key less": lambda h: h.pop("names"),
+    "arrays a list": lambda h: h.update(arrays=[]), "arrays null": lambda h: h.update(arrays=None),
     "array missing": lambda h: h["arrays"].pop("rho"),
     "array unknown": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
     "only half a normalisation": lambda h: h["arrays"].update(
@@ -208,8 +182,7 @@ LIES = {
     "degree negative": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, -1]),
     "degree huge": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 10**6]),
     "degree a fraction": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 2.5]),
-    "one kernel of two": lambda h: h["kernels"].pop(),
-}
+    "one kernel of two": lambda h: h["kernels"].pop()}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -223,10 +196,8 @@ def test_lying_headers_with_a_good_checksum(tmp_path, lie):
 BAD_NUMBERS = {
     "sv NaN": {"sv": np.array([[np.nan, 0], [1, 2], [3, 4]])},
     "coef infinite": {"coef": np.array([0.1, np.inf, 1, 1])},
-    "rho NaN": {"rho": np.array([np.nan, 0])},
-    "a infinite": {"a": np.array([np.inf, 0])},
-    "b infinite": {"b": np.array([-np.inf, 0])},
-    "only a": {"a": np.array([1.0, 2.0])},
+    "rho NaN": {"rho": np.array([np.nan, 0])}, "a infinite": {"a": np.array([np.inf, 0])},
+    "b infinite": {"b": np.array([-np.inf, 0])}, "only a": {"a": np.array([1.0, 2.0])},
     "index negative": {"index": np.array([0, -1, 1, 2])},
     "index beyond": {"index": np.array([0, 3, 1, 2])},
     "kernel beyond": {"kernel_of": np.array([0, 2])},
@@ -249,8 +220,7 @@ BAD_NUMBERS = {
     "normalisation of other width": {"normalisation": Normalisation(
         np.ones((3, 3), np.float32), np.ones(3, np.float32))},
     "normalisation of other mean": {"normalisation": Normalisation(
-        np.ones((3, 2), np.float32), np.ones(2, np.float32))},
-}
+        np.ones((3, 2), np.float32), np.ones(2, np.float32))}}
 
 
 @pytest.mark.parametrize("case", BAD_NUMBERS)
@@ -264,8 +234,7 @@ def test_lying_numbers_with_a_good_checksum(tmp_path, case):
     ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
     ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
     ("", "found an empty one"), ("\ud800", "damaged"), ("a\0b", "binary data"),
-    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
-])
+    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model")])
 def test_control_text_that_does_not_fit(tmp_path, control, words):
     path, raw = written(tmp_path, model_of())
     path.write_bytes(changed(raw, lambda header: header.update(control=control, names={})))

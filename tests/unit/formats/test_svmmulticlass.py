@@ -57,8 +57,7 @@ def values(configuration, x):
 
 def test_a_model_by_hand():
     tree, models = read(HAND)
-    assert tree.labels == (7, 2, 5)
-    assert tree.sides() == [((2,), (5,)), ((2,), (7,)), ((5,), (7,))]
+    assert tree.labels == (7, 2, 5) and tree.sides() == [((2,), (5,)), ((2,), (7,)), ((5,), (7,))]
     assert [row.text for row in tree.rows] == [f"three.svm-{i:02d}" for i in range(3)]
     assert [model.name for model in models] == [row.text for row in tree.rows]
     assert [model.labels for model in models] == [(0, 1), (1, 0), (1, 0)]
@@ -298,8 +297,7 @@ CASES = {
     "line end": (HAND[:-1], ":13: truncated"),
     "regression": (broken("c_svc", "nu_svr"), ":1: 'svm_type nu_svr' is not supported"),
     "byte": (broken("-1 1 2:1", "-1 1 \udcff2:1"),
-             ":12: expected a LIBSVM model, found other bytes"),
-}
+             ":12: expected a LIBSVM model, found other bytes")}
 
 
 @pytest.mark.parametrize("case", CASES)

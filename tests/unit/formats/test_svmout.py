@@ -77,8 +77,7 @@ BAD = [
     ("0 0.5\n1E6 0.5\n", 2, "class '1E6' may be rounded"), ("0\n-2e+06\n", 2, "'-2e.06' may be"),
     ("labels 1234567 2\n2 .5 .5\n1.23457e+06 .5 .5\n", 3, "'1.23457e.06' may be rounded"),
     ("labels 1000000 2\n2 1e-06 .5\n1e+06 .5 .5\n", 3, "'1e.06' may be rounded"),
-    ("0\0\n", 1, "is not text"), ("0 0.5\n1 1e999\n", 2, "found '1e999'"),
-]
+    ("0\0\n", 1, "is not text"), ("0 0.5\n1 1e999\n", 2, "found '1e999'")]
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])

@@ -1,14 +1,16 @@
-"""Kernel and decision values against the plain formulas, and bits that depend on nothing else."""
+"""Kernel and decision values against the plain formulas, near and far, in blocks of any size."""
 
 from dataclasses import replace
+import threading
 
 import numpy as np
 import pytest
 
 from agfmc.collate.merge import collate
+from agfmc.kernel import machine
 from agfmc.kernel.machine import BLOCK, decision_values, Machine
 from agfmc.kernel.values import PreparedKernel
-from agfmc.models import BinaryModel, Kernel
+from agfmc.models import BinaryModel, CollatedModel, Kernel
 from agfmc.provenance import Provenance
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, 0.7, 3), Kernel("polynomial", 2.0, 1.0, 0),
@@ -104,8 +106,7 @@ def test_bits_depend_on_the_point_alone(kernel, d):
         assert np.concatenate(parts).tobytes() == whole.tobytes()
     other = generator.normal(size=x.shape) * 100
     other[[0, 77, 200]] = x[[0, 77, 200]]
-    np.testing.assert_array_equal(machine.decision_values(other)[[0, 77, 200]],
-                                  whole[[0, 77, 200]])
+    np.testing.assert_array_equal(machine.decision_values(other)[[0, 77, 200]], whole[[0, 77, 200]])
 
 
 def test_no_points_and_no_support_vectors():
@@ -118,3 +119,102 @@ def test_no_points_and_no_support_vectors():
     np.testing.assert_array_equal(got[:, 0], [-0.5, -0.5])
     np.testing.assert_array_equal(decision_values(KERNELS[3], empty.sv, empty.coef, 0.5,
                                                   np.ones((2, 3))), [-0.5, -0.5])
+
+
+def model_of(classes=4, each=30, d=3, seed=0):
+    """One-vs-one over classes of `each` support vectors, a third of them in each classifier."""
+    generator = np.random.default_rng(seed)
+    pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
+    index = [np.sort(np.concatenate([generator.choice(each, each // 3, replace=False) + c * each
+                                     for c in pair])) for pair in pairs]
+    m = len(pairs)
+    return CollatedModel(
+        (Kernel("rbf", 0.3),), np.zeros(m, np.int32),
+        generator.normal(size=(classes * each, d)), np.repeat(np.arange(classes), each),
+        np.concatenate([[0], np.cumsum([len(part) for part in index])]), np.concatenate(index),
+        generator.normal(size=sum(map(len, index))), generator.normal(size=m), np.ones(m),
+        np.zeros(m), np.ones(m, np.int8), ())
+
+
+def naive_of_blocks(model, x):
+    kernel = np.exp(-0.3 * ((x[:, None] - model.sv) ** 2).sum(axis=2))
+    coef = np.zeros((len(model.rho), len(model.sv)))
+    for row, (start, stop) in enumerate(zip(model.indptr, model.indptr[1:])):
+        coef[row, model.index[start:stop]] = model.coef[start:stop]
+    return kernel @ coef.T - model.rho
+
+
+@pytest.mark.parametrize("longest", [7, 30, 512])
+@pytest.mark.parametrize("overhead, together", [(0, False), (10**6, True)])
+def test_blocks(monkeypatch, longest, overhead, together):
+    for name, value in (("_LONGEST", longest), ("_OVERHEAD", overhead)):
+        monkeypatch.setattr(machine, name, value)
+    monkeypatch.setattr(machine, "_local", threading.local())
+    model = model_of()
+    x = np.random.default_rng(1).normal(size=(machine.BLOCK + 3, 3))
+    made = machine.Machine(model, range(6))
+    counts = np.bincount(model.group[np.unique(model.index)])
+    counts = counts.sum(keepdims=True) if together else counts
+    assert len(made._parts[0]._blocks) == (-(-counts // longest)).sum()
+    np.testing.assert_allclose(made.decision_values(x), naive_of_blocks(model, x), rtol=1e-11,
+                               atol=1e-12)
+    np.testing.assert_array_equal(made.values_by_row(x).T, made.decision_values(x))
+    some = machine.Machine(model, (1, 4)).decision_values(x)
+    np.testing.assert_allclose(some, naive_of_blocks(model, x)[:, [1, 4]], rtol=1e-11, atol=1e-12)
+
+
+def test_a_product_that_is_small_enough_is_kept_small():
+    model = model_of(each=600)
+    sizes = [span.stop - span.start
+             for span, _, dense in machine.Machine(model, range(6))._parts[0]._blocks]
+    assert max(sizes) <= machine._LONGEST and sum(sizes) == len(np.unique(model.index))
+    wide = model_of(classes=8, each=600)
+    for _, _, dense in machine.Machine(wide, range(28))._parts[0]._blocks:
+        assert dense.size * machine.BLOCK <= machine._SMALL
+
+
+def by_differences(gamma, sv, x):
+    with np.errstate(over="ignore"):
+        return np.exp(-gamma * ((sv[:, None] - x[None])**2).sum(axis=2))
+
+
+def spread_points(scale, seed=0):
+    """Points of some scale, near copies of them, and copies."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(30, 5)) * scale
+    return np.vstack([x, x[:15] * (1 + 1e-12), x[:15]])
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-30, 1, 1e2, 1e3, 1e4, 1e8, 1e15, 1e30, 1e150, 1e160,
+                                   1e300])
+@pytest.mark.parametrize("gamma", [1e-3, .5, 40.])
+def test_values_are_those_of_differences(scale, gamma):
+    x = spread_points(scale)
+    values = PreparedKernel(Kernel("rbf", gamma), x).values(x)
+    np.testing.assert_allclose(values, by_differences(gamma, x, x), rtol=0, atol=1e-9)
+    assert values.max() <= 1 + 1e-9
+
+
+def test_a_sum_that_no_float_can_hold():
+    x = np.full((4, 2), 1.5e308) * [[1], [1], [-1], [.5]]
+    values = PreparedKernel(Kernel("rbf", 1.0), x).values(x)
+    np.testing.assert_array_equal(values, by_differences(1.0, x, x))
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e30])
+def test_no_far_point_changes_its_neighbours(scale):
+    rng = np.random.default_rng(3)
+    sv = spread_points(scale)
+    coef = rng.normal(size=len(sv))
+    x = np.vstack([sv[::2], rng.normal(size=(40, 5))])
+    expected = coef @ by_differences(.5, sv, x) - .25
+    kernel = Kernel("rbf", .5)
+    np.testing.assert_allclose(decision_values(kernel, sv, coef, .25, x), expected, atol=1e-9)
+    model = collate([BinaryModel("m", "c_svc", kernel, sv, coef, .25, (1, 0), (30, 30), (-2., 0.),
+                                 Provenance(), 5)], [((0,), (1,))], [0, 1])
+    machine = Machine(model, range(1))
+    whole = machine.decision_values(x)
+    np.testing.assert_allclose(whole[:, 0], expected, atol=1e-9)
+    for size in (1, 7):
+        parts = [machine.decision_values(x[at:at + size]) for at in range(0, len(x), size)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)

@@ -55,8 +55,7 @@ def test_the_other_class_first_is_the_mirror():
 
 @pytest.mark.parametrize("f", [
     [0.0] * 6, [1e9] * 6, [1e10] * 6, [1e150] * 6, [1e200, -1e200] * 3, [np.nan] * 6,
-    [1e-300, 2e-300] * 3, [-1e5, 1e5] * 3,
-])
+    [1e-300, 2e-300] * 3, [-1e5, 1e5] * 3])
 def test_extreme_values_end_well(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -69,8 +68,7 @@ def test_folds_are_stratified():
     side = np.array([0] * 23 + [1] * 11)
     fold = folds(side, 3)
     counts = np.array([[np.sum((fold == k) & (side == s)) for k in range(FOLDS)] for s in (0, 1)])
-    assert counts.sum() == 34
-    assert (np.ptp(counts, axis=1) <= 1).all()
+    assert counts.sum() == 34 and (np.ptp(counts, axis=1) <= 1).all()
     assert np.ptp(counts.sum(axis=0)) <= 1
 
 
@@ -87,8 +85,7 @@ def test_few_samples_make_few_folds(few):
     fold = folds(side, 0)
     assert set(fold) == set(range(few))
     for k in range(few):
-        assert set(side[fold != k]) == {0, 1}
-        assert np.sum(side[fold == k]) == 1
+        assert set(side[fold != k]) == {0, 1} and np.sum(side[fold == k]) == 1
 
 
 def test_seeds_belong_to_the_partition():
@@ -96,8 +93,7 @@ def test_seeds_belong_to_the_partition():
     seeds = {job_seed(1, (0,), (1,)), job_seed(1, (1,), (0,)), job_seed(2, (0,), (1,)),
              job_seed(1, (0, 1), (2,)), job_seed(1, (0,), (1, 2)), job_seed(1, (0, 12), (3,)),
              job_seed(1, (0, 1), (2, 3))}
-    assert len(seeds) == 7
-    assert all(0 <= seed < 2**64 for seed in seeds)
+    assert len(seeds) == 7 and all(0 <= seed < 2**64 for seed in seeds)
     assert job_seed(1, (0,), (1,)) == 10079644312721931911
 
 
@@ -192,8 +188,7 @@ def test_others_keep_their_values_and_none_gains():
     np.testing.assert_allclose(values[others], f[others], rtol=0, atol=1e-12)
     assert len(others) > 5
     y = np.where(side == solution.labels[0], 1, -1)
-    assert np.all(y * values <= y * f + 1e-12)
-    assert np.sum(y * f - y * values) > 1
+    assert np.all(y * values <= y * f + 1e-12) and np.sum(y * f - y * values) > 1
 
 
 def test_some_rows_in_any_order_in_blocks(monkeypatch):
@@ -335,5 +330,4 @@ def test_sigmoids_are_as_good_as_from_folds(segment):
         for held_out, losses in ((single, one), (folded, five)):
             a, b, _ = calibration.fit_sigmoid(held_out, positive)
             losses.append(np.logaddexp(0, y_unseen * (a * values + b)).sum())
-    assert sum(one) == pytest.approx(sum(five), rel=0.1)
-    assert sum(five) > 5
+    assert sum(one) == pytest.approx(sum(five), rel=0.1) and sum(five) > 5

@@ -91,8 +91,7 @@ def test_what_a_table_takes():
 
 
 def test_when_a_table_pays():
-    assert table_pays(1000, [(1000, 4.2)], 16)
-    assert not table_pays(1000, [(1000, 1.0)], 16)
+    assert table_pays(1000, [(1000, 4.2)], 16) and not table_pays(1000, [(1000, 1.0)], 16)
     assert not table_pays(1000, [(200, 4.2)] * 3, 16) and table_pays(1000, [(200, 4.2)] * 20, 16)
 
 

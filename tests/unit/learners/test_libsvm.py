@@ -26,8 +26,8 @@ def data(seed=0, n=80, d=4):
 # numbers that are exact in single precision too: older builds of svm-train round them to it
 OPTIONS = ["-t 0", "-t 1 -g 0.5 -r 1 -d 2", "-t 2 -g 0.25", "-t 3 -g 0.125 -r -0.25", "",
            "-s 1 -n 0.375 -t 0", "-s 1 -n 0.25 -t 2 -g 0.125", "-s 1 -n 0.25 -t 1 -r 1",
-           "-s 1 -n 0.5 -t 3 -g 0.015625", "-c 10 -w0 3 -w1 0.5", "-w1 4 -h 0", "-t 1 -d 0", "-c 0.01",
-           "-g 0"]
+           "-s 1 -n 0.5 -t 3 -g 0.015625", "-c 10 -w0 3 -w1 0.5", "-w1 4 -h 0", "-t 1 -d 0",
+           "-c 0.01", "-g 0"]
 
 
 @pytest.mark.parametrize("text", OPTIONS)
@@ -86,10 +86,10 @@ def test_infeasible_nu():
 
 
 @pytest.mark.parametrize("options, factor, words", [
-    ("-s 1 -n 1", 1, "-n 1.0.* leaves no sample free: with 9 and 9 samples -n must be less than 1,"),
+    ("-s 1 -n 1", 1,
+     "-n 1.0.* leaves no sample free: with 9 and 9 samples -n must be less than 1,"),
     ("-s 1 -n 0.5", 1e-42, "finds no margin: to the kernel both sides are alike; .*larger -g"),
-    ("-s 1 -n 0.5 -t 0", 1e160, "kernel values of these points are too large"),
-])
+    ("-s 1 -n 0.5 -t 0", 1e160, "kernel values of these points are too large")])
 def test_why_nu_svc_has_no_solution(options, factor, words):
     x = np.random.default_rng(1).normal(size=(18, 2)) * factor
     with pytest.raises(DataError, match=words):

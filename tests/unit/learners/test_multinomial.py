@@ -36,8 +36,7 @@ def test_check_values():
     assert negative_log_likelihood(w, X, Y)[0] == pytest.approx(4.4241167299, abs=5e-11)
     w = minimise(X, Y, 3, 0.1)
     value, gradient = negative_log_likelihood(w, X, Y, 0.1)
-    assert value == pytest.approx(2.7500232144, abs=5e-11)
-    assert np.abs(gradient).max() < 1e-8
+    assert value == pytest.approx(2.7500232144, abs=5e-11) and np.abs(gradient).max() < 1e-8
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.7, np.array([0.1, 2.0, 0.0])])
@@ -104,8 +103,7 @@ def test_units_change_neither_the_descent_nor_its_end(monkeypatch):
     monkeypatch.setattr(logistic, "_curvature", lambda *a: calls.append(1) or inner(*a))
     plain = minimise(np.column_stack([x, np.ones(len(x))]), y, 4, np.append(np.ones(5), 0.0))
     before = len(calls)
-    scaled = minimise(np.column_stack([x * unit, np.ones(len(x))]), y, 4,
-                      np.append(unit**2, 0.0))
+    scaled = minimise(np.column_stack([x * unit, np.ones(len(x))]), y, 4, np.append(unit**2, 0.0))
     assert len(calls) - before <= 1.5 * before
     np.testing.assert_allclose(scaled[:, :-1] * unit, plain[:, :-1], rtol=1e-5, atol=1e-6)
 
@@ -196,8 +194,7 @@ def test_a_point_alone_and_in_a_block():
     weights, points = rng.normal(size=(7, 11)), rng.normal(size=(1300, 10))
     whole = logistic_probabilities(weights, points)
     for step in (1, 13, 512, 700):
-        parts = [logistic_probabilities(weights, points[i:i + step])
-                 for i in range(0, 1300, step)]
+        parts = [logistic_probabilities(weights, points[i:i + step]) for i in range(0, 1300, step)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
     np.testing.assert_allclose(whole.sum(axis=1), 1)
     z = points @ weights[:, :-1].T + weights[:, -1]

@@ -28,17 +28,10 @@ def way(request, monkeypatch):
 def kinds(rng, n=700, d=4):
     x = rng.normal(size=(n, d))
     return {
-        "random": x,
-        "float32": x.astype(np.float32),
-        "grid": rng.integers(0, 4, (n, d)).astype(float),
-        "repeated": x[rng.integers(0, 40, n)],
-        "equal": np.zeros((n, d)),
-        "far": x + 1e8,
-        "tenths": rng.integers(0, 5, (n, d)) / 10,
-        "small": x * 1e-170,
-        "large": x * 1e160,
-        "mixed": x * 10.0 ** rng.integers(-9, 9, (n, 1)),
-    }
+        "random": x, "float32": x.astype(np.float32),
+        "grid": rng.integers(0, 4, (n, d)).astype(float), "repeated": x[rng.integers(0, 40, n)],
+        "equal": np.zeros((n, d)), "far": x + 1e8, "tenths": rng.integers(0, 5, (n, d)) / 10,
+        "small": x * 1e-170, "large": x * 1e160, "mixed": x * 10.0 ** rng.integers(-9, 9, (n, 1))}
 
 
 @pytest.mark.parametrize("kind", list(kinds(np.random.default_rng(0))))

@@ -29,8 +29,7 @@ def test_plan():
     assert [job.options.cost for job in jobs] == [1.0, 8.0, 8.0, 1.0]
     assert [job.text for job in jobs] == ["-c 1", "-c 8", "-c 8", ""]
     assert [job.place for job in jobs] == [("f", 1, 1), ("f", 2, 1), ("f", 4, 3), ("f", 6, 3)]
-    assert {job.seed for job in jobs} == {3}
-    assert pickle.loads(pickle.dumps(jobs)) == jobs
+    assert {job.seed for job in jobs} == {3} and pickle.loads(pickle.dumps(jobs)) == jobs
 
 
 def test_wrong_options_are_found_first():
@@ -49,8 +48,7 @@ def test_problem_keeps_the_order_of_the_data():
     assert part.rows.tolist() == [0, 3, 4, 1, 2, 5, 6]
     assert part.side.tolist() == [1, 1, 1, 0, 0, 0, 0]
     part = samples(jobs_of()[1], rows_of)  # 4 and 9 left, 7 and 3 right
-    assert part.rows.tolist() == [1, 2, 5, 6, 3, 4]
-    assert part.side.tolist() == [1, 1, 1, 1, 0, 0]
+    assert part.rows.tolist() == [1, 2, 5, 6, 3, 4] and part.side.tolist() == [1, 1, 1, 1, 0, 0]
 
 
 def test_few_samples():
@@ -75,12 +73,12 @@ def test_defaults_are_those_of_libsvm():
 @pytest.mark.parametrize("text, field, value", [
     ("-s 1", "svm_type", "nu_svc"), ("-t 0", "kernel", "linear"), ("-t 1", "kernel", "polynomial"),
     ("-t 2", "kernel", "rbf"), ("-t 3", "kernel", "sigmoid"), ("-d 5", "degree", 5),
-    ("-g 0.25", "gamma", 0.25), ("-g 0", "gamma", None), ("-r -1.5", "coef0", -1.5), ("-c 1e3", "cost", 1000.0),
+    ("-g 0.25", "gamma", 0.25), ("-g 0", "gamma", None), ("-r -1.5", "coef0", -1.5),
+    ("-c 1e3", "cost", 1000.0),
     ("-n 0.1", "nu", 0.1), ("-m 40", "cache", 40.0), ("-e 1e-5", "tolerance", 1e-5),
     ("-h 0", "shrinking", False), ("-h 1", "shrinking", True),
     ("-w0 2", "weights", ((0, 2.0),)), ("-w1 3 -w0 2", "weights", ((0, 2.0), (1, 3.0))),
-    ("-c 1 -c 2", "cost", 2.0),
-])
+    ("-c 1 -c 2", "cost", 2.0)])
 def test_every_letter(text, field, value):
     assert getattr(parse_options(text), field) == value
 
@@ -100,8 +98,7 @@ def test_letters_that_change_nothing():
     ("learner=linear -s 1 -B -7 -w1 2 -q", "learner=linear -s 1 -c 1.0 -e 0.1 -B -1.0 -w1 2.0"),
     ("learner=linear -R -s 2 -e .5", "learner=linear -s 2 -c 1.0 -e 0.5 -B 1.0 -R"),
     ("learner=linear -e 0.0001", "learner=linear -s 0 -c 1.0 -e 0.0001 -B 1.0"),
-    ("learner=logistic -w0 2", "learner=logistic -c 1.0 -e 1e-06 -w0 2.0"),
-])
+    ("learner=logistic -w0 2", "learner=logistic -c 1.0 -e 1e-06 -w0 2.0")])
 def test_canonical_form(text, canonical):
     options = parse_options(text)
     assert options.canonical() == canonical
@@ -148,13 +145,11 @@ def test_kernels():
     ("learner=linear -B inf", "out of range"), ("learner=linear -c 0", "out of range"),
     ("learner=linear -w2 1", "weights are for the sides"),
     ("learner=logistic -s 0", "unknown training option '-s'"),
-    ("learner=logistic -e 0", "out of range"),
-])
+    ("learner=logistic -e 0", "out of range")])
 def test_errors_with_their_place(text, words):
     with pytest.raises(UsageError) as caught:
         parse_options(text, file="plan.mbt", line=3, column=7)
-    assert str(caught.value).startswith("plan.mbt:3:7: ")
-    assert words in str(caught.value)
+    assert str(caught.value).startswith("plan.mbt:3:7: ") and words in str(caught.value)
 
 
 @pytest.mark.parametrize("letter, text, canonical", [
@@ -163,8 +158,7 @@ def test_errors_with_their_place(text, words):
     ("L", "-r 1e-3 -r 2", "-r 2.0")])
 def test_options_of_nodes(letter, text, canonical):
     options = learner_class(letter).parse(text)
-    assert options.canonical() == canonical
-    assert learner_class(letter).parse(canonical) == options
+    assert options.canonical() == canonical and learner_class(letter).parse(canonical) == options
 
 
 @pytest.mark.parametrize("letter, text, words", [

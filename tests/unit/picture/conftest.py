@@ -14,8 +14,7 @@ def _beyond(figure):
             span = 1e-9 * (high - low)
             hidden.update(id(label) for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]
                           for label in (tick.label1, tick.label2)
-                          if not low - span <= tick.get_loc() <= high + span
-                          or not axes.axison)
+                          if not low - span <= tick.get_loc() <= high + span or not axes.axison)
     return hidden
 
 
@@ -32,8 +31,7 @@ class Shown:
         hidden = _beyond(figure)
         self.boxes = [(text.get_text(), text.get_window_extent(renderer))
                       for text in figure.findobj(matplotlib.text.Text)
-                      if text.get_visible() and text.get_text().strip()
-                      and id(text) not in hidden]
+                      if text.get_visible() and text.get_text().strip() and id(text) not in hidden]
         self.texts = [text for text, _ in self.boxes]
 
     def clashes(self):

@@ -30,8 +30,7 @@ PICTURES = {
     "dendrogram": lambda path: draw_control(path, parse("a {b {0 1} 2}"), [2.5, 1]),
     "scores": lambda path: draw_scores(path, SCORES, {0: "$_é<$"}),
     "comparison": lambda path: draw_comparison(path, COMPARISON),
-    "search": lambda path: draw_search(path, SEARCH),
-}
+    "search": lambda path: draw_search(path, SEARCH)}
 
 
 @pytest.mark.parametrize("picture, name, magic", [
@@ -44,8 +43,7 @@ def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
     first = file.read_bytes()
     assert first.startswith(magic)
     PICTURES[picture](str(file))
-    assert file.read_bytes() == first
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert file.read_bytes() == first and [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
@@ -103,10 +101,8 @@ def test_names():
 
 
 def test_thinned():
-    assert list(thinned(3, 10)) == [0, 1, 2]
-    assert list(thinned(26, 13)) == list(range(0, 26, 2))
-    assert list(thinned(26, 12)) == list(range(0, 26, 5))
-    assert list(thinned(325, 3)) == [0, 200]
+    assert list(thinned(3, 10)) == [0, 1, 2] and list(thinned(26, 13)) == list(range(0, 26, 2))
+    assert list(thinned(26, 12)) == list(range(0, 26, 5)) and list(thinned(325, 3)) == [0, 200]
     assert list(thinned(5, 0)) == [0] and not thinned(0, 4)
 
 

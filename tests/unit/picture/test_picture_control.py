@@ -105,8 +105,7 @@ def test_a_long_chain_fits_a_picture(shown):
     for i in range(1, 250):
         pairs = (pairs, i)
     figure = shown(control._tree_figure, from_pairs(pairs, range(250)))
-    assert max(figure.figure.get_size_inches()) < 45
-    assert not figure.clashes()
+    assert max(figure.figure.get_size_inches()) < 45 and not figure.clashes()
 
 
 @pytest.mark.parametrize("rows, names", [
@@ -117,8 +116,7 @@ def test_matrices(shown, rows, names):
     figure = shown(control.matrix_figure, named)
     assert not figure.clashes()
     assert all(class_name in figure.texts for class_name in (names or {0: "0", 25: "25"}).values())
-    assert "m-00" in figure.texts
-    assert f"{len(rows)} binary classifiers" in figure.texts
+    assert "m-00" in figure.texts and f"{len(rows)} binary classifiers" in figure.texts
     assert max(figure.figure.get_size_inches()) < 16
     mesh = figure.figure.axes[0].collections[0].get_array().reshape(len(rows), 26)
     for i, (left, right) in enumerate(rows):

@@ -22,8 +22,7 @@ def scores_of(k, n=2000, rejected=0.0, weight=None):
     result = np.where(rng.random(n) < rejected, -1, p.argmax(axis=1))
     scores = evaluate(Results(y, result, np.arange(k), k, p.max(axis=1), p))
     if weight:
-        scores["contingency"] = [[weight * count for count in row]
-                                 for row in scores["contingency"]]
+        scores["contingency"] = [[weight * count for count in row] for row in scores["contingency"]]
     return scores
 
 
@@ -38,8 +37,7 @@ def axes_of(figure):
     (101, {100: "a long name of a class"}, 0, None)])
 def test_no_text_covers_another(shown, k, names, rejected, weight):
     figure = shown(module._figure, scores_of(k, rejected=rejected, weight=weight), names)
-    assert not figure.clashes()
-    assert ("none" in figure.texts) == (rejected > 0)
+    assert not figure.clashes() and ("none" in figure.texts) == (rejected > 0)
 
 
 def test_reliability(shown):

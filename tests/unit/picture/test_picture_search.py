@@ -63,8 +63,7 @@ def test_good_is_bright_either_way(shown):
 
 
 @pytest.mark.parametrize("points", [
-    [point(0, 0)], [point(0, None)], [point(0, 0), point(1, 0)],
-    [{**point(0, 0), "score": None}]])
+    [point(0, 0)], [point(0, None)], [point(0, 0), point(1, 0)], [{**point(0, 0), "score": None}]])
 def test_small_searches(shown, points):
     figure_of(shown, points, 0)
 

@@ -95,8 +95,7 @@ def test_greedy_descent_need_not_find_the_largest_product():
 def test_chain_in_leaf_order_and_columns_in_label_order():
     text = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
     answers = full(configuration_of(text), points([-.8, -.5, .2, .1, -.3, .6]))
-    by_leaf = dict(zip([2, 1, 5, 6, 3, 4, 0],
-                       [.015795, .06318, .042525, .1485, .405, .225, .1]))
+    by_leaf = dict(zip([2, 1, 5, 6, 3, 4, 0], [.015795, .06318, .042525, .1485, .405, .225, .1]))
     np.testing.assert_allclose(answers.columns, [[by_leaf[label] for label in range(7)]],
                                atol=1e-12)
     assert answers.classes.tolist() == [3]
@@ -119,8 +118,7 @@ def test_zero_goes_right_with_one_half():
     for swapped in (False, True):
         for value in (0.0, -0.0):
             answers = path(configuration_of("m {3 8}", swapped=swapped), np.array([[value]]))
-            assert answers.classes.tolist() == [8]
-            assert answers.columns.tolist() == [[0.5]]
+            assert answers.classes.tolist() == [8] and answers.columns.tolist() == [[0.5]]
 
 
 def test_gaps_in_labels():
@@ -293,8 +291,7 @@ def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):
     again = load(str(tmp_path / "m.mbm"))
     x = read_vec(str(golden / "tst.vec"))
     one, two = Classifier(configuration)(x), Classifier(again)(x)
-    assert one.columns.tobytes() == two.columns.tobytes()
-    assert again.made_by.keys() == {"agfmc"}
+    assert one.columns.tobytes() == two.columns.tobytes() and again.made_by.keys() == {"agfmc"}
     info = describe(again)
     assert json.loads(json.dumps(info)) == info
     assert info["configuration"] == "coding matrix" and len(info["binary_models"]) == 21
@@ -320,7 +317,7 @@ def test_a_configuration_from_a_pipe(golden):
 def write_models(folder, text, **options):
     configuration = configuration_of(text)
     (folder / "m.mbc").write_text(text)
-    for i, row in enumerate(configuration.tree.rows):
+    for row in configuration.tree.rows:
         model = BinaryModel(row.text, "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.0,
                             (0, 1), (1, 0), (-1.0, 0.0), **options)
         (folder / row.text).write_text(format_svm_model(model))

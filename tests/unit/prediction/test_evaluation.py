@@ -1,14 +1,19 @@
-"""Scores from files, and what is refused."""
+"""Scores of results, proportions of the classes, and samples that models were trained on."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from agfmc.errors import DataError, UsageError
-from agfmc.prediction.evaluation import evaluate, load_results
-from agfmc.prediction.evaluation import format_scores
+from agfmc.control.parse import parse
+from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.formats.probability_text import format_points
+from agfmc.models import DirectModel
+from agfmc.prediction.decoding import class_samples, proportions
+from agfmc.prediction.evaluation import evaluate, format_scores, load_results, Results, weighted
+from agfmc.prediction.external import ExternalClassifier
+from agfmc.provenance import Provenance
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
 Y = [0, 1, 2, 0, 2]
@@ -58,8 +63,7 @@ def test_table_check_values(tmp_path):
     assert scores["uncertainty_coefficient"] == pytest.approx(.5606035815, abs=1e-9)
     assert scores["uncertainty_coefficient_reverse"] == pytest.approx(.5631000768, abs=1e-9)
     assert scores["uncertainty_coefficient_symmetric"] == pytest.approx(.5618490560, abs=1e-9)
-    assert scores["accuracy"] == pytest.approx(.86)
-    assert scores["contingency"] == table.tolist()
+    assert scores["accuracy"] == pytest.approx(.86) and scores["contingency"] == table.tolist()
 
 
 def test_what_needs_k_is_left_out_without_it(files):
@@ -93,8 +97,7 @@ def test_gaps_in_labels(files):
 def test_rejected_points(files):
     truth, base, p = files(result=[0, -1, 2, -1, 2])
     scores = evaluate(load_results(truth, base, p))
-    assert scores["rejected"] == 2
-    assert sum(row["count"] for row in scores["calibration"]) == 3
+    assert scores["rejected"] == 2 and sum(row["count"] for row in scores["calibration"]) == 3
     assert "rejected                    2\n" in format_scores(scores)
     truth, base, p = files(result=[-1] * 5)
     format_scores(evaluate(load_results(truth, base, p)))
@@ -109,8 +112,7 @@ def test_rejected_points(files):
     ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
     ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
     ({"truth": [0, 1, 4, 0, 2], "header": True}, {}, DataError,
-     "holds class 4, for which there are no probabilities"),
-])
+     "holds class 4, for which there are no probabilities")])
 def test_files_that_do_not_fit(files, change, told, error, words):
     truth, base, p = files(**change)
     with pytest.raises(error) as caught:
@@ -126,3 +128,57 @@ def test_probabilities_of_another_run(files, tmp_path):
     (tmp_path / "p.txt").write_bytes(format_points(P[:3], np.array([0, 1, 2])))
     with pytest.raises(DataError, match="has 3 lines of probabilities, but there are 5 points"):
         load_results(truth, base, p)
+
+
+SETTINGS = "0.1.0; libsvm 337; options -c 1.0; features 61; folds 5; seed 1"
+
+
+def configuration(text, *told, classifiers=()):
+    """What is read of a configuration; told: samples of the sides of its binary classifiers."""
+    tree = parse(text)
+    machines = SimpleNamespace(provenances=tuple(Provenance.from_line(
+        f"{SETTINGS}; samples {left} {right}") for left, right in told))
+    return SimpleNamespace(tree=tree, machines=machines,
+                           node_classifiers=dict(zip(tree.directs, classifiers)))
+
+
+def neighbours(*counts):
+    return DirectModel("K", "n", len(counts), y=np.repeat(np.arange(len(counts)), counts))
+
+
+def test_nested_trees():
+    # (0 | 1 2 | 3 4 5): 1 2 and 3 4 5 by direct classifiers below a coding matrix
+    one = [neighbours(3, 2)]
+    assert class_samples(configuration(
+        'a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}', (7, 5), (7, 9), (4, 5), classifiers=one)) == \
+        {0: 7, 1: 2, 2: 3, 3: 5, 4: 4}
+    with pytest.raises(ModelError, match="do not record"):  # 3, 4 and 5 apart: the command knows
+        class_samples(configuration(
+            'a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}', (7, 5), (7, 9),
+            classifiers=[*one, ExternalClassifier("g", 3, "x", None)]))
+    with pytest.raises(ModelError, match="different samples"):
+        class_samples(configuration('a {0 n K "-k 1" {1 2}}', (7, 6), classifiers=one))
+
+
+def test_direct_classifiers_that_tell_their_branches():
+    told = DirectModel("L", "n", 3, Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
+                       weights=np.zeros((3, 2)))
+    assert class_samples(configuration('n L "" {4 2 9}', classifiers=[told])) == {2: 6, 4: 5, 9: 7}
+
+
+def test_proportions():
+    np.testing.assert_array_equal(proportions([.25, .75], [2, 9]), [.25, .75])
+    np.testing.assert_array_equal(proportions({9: .75, 2: .25}, np.array([2, 9])), [.25, .75])
+    with pytest.warns(AgfmcWarning, match="sum to 8"):
+        np.testing.assert_array_equal(proportions([2, 6], [2, 9]), [.25, .75])
+    with pytest.raises(UsageError, match="--x: expected 2 numbers"):
+        proportions([1], [2, 9], "--x")
+
+
+def test_results_of_arrays():
+    truth, result = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
+    scores = evaluate(Results(truth, result, [0, 1]))
+    assert scores["accuracy"] == .75 and scores["brier_all"] is None and "priors" not in scores
+    rare = weighted(Results(truth, result, [0, 1]), [.9, .1])
+    np.testing.assert_allclose(rare.weights, [1.8, 1.8, .2, .2])
+    assert evaluate(rare)["accuracy"] == pytest.approx(.55)

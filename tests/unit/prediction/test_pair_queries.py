@@ -57,11 +57,8 @@ def example():
     (range(6), "ddag", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
     (range(6), "dagsvm", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
     (range(6), "adag", 4, [(0, 5), (1, 4), (2, 3), (3, 5), (4, 5)]),
-    ([2, 0, 5, 1, 4, 3], "ddag", 5, None),
-    ([2, 0, 5, 1, 4, 3], "adag", 0, None),
-    ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS),
-    (range(6), "and", -1, None),
-])
+    ([2, 0, 5, 1, 4, 3], "ddag", 5, None), ([2, 0, 5, 1, 4, 3], "adag", 0, None),
+    ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS), (range(6), "and", -1, None)])
 def test_worked_example(order, method, winner, asked, probabilities, swapped):
     given = configuration(one_vs_one(list(order)), 15, probabilities, swapped)
     answers = Classifier(given, method, execution=Execution(counting=True))(example())
@@ -107,8 +104,7 @@ def test_radag_needs_weights():
     ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax", "one-vs-rest"),
     ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax-raw", "one-vs-rest"),
     ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "adag", "in a tree"),
-    ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "loss:hinge", "along a tree"),
-])
+    ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "loss:hinge", "along a tree")])
 def test_what_a_decoder_is_not_for(text, d, method, words):
     with pytest.raises(UsageError, match=words):
         Classifier(configuration(text, d), method)

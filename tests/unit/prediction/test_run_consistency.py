@@ -29,7 +29,8 @@ CODE = parse('a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}', "ctl")
 
 
 def models(*samples, more=""):
-    return [SimpleNamespace(name=name, provenance=made(f"agfmc 1; options -c 1; samples {text}{more}"))
+    return [SimpleNamespace(name=name,
+                            provenance=made(f"agfmc 1; options -c 1; samples {text}{more}"))
             for name, text in zip("abc", samples)]
 
 
@@ -58,7 +59,8 @@ TAUGHT = ("4/0", "4/9", "0/9")
     (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""), (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"),
                                                     "2-3 / 0-1, and is used here for 0-1 / 2-3")])
 def test_other_classes(tree, taught, warned):
-    found = [SimpleNamespace(name=name, provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
+    found = [SimpleNamespace(name=name,
+                             provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
              for name, text in zip("abc", taught)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -21,14 +21,11 @@ PAIRS = '"" 0/1; "" 0/2; "" 0/3; "" 1/2; "" 1/3; "" 2/3; {A B C D}'
 # the same problems, rows and columns elsewhere: the children are D B A C
 PAIRS_ELSEWHERE = '"" 2/1; "" 1/3; "" 2/0; "" 3/0; "" 2/3; "" 1/0; {D B A C}'
 KINDS = {
-    "pairs": PAIRS,
-    "rest": '"" 1 2 3/0; "" 0 2 3/1; "" 0 1 3/2; "" 0 1 2/3; {A B C D}',
+    "pairs": PAIRS, "rest": '"" 1 2 3/0; "" 0 2 3/1; "" 0 1 3/2; "" 0 1 2/3; {A B C D}',
     "ternary": '"" 0 1/2 3; "" 0 2/3; "" 1/0 3; "" 1/2; "-t 0 -e 1e-8" 0 3/1 2; {A B C D}',
-    "tree": '"" { "-t 0 -e 1e-8" {A B} "" {C D} }',
-    "chain": '"" { "" { "" {A B} C} D}',
+    "tree": '"" { "-t 0 -e 1e-8" {A B} "" {C D} }', "chain": '"" { "" { "" {A B} C} D}',
     "matrix in a tree": '"" {"" 0/1; "" 0/2; "" 1/2; {A B C} D}',
-    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}',
-}
+    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -r 1 -c 0.1 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}'}
 LABELS = dict(A=2, B=5, C=6, D=11)
 TIGHT = "-e 1e-8 -g 0.3 -c 2"
 
@@ -59,16 +56,6 @@ def answers(configuration, x, method="0"):
 
 
 TEST = data(99)[0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_collated_model_is_its_parts(kind):
-    tree, models, configuration = trained(with_labels(KINDS[kind]), *data(1))
-    told = Classifier(configuration, Decoding("-1", tree="full"))(TEST).columns
-    for column, model in zip(told.T, models, strict=True):
-        f = decision_values(model.kernel, model.sv, model.coef, model.rho, TEST)
-        a, b = model.scale
-        np.testing.assert_allclose(column, np.tanh(a * f + b), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -132,29 +119,6 @@ def test_classes_and_rows_elsewhere_in_the_control_file(method):
     top = np.sort(one.columns, axis=1)
     clear = top[:, -1] - top[:, -2] > 2 * close
     np.testing.assert_array_equal(two.classes[clear], one.classes[clear])
-
-
-@pytest.mark.parametrize("kind, method", [
-    *(("pairs", method) for method in ("0", "2", "4", "7", "loss:logit", "max-win", "ddag")),
-    *(("ternary", method) for method in ("0", "1", "2", "5", "6", "zadrozny-kl")),
-    ("rest", "0"), ("tree", "0"), ("matrix in a tree", "0"), ("tree in a matrix", "1")])
-@pytest.mark.filterwarnings("ignore:the decoder orthogonal")
-def test_a_point_and_its_copies_have_one_answer(kind, method):
-    configuration = trained(with_labels(KINDS[kind]), *data(6))[2]
-    classifier = Classifier(configuration, Decoding(method, tree="full"))
-    twice = np.vstack([TEST, TEST[::-1], TEST[:3]])
-    whole = classifier(twice)
-    n = len(TEST)
-    for field in ("classes", "confidence", "columns"):
-        one = getattr(whole, field)
-        if one is None:
-            continue
-        np.testing.assert_array_equal(one[n:2 * n], one[:n][::-1])
-        np.testing.assert_array_equal(one[2 * n:], one[:3])
-        for size in (1, 50, 129):
-            parts = [getattr(classifier(twice[at:at + size]), field)
-                     for at in range(0, len(twice), size)]
-            np.testing.assert_array_equal(np.concatenate(parts), one)
 
 
 @pytest.mark.parametrize("factors", [(1, 1024, 2.0**-20), (2.0**60, 1, 2.0**-30)])

@@ -20,8 +20,7 @@ KINDS = {
     "neighbours in a matrix": ('"" 0/1; "" 0/2; "" 1/2; {"-k 4" K {A B} C D}',
                                '"" 2/1; "" 2/0; "" 1/0; {D C "-k 4" K {B A}}'),
     "logistic in a matrix": ('"" 0/1 2; "" 1/0 2; "" 2/0 1; {"" L {A B} C D}',
-                             '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}'),
-}
+                             '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}')}
 LABELS = dict(A=2, B=5, C=6, D=11)
 OTHER = dict(A=9, B=7, C=30, D=1)
 CENTRES = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2.0]])
@@ -127,16 +126,3 @@ def test_descent_takes_the_best_branch_of_each_node(kind):
             rating = found["path"].confidence[i]
             assert rating == pytest.approx((4 * here - 1) / 3, abs=1e-11)
         assert p[found["full"].classes[i]][i] == full[i].max()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", TREE_MODES[:3])
-def test_a_point_does_not_depend_on_its_neighbours(kind, mode):
-    classifier = Classifier(trained(KINDS[kind][0], LABELS, *data(5)), Decoding(tree=mode))
-    whole = classifier(POINTS)
-    for size in (1, 7, 119):
-        parts = [classifier(POINTS[at:at + size]) for at in range(0, len(POINTS), size)]
-        for name in ("classes", "confidence", "columns"):
-            if getattr(whole, name) is not None:
-                np.testing.assert_array_equal(
-                    np.concatenate([getattr(part, name) for part in parts]), getattr(whole, name))

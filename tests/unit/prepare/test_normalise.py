@@ -31,8 +31,7 @@ def test_by_hand():
 def test_the_points_end_with_mean_0_and_deviation_1(n, d, seed):
     x = points(n, d, seed)
     out = fit_normalisation(x).apply(x)
-    assert out.dtype == np.float64
-    assert np.allclose(out.mean(axis=0), 0, atol=1e-3)
+    assert out.dtype == np.float64 and np.allclose(out.mean(axis=0), 0, atol=1e-3)
     assert np.allclose(out.std(axis=0, ddof=1), 1, atol=1e-5)
 
 
@@ -70,8 +69,7 @@ def test_singular_vectors_against_the_decomposition_of_the_whole(scale, nsv):
     factor = 1 / x.std(axis=0, ddof=1) if scale else np.ones(5)
     _, _, right = np.linalg.svd(z * factor, full_matrices=False)
     matrix = fit_normalisation(x, scale=scale, nsv=nsv).matrix / factor[:, None]
-    assert np.array_equal(x, before)
-    assert matrix.shape == (5, nsv)
+    assert np.array_equal(x, before) and matrix.shape == (5, nsv)
     for got, expected in zip(matrix.T, right):
         assert got[np.argmax(np.abs(got))] > 0
         expected = expected * np.sign(expected[np.argmax(np.abs(expected))])
@@ -124,8 +122,7 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
 
 
 @pytest.mark.parametrize("x, options, error, message", [
-    (points(1, 3), {}, DataError, "two points"),
-    (np.empty((0, 3)), {}, DataError, "two points"),
+    (points(1, 3), {}, DataError, "two points"), (np.empty((0, 3)), {}, DataError, "two points"),
     (np.ones((4, 3)), {}, DataError, "every feature is constant"),
     (np.array([[1.0, 0], [1.0, 3e-42]]), {}, DataError, "no feature varies by more than 3e-42, .*: "
      "multiply the data by a power of ten"),
@@ -134,8 +131,7 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
     (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
     (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
     (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
-    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)"),
-])
+    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)")])
 def test_points_that_cannot_be_normalised(x, options, error, message):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -19,8 +19,7 @@ def test_old_labels_become_0_to_k_in_their_order():
 @given(st.lists(st.integers(-9, 9), min_size=1))
 def test_the_old_labels_can_be_had_back(y):
     new, old, _ = relabel(y)
-    assert old[new].tolist() == y
-    assert sorted(set(new.tolist())) == list(range(len(old)))
+    assert old[new].tolist() == y and sorted(set(new.tolist())) == list(range(len(old)))
 
 
 def test_bins_of_equal_width_and_of_equal_ratio():
@@ -56,8 +55,7 @@ def test_every_value_lies_in_its_bin(values, q, geometric):
 
 
 @pytest.mark.parametrize("args, error, message", [
-    (([1, 2], 1), UsageError, "2 or more, not 1"),
-    (([], 3), DataError, "no values"),
+    (([1, 2], 1), UsageError, "2 or more, not 1"), (([], 3), DataError, "no values"),
     (([2, 2], 3), DataError, "the least value, 2, must be below"),
     (([2, 3], 3, 5, 1), UsageError, "the least value, 5, must be below the greatest, 1"),
     (([2, 3], 3, 5), DataError, "the least value, 5, must"),
@@ -65,8 +63,7 @@ def test_every_value_lies_in_its_bin(values, q, geometric):
     (([2, 3], 3, float("nan"), 1), UsageError, "must be below"),
     (([0, 3], 3, None, None, True), DataError, "positive"),
     (([2, 3], 3, -1, 4, True), UsageError, "positive"),
-    (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend"),
-])
+    (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend")])
 def test_bins_that_cannot_be(args, error, message):
     with pytest.raises(error, match=message):
         bin_edges(*args)

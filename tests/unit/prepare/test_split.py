@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
@@ -19,8 +19,7 @@ def whole(parts, n):
 def test_the_last_fraction_is_the_test_part():
     train, test = split_fraction(10, 0.3)
     assert train.tolist() == [0, 1, 2, 3, 4, 5, 6] and test.tolist() == [7, 8, 9]
-    assert len(split_fraction(10, 0.25)[1]) == 3
-    assert len(split_fraction(10, 0.05)[1]) == 1
+    assert len(split_fraction(10, 0.25)[1]) == 3 and len(split_fraction(10, 0.05)[1]) == 1
 
 
 @pytest.mark.parametrize("n, fraction", [(10, 0.04), (10, 0.96), (1, 0.5), (0, 0.5)])
@@ -37,6 +36,7 @@ def test_a_fraction_that_is_none(fraction):
         split_stratified([0, 0, 1, 1], fraction, 1)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), FRACTIONS, st.integers(0, 9))
 def test_every_class_gives_its_fraction(y, fraction, seed):
     y = np.array(y) * 3
@@ -81,8 +81,7 @@ def test_no_parts():
 
 
 def test_shuffling_follows_the_seed():
-    assert whole([shuffled(100, 1)], 100)
-    assert np.array_equal(shuffled(100, 1), shuffled(100, 1))
+    assert whole([shuffled(100, 1)], 100) and np.array_equal(shuffled(100, 1), shuffled(100, 1))
     assert not np.array_equal(shuffled(100, 1), shuffled(100, 2))
 
 

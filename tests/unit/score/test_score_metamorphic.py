@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.score.contingency import accuracy, contingency, uncertainty_coefficient
-from agfmc.score.probabilities import (all_samples, brier_all, brier_winning, calibration,
-                                       log_loss)
+from agfmc.score.probabilities import (all_samples, brier_all, brier_winning, calibration, log_loss)
 
 EPSILON = float(np.finfo(float).eps)
 

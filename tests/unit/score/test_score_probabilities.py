@@ -34,8 +34,7 @@ def test_scores_of_nothing():
 
 
 def test_confidence():
-    assert confidence(1 / 7, 7) == pytest.approx(0, abs=1e-15)
-    assert confidence(1, 7) == 1
+    assert confidence(1 / 7, 7) == pytest.approx(0, abs=1e-15) and confidence(1, 7) == 1
     assert confidence(.55, 4) == pytest.approx(.4)
     p = np.linspace(0, 1, 11)
     np.testing.assert_allclose(probability(confidence(p, 5), 5), p, atol=1e-15)
@@ -52,8 +51,7 @@ def test_calibration_table():
     table = calibration(p, happened, q=10)
     assert [row.count for row in table] == [1, 1, 0, 0, 0, 1, 0, 0, 0, 3]
     last = table[9]
-    assert last.forecast == pytest.approx(.95)
-    assert last.observed == pytest.approx(2 / 3)
+    assert last.forecast == pytest.approx(.95) and last.observed == pytest.approx(2 / 3)
     assert last.error == pytest.approx(math.sqrt(.95 * .05 + .9 * .1) / 3)
     empty = table[2]
     assert (empty.forecast, empty.observed, empty.error) == (None, None, None)
@@ -84,8 +82,7 @@ def test_right_forecasts_are_within_their_errors():
 def test_sums_by_hand():
     lines = curves(np.array([.9, .2, .6, .4]), np.array([1, 0, 0, 1]), 2)
     assert lines.p.tolist() == [.2, .4, .6, .9] and lines.t.tolist() == [0, 1, 0, 1]
-    assert lines.mid == 1
-    assert lines.c == pytest.approx([-1, 0, 1, 1, 2])
+    assert lines.mid == 1 and lines.c == pytest.approx([-1, 0, 1, 1, 2])
     assert lines.s == pytest.approx([-.8, 0, .4, 1, 1.9])
     assert inverse_sum(lines) == pytest.approx([-1.25, 0, 2.5, 2.5, 2.5 + 1 / .9])
     found = validate(lines, 4)

@@ -15,8 +15,7 @@ TABLE = {
     (16, 0.1): (0.957, 0.426, 0.759, 0.841, 0.653, 0.454, 0.946),
     (64, 0.1): (1.000, 0.339, 0.851, 0.956, 0.538, 0.134, 0.983),
     (16, 0.3): (0.462, 0.181, 0.295, 0.348, 0.240, 0.146, 0.442),
-    (64, 0.3): (0.804, 0.091, 0.233, 0.333, 0.118, 0.036, 0.513),
-}
+    (64, 0.3): (0.804, 0.091, 0.233, 0.333, 0.118, 0.036, 0.513)}
 
 
 def tournaments(k, chance):
@@ -142,7 +141,7 @@ def test_against_enumeration(k, error):
 
 @pytest.mark.parametrize("k, draws", [(3, 1), (3, 2), (4, 1)])
 def test_polls_against_every_draw(k, draws):
-    rounds = 40000
+    rounds = 20000
     [found] = simulate(k, rounds=rounds, seed=5, model=0.2, opponents=[draws], top=2).polls
     alone, top = exact(k, of_error(0.2), polls(k, draws))
     assert found.draws == draws
@@ -162,8 +161,7 @@ def test_similarity_against_enumeration(r):
         assert near(share, exact(k, chance, judge), rounds)
     if k == 3:
         alone, top = exact(k, chance, polls(k, 2))
-        assert near(found.polls[0].success, alone, rounds)
-        assert near(found.polls[0].top, top, rounds)
+        assert near(found.polls[0].success, alone, rounds) and near(found.polls[0].top, top, rounds)
 
 
 def test_pairs_of_similarity_zero_are_coins():
@@ -199,11 +197,11 @@ def test_two_classes():
 
 def test_top_of_all_classes_is_max_win_and_of_one_is_poll():
     def play(top):
-        return simulate(9, rounds=40000, seed=1, model=0.3, opponents=[4], top=top)
+        return simulate(9, rounds=20000, seed=1, model=0.3, opponents=[4], top=top)
 
     one, all_of_them = play(1), play(9)
-    assert near(one.polls[0].top, one.polls[0].success, 40000, 5)
-    assert near(all_of_them.polls[0].top, all_of_them.max_win, 40000, 5)
+    assert near(one.polls[0].top, one.polls[0].success, 20000, 5)
+    assert near(all_of_them.polls[0].top, all_of_them.max_win, 20000, 5)
     assert play(1000).polls == all_of_them.polls
 
 

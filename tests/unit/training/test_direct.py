@@ -95,8 +95,7 @@ def test_k_nearest_neighbours_by_hand(data):
     trained('"-k 7" K {3 1 8 5 40 11}')
     branch = {label: i for i, label in enumerate(LABELS.tolist())}
     y = np.array([branch[label] for label in y.tolist()])
-    assert read_cls("m.cls").tolist() == y.tolist()
-    assert read_vec("m.vec").tobytes() == x.tobytes()
+    assert read_cls("m.cls").tolist() == y.tolist() and read_vec("m.vec").tobytes() == x.tobytes()
     square = np.square(x[:20, None].astype(float) - x[None].astype(float)).sum(axis=2)
     near = y[np.argsort(square, axis=1, kind="stable")[:, :7]]
     p = np.stack([(near == i).mean(axis=1) for i in range(6)], axis=1)
@@ -176,8 +175,7 @@ def test_logistic_file_tells_what_made_it(data):
     ('"" { "-k 0" K {3 1 8} "" L {5 40 11}}', ControlError, (1, 6), "-k: 0 is out of range"),
     ('"" { "" K {3 1 8}\n"-c 5" L {5 40 11}}', ControlError, (2, 1), "unknown training option"),
     ('"" L {3 1 8 "-r 1 -k 2" K {5 40 11}}', ControlError, (1, 13), "'-r'"),
-    ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes"),
-])
+    ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes")])
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
@@ -238,19 +236,16 @@ def test_files_that_do_not_fit(data):
         refused(ModelError, words)
 
 
-def test_logistic_model_of_other_classes(data):
-    trained('"" L {3 1 8 5 40 11}')
+@pytest.mark.parametrize("trained_as, control, words", [
+    ('"" L {3 1 8 5 40 11}', 'm L "" {3 1 8}',
+     "m: is a model of 6 classes, and the classifier has 3"),
+    ('"-k 3" K {3 1 8 5 40 11}', '\n m K "-k x" {3 1 8 5 40 11}',
+     "ctl:2:2: option -k: expected a whole number")])
+def test_control_files_of_other_models(data, trained_as, control, words):
+    trained(trained_as)
     with open("ctl", "w") as file:
-        file.write('m L "" {3 1 8}')
-    with pytest.raises(ModelError, match="^m: is a model of 6 classes, and the classifier has 3"):
-        load("ctl")
-
-
-def test_options_of_a_trained_file_that_are_wrong(data):
-    trained('"-k 3" K {3 1 8 5 40 11}')
-    with open("ctl", "w") as file:
-        file.write('\n m K "-k x" {3 1 8 5 40 11}')
-    with pytest.raises(ModelError, match="^ctl:2:2: option -k: expected a whole number"):
+        file.write(control)
+    with pytest.raises(ModelError, match=f"^{words}"):
         load("ctl")
 
 
@@ -399,8 +394,7 @@ LIES = {
     "control with a command": lambda h: h.update(
         control=h["control"].replace(' K "-k 5"', ' G "touch pwned"')),
     "control with more branches": lambda h: h.update(
-        control=h["control"].replace("    3\n", "    3\n    77\n")),
-}
+        control=h["control"].replace("    3\n", "    3\n    77\n"))}
 
 
 @pytest.fixture(scope="module")

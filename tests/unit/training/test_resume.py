@@ -1,16 +1,18 @@
-"""Which models of an earlier run are kept: those that training would write again, no others."""
+"""Models of an earlier run that are kept: those that training would write again; a time limit."""
 
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import Earlier, finished, train
 from agfmc.formats.vectors import write_cls, write_std, write_vec
 from agfmc.models import Normalisation
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.plan import Output, plan, Source
+from agfmc.training.run import Earlier, finished, TimeUp, train, until
 
 PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
 ALL = {"m-00", "m-01", "m-02"}
@@ -50,8 +52,8 @@ def test_everything_is_kept(x_y):
     ({"seed": 2}, set()), ({"options": "-c 6"}, {"m-01"}), ({"options": "-c 5 -w0 2"}, {"m-01"}),
     ({"options": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
     ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
-    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}), ({"output": Output("m", "elsewhere")}, set()),
-    ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
+    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}),
+    ({"output": Output("m", "elsewhere")}, set()), ({"options": "-m 7 -c 5.0"}, ALL)], ids=repr)
 def test_settings(x_y, more, kept):
     os.mkdir("elsewhere")
     assert finished(planned(**more)) == kept
@@ -175,7 +177,8 @@ def test_versions(x_y, monkeypatch):
 def test_another_name(x_y):
     for name in ALL:
         os.rename(name, name.replace("m-", "other-"))
-    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name in ALL}
+    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name
+                                                         in ALL}
 
 
 def test_what_is_kept_is_not_trained(x_y, monkeypatch):
@@ -186,8 +189,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("n.std")
     told = []
     outcome = train(planned(), lambda *words: told.append(words), Earlier(finished(planned())))
-    assert outcome == (3, (), False)
-    assert {name: os.stat(name).st_ino for name in before} == before
+    assert outcome == (3, (), False) and {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
         assert file.read() == wanted
     assert os.path.exists("n.std")
@@ -203,8 +205,7 @@ def test_direct_classifiers(x_y):
     write(x_y[0], y)
     text = '"" { "-r 0.5" L {0 1} "-k 3" K {2 3} }'
     work = planned(text)
-    assert train(work).done == 3
-    assert finished(work) == {"m", "m.00"}
+    assert train(work).done == 3 and finished(work) == {"m", "m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
     assert train(planned(text), earlier=Earlier({"m", "m.00"})) == (3, (), False)
@@ -225,3 +226,74 @@ def test_progress_of_direct_classifiers_that_replace_others(x_y):
     train(work, lambda *seen: told.append(seen), Earlier({"m"}, "control"))
     assert [(done, total, earlier) for done, total, _, earlier in told] == [(1, 2, 0), (2, 2, 0)]
     assert not os.path.exists("control")
+
+
+def collected(items, *more):
+    """(what came, whether the time was up)"""
+    found = []
+    try:
+        for item in until(items, *more):
+            found.append(item)
+    except TimeUp:
+        return found, True
+    return found, False
+
+
+def test_no_deadline():
+    assert collected(iter("abc"), None) == (["a", "b", "c"], False)
+
+
+def test_a_deadline_far_away():
+    assert collected((i for i in range(100)), time.monotonic() + 60) == (list(range(100)), False)
+
+
+def test_errors_pass():
+    def failing():
+        yield 1
+        raise ValueError("seven")
+
+    with pytest.raises(ValueError, match="seven"):
+        list(until(failing(), time.monotonic() + 60))
+
+
+def test_a_deadline_that_has_passed():
+    assert collected((1 / 0 for _ in [1]), time.monotonic()) == ([], True)
+
+
+def test_an_item_that_takes_too_long():
+    closed, release = threading.Event(), threading.Event()
+
+    def slow():
+        try:
+            yield 1
+            release.wait(60)
+            yield 2
+            yield 3
+        finally:
+            closed.set()
+
+    assert collected(slow(), time.monotonic() + 0.3) == ([1], True) and not closed.is_set()
+    release.set()
+    assert closed.wait(60)
+
+
+def test_many_short_items_end_too():
+    now = iter(range(10**9))
+    found, up = collected((i for i in range(10**9)), 1000, lambda: next(now))
+    assert up and 0 < len(found) < 2000
+
+
+def test_a_consumer_that_leaves():
+    closed = threading.Event()
+
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    items = until(endless(), time.monotonic() + 60)
+    next(items)
+    items.close()
+    assert closed.wait(60)

@@ -199,7 +199,8 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
     x, y = points(100, 20)
     write_vec(tmp_path / "t.vec", x)
     write_cls(tmp_path / "t.cls", y)
-    assert not isinstance(training_data.load_training(tmp_path / "t", InputFormat())[0].x, np.memmap)
+    assert not isinstance(training_data.load_training(tmp_path / "t", InputFormat())[0].x,
+                          np.memmap)
     expected = trained(x.astype(np.float32).astype(float), y, "-g 0.2")
     monkeypatch.setattr(dataset, "_MAPPED", 100)
     data, _, _ = training_data.load_training(tmp_path / "t", InputFormat())

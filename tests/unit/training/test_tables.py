@@ -127,15 +127,13 @@ def fail():
 
 def test_an_error_in_the_background_is_raised():
     before = threading.active_count()
-    with pytest.raises(DataError, match="the disk is full"):
-        with Background() as background:
-            background(fail)
+    with pytest.raises(DataError, match="the disk is full"), Background() as background:
+        background(fail)
     done = []
-    with pytest.raises(DataError, match="the disk is full"):
-        with Background(1, 1) as background:
-            background(fail)
-            for number in range(50):
-                background(done.append, number)
+    with pytest.raises(DataError, match="the disk is full"), Background(1, 1) as background:
+        background(fail)
+        for number in range(50):
+            background(done.append, number)
     assert not done
     with pytest.raises(KeyError):  # the first error of all is the one to be told
         with Background() as background:
