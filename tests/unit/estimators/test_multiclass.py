@@ -214,7 +214,7 @@ def test_a_control_may_name_the_classes():
     assert model.configuration_.tree.names == {3: "pine", 4: "birch", 5: "oak"}
     np.testing.assert_array_equal(model.classes_[model.predict_proba(x).argmax(axis=1)],
                                   model.predict(x))
-    with pytest.raises(ValueError, match="birch, oak, pine, and the data have birch, elm, pine"):
+    with pytest.raises(ValueError, match="birch, oak, pine, but the data have birch, elm, pine"):
         MultiClassFromBinary(text).fit(x, np.where(y == "oak", "elm", y))
 
 
