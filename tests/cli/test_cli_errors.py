@@ -408,8 +408,7 @@ ERRORS = [
     ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
     ("float_to_class", "v.dat x 2 1", 2, r"ascend"),
     ("float_to_class", "v.dat x one", 2, r"'one'"),
-    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q"),
-]
+    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q")]
 
 
 def listing():
@@ -471,8 +470,7 @@ def test_every_method_from_either_kind_of_model(made, monkeypatch, run, method, 
     monkeypatch.chdir(made)
     answers = []
     for model in ("ctl", "all.mbm"):
-        _, out, err = run("classify_m", "-Q", *method.split(), model, "trn.vec",
-                          tmp_path / "out")
+        _, out, err = run("classify_m", "-Q", *method.split(), model, "trn.vec", tmp_path / "out")
         answers.append((out, err, (tmp_path / "out.cls").read_bytes(),
                         (tmp_path / "out.con").read_bytes()))
     assert answers[0] == answers[1]

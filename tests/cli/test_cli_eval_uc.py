@@ -119,8 +119,7 @@ def test_names_that_are_too_few(files, run, tmp_path):
 
 def test_priors(files, run):
     # class 2 weighs 0.2/0.5 and class 7 0.8/0.5
-    scores = json.loads(printed(run, "--json", "--priors", "0.2,0.8", "truth.cls", "out",
-                                "probs"))
+    scores = json.loads(printed(run, "--json", "--priors", "0.2,0.8", "truth.cls", "out", "probs"))
     assert scores["points"] == 4 and scores["priors"] == pytest.approx([.2, .8])
     assert scores["contingency"] == [[pytest.approx(.8), 0], [pytest.approx(1.6)] * 2]
     assert scores["accuracy"] == pytest.approx(.6)

@@ -83,8 +83,7 @@ class Case:
                 for p, label in zip(row, self.labels)) / total / self.k) if all_p else None,
             "log_loss": math.fsum(-w * math.log(max(row[self.labels.index(t)], 2**-52))
                                   for t, _, row, _, w in rows) / total if all_p else None,
-            "brier_winning": math.sqrt(math.fsum(
-                w * (p - hit)**2 for w, p, hit in told) / counted)}
+            "brier_winning": math.sqrt(math.fsum(w * (p - hit)**2 for w, p, hit in told) / counted)}
         values["calibration"] = [self.bin(told, b, bins) for b in range(bins)]
         values["expected_calibration_error"] = math.fsum(
             row["count"] * abs(row["observed"] - row["forecast"])

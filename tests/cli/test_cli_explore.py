@@ -43,13 +43,11 @@ def test_a_trial_is_what_the_commands_give(run):
     _, text, _ = run("compare_control", *OPTIONS, "--trials", "1", "--seed", "7", "--json",
                      "train", "one-vs-one", "tree")
     rows = {(row["configuration"], row["decoder"]): row for row in json.loads(text)["rows"]}
-    run("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn",
-               "tst")
+    run("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn", "tst")
     for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"),
                                     ("tree", "0", "recursive")):
         control = run("print_control", "-Q", scheme, "trn")[1]
-        run("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc",
-                   stdin=control)
+        run("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc", stdin=control)
         printed = run("classify_m", "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
         Path("out.txt").write_text(printed)
         words = ["tst.cls", "out", *(["out.txt"] if printed else ["-k", "3"])]
@@ -121,8 +119,7 @@ def test_a_kept_state_serves_other_runs(run):
     (("-f", "1", "train"), 2, "expected a number between 0 and 1"),
     (("train", "trained"), 1, "trained:1:1"),
     (("train", "other"), 1, "class 3"), (("alone",), 1, "alone: holds one class"),
-    (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
-])
+    (("--plot", "a.xyz", "train"), 2, "expected a name that ends in")])
 def test_refusals(run, words, status, message):
     Path("trained").write_text("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
     Path("other").write_text('"" 0 / 1; "" 0 / 2; {2 3 9}')
@@ -181,8 +178,7 @@ def test_nfold_takes_trees_and_votes(run):
     (("-d", "1", "1v1", "train"), 2, "out of range"),
     (("-d", "200", "1v1", "train"), 1, "cannot be divided"),
     (("1v1", "train", "no/such"), 1, "no/such.cls: cannot write"),
-    (("-s", "1v1", "train"), 2, "unrecognized"),
-])
+    (("-s", "1v1", "train"), 2, "unrecognized")])
 def test_nfold_refuses(run, words, status, message):
     got = run("nfold", *words)
     assert got[0] == status and message in got[2] and got[1] == ""
@@ -240,8 +236,7 @@ def test_a_tree_may_be_best_as_a_code(classes, run):
 @pytest.mark.parametrize("words, status, message", [
     (("5",), 2, "cannot know them by their number of classes: found 5"),
     (("-Q", "convert", "train"), 2, "starts from a file"),
-    (("-Q", "strange", "train"), 2, "no file 'strange'"),
-])
+    (("-Q", "strange", "train"), 2, "no file 'strange'")])
 def test_best_refuses(classes, run, words, status, message):
     got = classes(*words)
     assert got[0] == status and message in got[2] and got[1] == ""
@@ -286,8 +281,7 @@ def test_equal_names_are_refused_by_best(classes, run):
     ("print_control", ("-Q", "5", "train.cls"), 1, "expected the base name of the data, train"),
     ("multi_borders", ("one-vs-one", "train", "m", "c"), 2,
      "print_control -Q one-vs-one train | multi_borders"),
-    ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features"),
-])
+    ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features")])
 def test_messages_help(run, command, words, status, message):
     write_std("narrow.std", Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32)))
     got = run(command, *words)

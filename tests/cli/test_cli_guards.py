@@ -238,8 +238,7 @@ def test_absent_values_need_a_known_number_of_features(run):
         text = open(name, encoding="ascii").read()
         Path(name).write_text(text[:text.index("# agfmc")])
     Path("t.svm").write_text("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
-    run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out",
-                                       status=2).line("number of features")
+    run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out", status=2).line("number of features")
     answers = []
     for jobs in (1, 2, 2, 2):
         answers.append(run("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out").out)
@@ -294,8 +293,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
     ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
     ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),
     ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
-    ("# class 1: b\n# class 0: a\n", ""),
-])
+    ("# class 1: b\n# class 0: a\n", "")])
 def test_names_that_are_not_those_of_the_data(folder, run, lines, words):
     (folder / "trn.names").write_text("a\nb\nc\n")
     run("agf2ascii", "-M", "--words", "trn", "trn.svm")
@@ -326,8 +324,7 @@ def forge(path, change):
 
 @pytest.mark.parametrize("lines, words", [
     ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
-    ("# class 0: b", "class 0 has two names, 'a' and 'b'"),
-])
+    ("# class 0: b", "class 0 has two names, 'a' and 'b'")])
 def test_two_names_for_one_class_or_one_for_two_are_in_no_model(folder, run, lines, words):
     run("multi_borders", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")

@@ -46,8 +46,7 @@ def pairs(folder, run):
 
 
 def files(folder, base):
-    return {path.name: path.read_bytes() for path in folder.iterdir()
-            if path.name.startswith(base)}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name.startswith(base)}
 
 
 def accuracy(name):
@@ -169,8 +168,7 @@ def test_other_ways_to_probabilities(folder, run):
     (("-+", "learner=tree", "other", "trn", "m", "c"), 2, "there is no learner 'tree'"),
     (("-+", "learner=linear -s 9", "other", "trn", "m", "c"), 2, "option -s: 9 is out of range"),
     (("wrong", "trn", "m", "c"), 1, "wrong:2:1: there is no learner 'linea'"),
-    (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors"),
-])
+    (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors")])
 def test_errors(folder, run, words, status, told):
     (folder / "other").write_text('"" 0 / 1 2 3 4; "" 1 / 2; {0 1 2 3 4}', encoding="ascii")
     (folder / "wrong").write_text('"" {0\n"learner=linea -c 1" {1 2}}', encoding="ascii")

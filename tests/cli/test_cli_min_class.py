@@ -81,8 +81,7 @@ def test_of_nested_controls_what_is_left_is_trained(folder, trained):
     """Rows with zeros, a node that is replaced by its branch, a direct classifier, no samples."""
     for nested, left in (
             ('"-c 2" 0 1 / 2; "-c 3" 0 / 1; "." 0 / 2; { "" 0 / 1; {9 0} "-t 0" { "-c 4" {1 2} '
-             '"" {4 7} } 3 }',
-             '"-c 2" 0 1 / 2; "-c 3" 0 / 1; "-c 3" 0 / 2; { 0 "-t 0" {1 4} 3 }'),
+             '"" {4 7} } 3 }', '"-c 2" 0 1 / 2; "-c 3" 0 / 1; "-c 3" 0 / 2; { 0 "-t 0" {1 4} 3 }'),
             ('"" L { 0 2 "-k 3" K {1 9 3} 4 }', '"" L { 0 "-k 3" K {1 3} 4 }'),
             ('"" { 9 "" L { 0 "" { 2 "" {1 3} } 4 } }', '"" L { 0 "" {1 3} 4 }')):
         (folder / "nested").write_text(nested)
@@ -94,14 +93,12 @@ def test_of_nested_controls_what_is_left_is_trained(folder, trained):
 def test_answers_never_name_them(folder, run):
     (folder / "plan").write_text(run("print_control", "rare").out)
     run("multi_borders", "--min-class", 4, "plan", "rare", "m", "m.mbc")
-    (folder / "p.txt").write_text(run("classify_m", "--header", "m.mbc", "rare.vec",
-                                      "ans").out)
+    (folder / "p.txt").write_text(run("classify_m", "--header", "m.mbc", "rare.vec", "ans").out)
     assert not np.isin(read_cls("ans.cls"), (2, 9)).any()
     assert run("classify_m", "--header", "m.mbc", "clean.vec", "a2").out.startswith(
         "labels 0 1 3 4\n")
     right = np.mean(read_cls("ans.cls") == read_cls("rare.cls"))
-    assert f"accuracy                    {right:.6f}" in run("eval_uc", "rare.cls",
-                                                             "ans").out
+    assert f"accuracy                    {right:.6f}" in run("eval_uc", "rare.cls", "ans").out
     done = run("eval_uc", "rare.cls", "ans", "p.txt", status=1)
     assert "without p.txt, and such points count as wrong" in done.err
 
@@ -183,8 +180,7 @@ def test_orders_are_those_of_data_without_them(folder, run):
     (["multi_borders", "plan", "rare", "m", "m.mbc"], "class 2 has one sample in rare: "
      "expected at least 2, or --min-class 2, which leaves out the classes with fewer than 2"),
     (["multi_borders", "clean", "rare", "m", "m.mbc"], "which the control file does not name; "
-     "--min-class 4 leaves out the classes with fewer than 4 samples"),
-])
+     "--min-class 4 leaves out the classes with fewer than 4 samples")])
 def test_messages_recommend_min_class(words, told, folder, run):
     (folder / "plan").write_text(run("print_control", "rare").out)
     (folder / "clean").write_text(run("print_control", "clean").out)
@@ -202,8 +198,7 @@ def test_messages_recommend_min_class(words, told, folder, run):
     (["print_control", "--min-class", "4", "10"], 2, "counts"),
     (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),
     (["order_classes", "--min-class", "4", "plan"], 2, "there is none"),
-    (["multi_borders", "--min-class", "0", "plan", "rare", "m", "m.mbc"], 2, "out of range"),
-])
+    (["multi_borders", "--min-class", "0", "plan", "rare", "m", "m.mbc"], 2, "out of range")])
 def test_what_is_refused(words, status, told, folder, run):
     (folder / "plan").write_text(run("print_control", "rare").out)
     (folder / "two").write_text('"" 0/1; "" 1/2; "" 0/2; {2 9 1}')

@@ -164,8 +164,7 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     ("--libsvm tree.mbm x", 1, "one binary classifier for each of the 3 pairs"),
     ("-Z pairs.mbc nowhere/x", 1, "nowhere/x: cannot write"),
     ("cut.mbaio x", 1, "cut.mbaio:"),
-    ("cut.model x", 1, "cut.model:"),
-])
+    ("cut.model x", 1, "cut.model:")])
 def test_what_cannot_be_done(here, run, words, status, text):
     for option, name in (("-Z", "mbaio"), ("--libsvm", "model")):
         run("mbh2mbm", "--quiet", option, "pairs.mbc", f"p.{name}")

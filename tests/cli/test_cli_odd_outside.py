@@ -18,8 +18,7 @@ NAMES = [
     "a b", "it's", 'say "so"', "a;touch pwned", "a&b|c>d<e", "$(touch pwned)", "`touch pwned`",
     "$HOME", "~", "*", "%s%n", "{}", "#", "back\\slash", "\\n", "tab\there", "esc\x1b[2J", "-",
     "-rf", "--help", "--", "-1", "!", "(a)", "ü漢", "\udcff\udcfe", "a=b", "' ; touch pwned ; '",
-    '" ; touch pwned ; "', "x\r", "\u202egnp",
-]
+    '" ; touch pwned ; "', "x\r", "\u202egnp"]
 QUICK = {"a;touch pwned", "$(touch pwned)", "' ; touch pwned ; '", "-rf", "esc\x1b[2J",
          "\udcff\udcfe"}
 ODD = pytest.mark.parametrize("name", [
@@ -107,8 +106,7 @@ def test_code_g(call, name):
     assert status == 0, err
     status, out, err = call("classify_m", "-M", f"{o}.c", "trn.svm", f"{o}.out")
     assert status == 1 and "--allow-commands" in err and err.count("\n") == 1
-    status, out, err = call("classify_m", "-M", "--allow-commands", f"{o}.c", "trn.svm",
-                            f"{o}.out")
+    status, out, err = call("classify_m", "-M", "--allow-commands", f"{o}.c", "trn.svm", f"{o}.out")
     assert status == 0, err
     assert np.fromfile(f"{name}.out.cls", "<i4").tolist() == [1] * 27
 
@@ -148,8 +146,7 @@ CONTROLS = {
                f'"learner=../../x" 1 / 2; {{0 1 2}}',
     "names": f'"$({EVIL})" 0 / 1; "|{EVIL}" 0 / 2; "`{EVIL}`" 1 / 2; {{0 1 2}}',
     "class names": f'# class 0: $({EVIL})\n# class 1: `{EVIL}`\n# class 2: __import__("os")\n'
-                   '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
-}
+                   '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'}
 
 
 def commands_of(control):
@@ -224,8 +221,7 @@ def process(folder, *words, **more):
     ("multi_borders", "-M", "--executor", "processes:1", "plan", "trn.svm", "m", "c"),
     ("nfold", "-M", "-d", "2", "plan", "trn.svm"),
     pytest.param(("multi_borders", "-M", "--executor", "dask:127.0.0.1:1", "plan", "trn.svm", "m",
-                  "c"), marks=pytest.mark.long),
-], ids=lambda words: " ".join(words)[:40])
+                  "c"), marks=pytest.mark.long)], ids=lambda words: " ".join(words)[:40])
 def test_nothing_in_the_current_folder_is_run(trap, words):
     if "--plot" in words:
         pytest.importorskip("matplotlib")

@@ -210,8 +210,7 @@ TREE = '"" {\n 0\n 1\n}\n'
     (TREE, "expected one coding matrix, found a tree"),
     ('"" { "" 0 / 1; { 0 1 } 2 }', "found a tree"),
     ('"-k 3" K { 0 1 2 }', "found a classifier of code K"),
-    ("{", "1:1:"),
-])
+    ("{", "1:1:")])
 def test_other_control_files_are_refused(run, text, message):
     refused(run("-", stdin=text), 1, message)
 
@@ -251,7 +250,6 @@ def test_data_of_other_classes_are_refused(run, plan):
     (["--exact-up-to", "15", "--errors", "e", "c"], "15 is out of range"),
     (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
     (["--errors", "-", "-"], "can be standard input"),
-    (["--path", "--metric", "x", "c", "trn"], "invalid choice"),
-])
+    (["--path", "--metric", "x", "c", "trn"], "invalid choice")])
 def test_wrong_command_lines(run, plan, words, message):
     refused(run(*words), 2, message)

@@ -121,8 +121,7 @@ def test_results_do_not_depend_on_threads_or_blocks(here, run):
         for jobs in ("1", "2"):
             done = run("classify_m", "--quiet", "-j", jobs, "-Q", method, "all.mbm", "many.vec",
                        "o")
-            seen.append((done.out, (here / "o.cls").read_bytes(),
-                         (here / "o.con").read_bytes()))
+            seen.append((done.out, (here / "o.cls").read_bytes(), (here / "o.con").read_bytes()))
         assert seen[0] == seen[1]
         assert seen[0][0] == 30 * run("classify_m", "--quiet", "-Q", method, "all.mbm", "tst.vec",
                                       "o").out
@@ -153,8 +152,7 @@ def test_radag(here, run):
     ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
     ("classify_m --count -O cat ctl tst.vec x", "--count"),
     ("multi_borders --cv-irrelevant plan trn m o", "goes with --cv-errors"),
-    ("multi_borders --cv-errors e -- cat plan trn m o", "does not go with --"),
-])
+    ("multi_borders --cv-errors e -- cat plan trn m o", "does not go with --")])
 def test_what_does_not_go_together(here, run, words, message):
     assert message in run(*words.split(), status=2).err
 

@@ -52,7 +52,6 @@ def test_memory_changes_nothing(run, folder):
     (("--kernel-memory", "-1"), "--kernel-memory"),
     (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
     (("--platt", "loo", "--command", "svm-train"), "do not go with --"),
-    (("--kernel-memory", "3", "--command", "svm-train"), "do not go with --"),
-])
+    (("--kernel-memory", "3", "--command", "svm-train"), "do not go with --")])
 def test_what_does_not_go(words, told, run):
     run("multi_borders", *words, "plan", "trn", "m", "m.mbc", status=2).refused(told)

@@ -162,8 +162,7 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
     (["-Q", "9", "-"], 1, "standard input:1:1: expected a control file, found an empty one"),
-    (["three\nlines\n"], 1, "three\\nlines\\n.cls"),
-])
+    (["three\nlines\n"], 1, "three\\nlines\\n.cls")])
 def test_refused(run, words, status, text):
     refused(run(*words), status, text)
 
@@ -173,8 +172,7 @@ def test_refused(run, words, status, text):
      "changes nothing in one-vs-one"),
     (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
     (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random, and changes nothing in adj"),
-    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
-])
+    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and")])
 def test_options_of_libagf_without_effect_give_a_warning(run, words, plain, told):
     status, out, err = run(*words)
     assert (status, out) == (0, run(*plain)[1])
@@ -200,8 +198,7 @@ def test_fewer_rows_than_determine_probabilities(run):
     (["-Q", "7", "10000"], "308 MiB"), (["-Q", "7", "-G", "8000"], "297 MiB"),
     (["-Q", "7", "9", "99999999"], "rows times classes"), (["-Q", "16", "8000"], "297 MiB"),
     (["-Q", "10", "30000"], "rows times classes"), (["many"], "for 1025 classes"),
-    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes"),
-])
+    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes")])
 def test_codes_too_large_to_be_read(run, words, text):
     if "many" in words:
         np.arange(1025, dtype="<i4").tofile("many.cls")

@@ -114,8 +114,7 @@ def test_a_tree_from_a_contingency_table(run):
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
     (["--dot", "two.svm"], 1, "two.svm:1:1"), (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
     (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
-    (["--dot"], 2, "operands are missing"),
-])
+    (["--dot"], 2, "operands are missing")])
 def test_refused(run, words, status, text):
     save_line()
     save("two.svm", "0 1:0 2:0\n1 1:1\n")

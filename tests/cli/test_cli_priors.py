@@ -146,8 +146,7 @@ def test_rejection_goes_by_the_new_probabilities(classified):
     _, some = numbers(classified("--priors", PRIORS, "--reject", "0.6", "one.mbm",
                                  warning="rejected"))
     clear = np.abs(q.max(axis=1) - .6) > 1e-5
-    np.testing.assert_array_equal(some[clear],
-                                  np.where(q.max(axis=1) < .6, -1, answers)[clear])
+    np.testing.assert_array_equal(some[clear], np.where(q.max(axis=1) < .6, -1, answers)[clear])
     assert 50 < (some == -1).sum() < 650
 
 
@@ -176,8 +175,7 @@ def test_models_that_do_not_tell(classified, refused, here):
     text = (here / "one-02").read_text()
     text = text[:text.index("; made from")] + "\n"  # without its checksum
     (here / "old-02").write_text(text.replace("; samples 30 45", "; samples 31 45"))
-    assert "different samples" in refused(2, "classify_m", "--priors", PRIORS, "old.mbc",
-                                          lines=2)
+    assert "different samples" in refused(2, "classify_m", "--priors", PRIORS, "old.mbc", lines=2)
 
 
 @pytest.mark.parametrize("words, says", [

@@ -23,8 +23,7 @@ def refused(run, *words, status=2):
 
 
 def test_table(run):
-    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log",
-                                   "--top", "2").splitlines()
+    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log", "--top", "2").splitlines()
     assert heads.split() == ["classes", "error", "MAX-WIN", "3", "1log", "3", "1log", "ADAG",
                              "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
     assert above.split() == ["POLL", "POLL+TOP-2"]

@@ -15,12 +15,10 @@ from agfmc.experiments import comparison
 from agfmc.formats.vectors import write_cls, write_vec
 
 WORDS = {
-    nfold: ("-d", "2", "one-vs-one", "train"),
-    compare_control: ("-d", "2", "train", "one-vs-one"),
+    nfold: ("-d", "2", "one-vs-one", "train"), compare_control: ("-d", "2", "train", "one-vs-one"),
     tune_m: ("-d", "2", "--kernels", "linear", "--log2c", "0:2:2", "--refine", "0", "one-vs-one",
              "train"),
-    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train"),
-}
+    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train")}
 GOES_ON = "the same command continues from there"
 
 

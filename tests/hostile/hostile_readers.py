@@ -444,8 +444,7 @@ def readers():
                                                    form=InputFormat(ordinates=True))), [CON],
          False, points, []),
         ("vec to classify", lambda path: all_of(dataset.iter_points(path, InputFormat(), 2, 3)), [VEC],
-         False, chunks, []),
-        ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
+         False, chunks, []), ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
         ("lvq alone", functools.partial(lvq.read_lvq, header=False, labels=False), [PLAIN], True,
          points, []),
         ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, 2, 3, truth=False, block=16)),
@@ -484,7 +483,6 @@ def readers():
          [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
          anything, []),
         ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
-        ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), []),
-    ]
+        ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
     return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
             for name, read, seeds, text, accepts, covers in rows}

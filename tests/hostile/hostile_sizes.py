@@ -100,8 +100,7 @@ LIES = {
     "pairs, counts": (confusions.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
-    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
-}
+    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
 LARGE = {
@@ -172,8 +171,7 @@ LARGE = {
     "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
     "predicted classes": (svm_predict_output.read_svm_output, b"1\n" * (500 * K)),
     "labels of predictions": (svm_predict_output.read_svm_output, b"labels " + b" ".join(
-        b"%d" % i for i in range(200 * K)) + b"\n1 2\n"),
-}
+        b"%d" % i for i in range(200 * K)) + b"\n1 2\n")}
 
 
 def bell(number, frame):

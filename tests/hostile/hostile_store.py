@@ -39,8 +39,7 @@ CONTROLS = {
     "nested": "a 0 1 / 2;\nb 0 / 1 2;\n{ c { 0 1 } 2 d { 3 4 } }\n",
     "K": "a K \"-k 2\" { 0 1 2 }\n",
     "L": "a L \"\" { 0 1 2 }\n",
-    "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n",
-}
+    "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n"}
 
 
 def models():

@@ -29,8 +29,7 @@ WORDS = {
              "contingency", "adjacent-ordered", "exhaustive", "convert"),
     "options": ("", "-c 10", "-t 0", "-t 4", "-s 3", "-c -1", "-g 1e300", "-t 1 -d 3 -r 1",
                 "learner=logistic", "learner=linear -s 0", "learner=none", "-w-1 2", '"', "-h 2",
-                "-s 1 -n .2", "-e 1e-30", "-c 1e-300", "-m 1"),
-    "only": ("m-00", "m-1", "z", "/"),
+                "-s 1 -n .2", "-e 1e-30", "-c 1e-300", "-m 1"), "only": ("m-00", "m-1", "z", "/"),
     "labels": ("2,5,9", "9,5,2", "2,2", "1", "a"),
     "priors": (".2,.3,.5", "1,1,1", "trn", "0,0,0", "2:.1,5:.4,9:.5", "1e-300,1,1", "-1,1,1"),
     "trained_priors": (".2,.3,.5", "1,1,1", "trn", "0,1,2"),
@@ -41,8 +40,7 @@ WORDS = {
     "coef0": ("0", "0,1", "1e300"),
     "similarity": ("0", ".5", "2", "x"),
     "names": ("words", "words.names", "plan", "none"),
-    "numbers": ("0", ".5", "-1", "1e300", "nan"),
-}
+    "numbers": ("0", ".5", "-1", "1e300", "nan")}
 NUMBERS = ("0", "1", "2", "3", "5", ".5", ".25")
 ODD = ("", "-1", "1e999", "nan", "abc", "99999999999999999999", "1000000000000", "-0", "0x10",
        "1_0", "\u0663", "2:3", "a\nb", "plan", "trn", "1,2,3", "-", "--")
@@ -53,8 +51,7 @@ TAKES = {  # operands that make sense, for most of the lines
     "agf2ascii": [("trn", "odd"), ("out.txt",)],
     "agf_preprocess": [("trn",), ("out", "new")],
     "classify_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("trn.vec", "trn.svm", "-"),
-                   ("out",)],
-    "cls_comp_stats": [("trn.cls",), ("answer",)],
+                   ("out",)], "cls_comp_stats": [("trn.cls",), ("answer",)],
     "compare_control": [("trn",), ("one-vs-one", "plan", "tree")],
     "eval_uc": [("trn.cls", "trn.vec"), ("answer", "trn"), ("answer.txt", "trn.txt")],
     "float_to_class": [("one.dat",), ("out.cls",), (".5", "1")],
@@ -69,8 +66,7 @@ TAKES = {  # operands that make sense, for most of the lines
     "svm2agf": [("trn.svm",), ("out",)],
     "svmout2agf": [("predicted", "predicted", "answer.txt"), ("out",)],
     "tune_m": [("plan", "one-vs-one"), ("trn",)],
-    "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)],
-}
+    "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)]}
 
 
 @pytest.fixture(scope="module")

@@ -65,8 +65,7 @@ LINES = [
                               "classify_m -Q radag --pair-errors BAD trained tst.vec out/o"]),
     ("table", "confusions", ["print_control -Q contingency BAD",
                              "print_control -Q adjacent-ordered BAD"]),
-    ("predicted", "svm-predict", ["svmout2agf BAD out/o"]),
-]
+    ("predicted", "svm-predict", ["svmout2agf BAD out/o"])]
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +94,8 @@ def place(tmp_path_factory):
         "trn.std": np.int32(4).tobytes() + np.eye(3, 4, dtype="<f4").tobytes(),
         "trn.names": "ant\nb\u00e4r\ncat\n".encode(), "pairs": right.PAIRS, "table": right.JSON,
         "predicted": READERS["svm-predict"].seeds[0],
-        "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5",
-                                     b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
-        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
-    }
+        "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5", b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
+        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA)}
     for name, data in made.items():
         (folder / name).write_bytes(data)
     return folder

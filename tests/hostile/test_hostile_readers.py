@@ -21,8 +21,7 @@ STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
     "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
-    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum",
-}
+    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum"}
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
           "replacing", "remove", "quote_", "sealed", "std_table", "writing")
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
@@ -54,8 +53,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.atomic.install", "formats.inputs.within_memory",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
-    "formats.vectors.VecWriter", "formats.atomic.temporary_name",
-}
+    "formats.vectors.VecWriter", "formats.atomic.temporary_name"}
 
 
 def test_every_reader_is_in_the_table():
@@ -126,8 +124,7 @@ def check(reader, inputs, folder):
     (lambda path: (_ for _ in ()).throw(DataError("no file", line=1)), "the file is not told"),
     (lambda path: (_ for _ in ()).throw(DataError("no line", file=path)), "the line is not told"),
     (lambda path: (_ for _ in ()).throw(DataError("a" * 9999, file=path, line=1)), None),
-    (lambda path: sum(1 for _ in itertools.count()), "takes more than"),
-])
+    (lambda path: sum(1 for _ in itertools.count()), "takes more than")])
 def test_these_checks_see_what_is_wrong(read, problem, tmp_path, monkeypatch):
     monkeypatch.setattr("hostile_checks.PATIENCE", 0.2)
     reader = Reader("wrong", read, (b"",), problem is not None, (), anything)

@@ -178,8 +178,7 @@ def test_the_braces_of_an_ascii_model(save):
 @pytest.mark.parametrize("text, line", [
     (b"0.5 0.5 1\n1_0 0 1\n", 2), (b"0.5 0.5 1\r0 1 1\n", None), (b"0.5 0.5 1\n0 \x1c 1\n", 2),
     (b"0.5 0.5 1\n\xd9\xa1 0 1\n", 2), (b"labels\n0 1 1\n", 1),
-    (b"0.5 0.5 1\n0.5 0.5 1\n\n1 0 0\n", 3), (b"1 0 0\n" * 20000 + b"1 0\n", 20001),
-])
+    (b"0.5 0.5 1\n0.5 0.5 1\n\n1 0 0\n", 3), (b"1 0 0\n" * 20000 + b"1 0\n", 20001)])
 def test_probabilities_with_what_python_takes_for_a_number(save, text, line):
     if line is None:  # a lone CR is white space
         text, line = text + b"1 1 1\n", 2
@@ -223,8 +222,7 @@ class Endless:
     (read_svm, Endless(b"a" * 1024)),
     (read_svm, Endless(b"1 1:1 " * 1024)),
     (read_lvq, Endless(b"1" * 1024)),
-    (read_lvq, Endless(b"1 2\n", b"1\n")),
-])
+    (read_lvq, Endless(b"1 2\n", b"1\n"))])
 def test_a_stream_that_never_ends(read, stream, monkeypatch):
     for module in (inputs, inputs, libsvm_data):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)

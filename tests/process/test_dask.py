@@ -20,8 +20,7 @@ from agfmc.executors.dask_cluster import connected
 pytestmark = [
     pytest.mark.dask,
     pytest.mark.skipif(importlib.util.find_spec("distributed") is None,
-                       reason="dask.distributed is not installed"),
-]
+                       reason="dask.distributed is not installed")]
 PATIENCE = 60
 
 

@@ -258,8 +258,7 @@ BAD = {
     "writes elsewhere": ("open(model + '.txt', 'w').write('x')", "wrote no model"),
     "an empty file": ("open(model, 'w')", "wrote an empty model"),
     "a cut model": ("open(model, 'wb').write(open('m-00', 'rb').read()[:400])",
-                    "wrote a wrong model: "),
-}
+                    "wrote a wrong model: ")}
 
 
 @pytest.mark.parametrize("how", BAD)
@@ -384,8 +383,7 @@ WRONG = {
     "other classes": ("file.write('5\\n' * n)", "expected the classes 0 (left) and 1 (right)"),
     "three classes": ("file.write('labels 0 1 2\\n' + '0 1 0 0\\n' * n)", "expected the classes 0"),
     "nan": ("file.write('labels 0 1\\n' + '0 nan nan\\n' * n)", "line 2"),
-    "one label": ("file.write('labels 1\\n' + '1 1\\n' * n)", "probabilities of 2 classes"),
-}
+    "one label": ("file.write('labels 1\\n' + '1 1\\n' * n)", "probabilities of 2 classes")}
 
 
 @pytest.mark.parametrize("how", WRONG)

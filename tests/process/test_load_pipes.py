@@ -224,8 +224,7 @@ CHAIN = [("multi_borders", "-j", "8", "plan", "trn", "l", "lctl"), ("mbh2mbm", "
 
 @pytest.mark.parametrize("words", CHAIN, ids=lambda words: " ".join(words[:3]))
 @pytest.mark.parametrize("files", [
-    pytest.param(64, marks=LONG),
-    pytest.param(20, marks=LONG), 12, pytest.param(8, marks=LONG)])
+    pytest.param(64, marks=LONG), pytest.param(20, marks=LONG), 12, pytest.param(8, marks=LONG)])
 def test_few_open_files(place, words, files):
     """64 are enough for everything; with fewer it succeeds, or says what is missing in a line."""
     before = place.files()
@@ -260,8 +259,7 @@ def test_many_models_and_few_open_files(place):
     """A hundred models, outputs that appear together, and 64 open files."""
     place.shell("print_control -Q 2 -P 3 > /dev/null; print_control -Q 0 trn > p;"
                 "multi_borders p trn q qctl")
-    (place / "big").write_text("; ".join(['"" 0 / 1', '"" 0 / 2', '"" 1 / 2'] * 40)
-                               + "; { 2 5 9 }")
+    (place / "big").write_text("; ".join(['"" 0 / 1', '"" 0 / 2', '"" 1 / 2'] * 40) + "; { 2 5 9 }")
     done = place.run("multi_borders", "-j", "4", "big", "trn", "g", "gctl",
                      preexec_fn=limited(resource.RLIMIT_NOFILE, 64))
     assert (done.returncode, done.stderr) == (0, b"")

@@ -66,8 +66,7 @@ def soak(place, rounds, pictures="no", code=CHAIN):
     done = subprocess.run([sys.executable, "-c", code, str(rounds), pictures], cwd=place.folder,
                           env=env, capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
-    told = [json.loads(line) for line in done.stderr.decode().splitlines()
-            if line.startswith("{")]
+    told = [json.loads(line) for line in done.stderr.decode().splitlines() if line.startswith("{")]
     assert len(told) == rounds
     return told
 

@@ -29,8 +29,7 @@ SURROUNDINGS = {
     "German": dict(LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8", LC_NUMERIC="de_DE.UTF-8"),
     "threads": dict(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", MKL_NUM_THREADS="2"),
     "zone": dict(TZ="Pacific/Auckland", COLUMNS="20", TERM="dumb"),
-    "optimised": dict(PYTHONOPTIMIZE="2"),
-}
+    "optimised": dict(PYTHONOPTIMIZE="2")}
 
 
 SURROUNDINGS["all at once"] = {name: word for each in reversed(SURROUNDINGS.values())

@@ -252,8 +252,7 @@ def script(request, place, root):
     ("--merge gone ctl m.mbm", {}, "there is no list of commands 'gone' that can be read: submit "
      "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
     ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
-     "again"),
-])
+     "again")])
 def test_wrong_arguments_of_the_job_array(script, place, root, words, env, message):
     (place / "list").write_text("echo 1 >>done\necho 2 >>done\n")
     (place / "none").write_text("")

@@ -18,14 +18,12 @@ PRINTING = {
     "eval_uc": ["tst.cls", "tst"],
     "mbm_info": ["all.mbm"], "print_control": ["5"],
     "multi_borders": ["--retrain", "plan", "trn", "m", "-"], "mbh2mbm": ["--help"],
-    "svm2agf": ["--version"],
-}
+    "svm2agf": ["--version"]}
 WRITING = {
     "agf_preprocess": ["trn", "trn"], "classify_m": ["all.mbm", "many.vec", "out"],
     "float_to_class": ["many.con", "tst.cls"], "lvq2agf": ["trn.lvq", "trn"],
     "mbh2mbm": ["ctl", "all.mbm"], "multi_borders": ["--retrain", "plan", "trn", "m", "ctl"],
-    "svm2agf": ["trn.svm", "trn"],
-}
+    "svm2agf": ["trn.svm", "trn"]}
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 
 

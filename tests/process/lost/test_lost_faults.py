@@ -63,8 +63,7 @@ def test_harm_at_each_call(quick_scene, tmp_path, kind):
 def test_a_signal_at_each_step(make_scene, tmp_path):
     """Between two steps of the interpreter, in the code that writes files and ends the program."""
     scene = make_scene("classify_m")
-    reports = scene.drive([["SIGTERM", "every 61", STEPS]],
-                          tmp_path / "work")
+    reports = scene.drive([["SIGTERM", "every 61", STEPS]], tmp_path / "work")
     for report in reports:  # before there is a handler, a signal ends the program by itself
         if report["status"] == -signal.SIGTERM:
             report["status"] = 128 + signal.SIGTERM
@@ -87,12 +86,10 @@ sys.exit(run_command(Parser("words", "Some words.", usage="words").finish(), exe
 @pytest.mark.parametrize("code", [
     # a library may make something else of what a signal raises, as some do while they are loaded
     "try: stop()\n    except BaseException: raise ImportError('no module')",
-    "try: raise DataError('wrong')\n    finally: stop()",
-    "stop()",
+    "try: raise DataError('wrong')\n    finally: stop()", "stop()",
     # impatience does not disturb the way out
     "try: stop()\n    finally:\n        stop(); time.sleep(0.1); stop(); print('cleared', "
-    "file=sys.stderr)",
-])
+    "file=sys.stderr)"])
 def test_a_signal_among_other_errors(root, code):
     done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
                           capture_output=True, timeout=60)
@@ -126,8 +123,7 @@ def test_all_harm_at_all_calls(scene, tmp_path, kind, record_property):
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
 def test_a_signal_at_all_steps(make_scene, tmp_path, name, kind, record_property):
     scene = make_scene(name)
-    reports = scene.drive([[kind, "every 2", STEPS]],
-                          tmp_path / "work")
+    reports = scene.drive([[kind, "every 2", STEPS]], tmp_path / "work")
     for report in reports:
         if report["status"] == -getattr(signal, kind):
             report["status"] = 128 + getattr(signal, kind)

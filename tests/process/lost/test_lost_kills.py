@@ -11,15 +11,11 @@ import time
 import pytest
 
 CHAIN = (
-    "agf_preprocess -n -z -f 0.3 trn pa pb",
-    "svm2agf trn-words.svm words",
-    "print_control -n -a best.std -Q 3 --plot tree.svg pa",
-    "multi_borders -n plan pa m ctl",
+    "agf_preprocess -n -z -f 0.3 trn pa pb", "svm2agf trn-words.svm words",
+    "print_control -n -a best.std -Q 3 --plot tree.svg pa", "multi_borders -n plan pa m ctl",
     "multi_borders -n -j 2 --cv-errors errors.txt plan pa t tctl",
-    "multi_borders --executor processes:2 plan pa r rctl",
-    "mbh2mbm -a m.std ctl all.mbm",
-    "classify_m all.mbm pb.vec out",
-    "classify_m -j 2 tctl pb.vec out2",
+    "multi_borders --executor processes:2 plan pa r rctl", "mbh2mbm -a m.std ctl all.mbm",
+    "classify_m all.mbm pb.vec out", "classify_m -j 2 tctl pb.vec out2",
     "eval_uc --plot scores.svg pb.cls out",
     "compare_control --trials 4 --state cstate --json pa one-vs-one tree",
     "tune_m --log2c=-1:3:2 --log2g=-4:0:2 --refine 0 --state tstate --json j --csv v plan pa",

@@ -36,8 +36,7 @@ TRAINERS = {
     "empty": ("open(model, 'w')", "wrote an empty model"),
     "writes and fails": ("open(model, 'w').write(good); sys.exit(7)", "failed with status 7"),
     "much noise": ("sys.stdout.write('x' * 5_000_000 + '\\nend\\n'); sys.exit(1)",
-                   "failed with status 1: x"),
-}
+                   "failed with status 1: x")}
 
 
 @pytest.fixture
@@ -110,8 +109,7 @@ PREDICTORS = {
     "no text": ("'\\0\\1' * 999", "is not text"),
     "a fifo": (None, "cannot be read: it is not a file"),
     "a link": (None, "cannot be read: it is not a file"),
-    "a folder": (None, "cannot be read: it is not a file"),
-}
+    "a folder": (None, "cannot be read: it is not a file")}
 MAKES = {"a fifo": "os.mkfifo(output)", "a link": "os.symlink('/dev/zero', output)",
          "a folder": "os.mkdir(output)"}
 
@@ -137,8 +135,7 @@ RUNS = {
     "multi_borders": ["-j", "2", "plan", "trn", "c", "cctl"], "mbh2mbm": ["ctl", "c.mbm"],
     "classify_m": ["all.mbm", "tst.vec", "c"], "print_control": ["5"],
     "float_to_class": ["trn.dat", "c.cls"], "agf2ascii": ["-M", "trn", "c.txt"],
-    "compare_control": ["--trials", "2", "--state", "st", "trn", "tree"],
-}
+    "compare_control": ["--trials", "2", "--state", "st", "trn", "tree"]}
 
 
 @pytest.mark.parametrize("command", [

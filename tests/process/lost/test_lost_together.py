@@ -13,8 +13,7 @@ from agfmc.formats.atomic import replacing_all
 
 def together(place, *commands, **more):
     """-> [(status, standard output, standard error)] of commands that run side by side."""
-    running = [place.start(*words, **more)
-               for words in commands]
+    running = [place.start(*words, **more) for words in commands]
     done = [process.communicate(timeout=120) for process in running]
     return [(process.returncode, *streams) for process, streams in zip(running, done)]
 
