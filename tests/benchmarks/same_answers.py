@@ -197,7 +197,8 @@ def run(line, tree, bin_folder, folder):
     files = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
              for path in sorted(folder.rglob("*")) if path.is_file() and
              not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
-    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), "."),
+    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(
+        str(tree), "."),
             done.stderr.decode("utf-8", "replace"), files)
 
 

@@ -304,7 +304,8 @@ def test_labels_omitted(run):
     ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
     ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
     ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),
-    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"), ("lvq2agf -L --names n a b", "exclude"),
+    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"),
+    ("lvq2agf -L --names n a b", "exclude"),
     ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
     ("agf2ascii -M -C trn", "for LVQ text")])
 def test_what_the_converters_refuse(run, words, text):

@@ -66,7 +66,8 @@ def test_mixed_learners_from_control_file_to_classes(folder, run):
             assert "; libsvm 3" in model.provenance.to_line() and len(model.sv) > 20
             continue
         library = "; " if options.startswith("logistic") else "; liblinear 2"
-        assert model.provenance.to_line().count(library) and "libsvm" not in model.provenance.to_line()
+        assert model.provenance.to_line().count(
+            library) and "libsvm" not in model.provenance.to_line()
         assert f"options learner={options}; features 4; " in model.provenance.to_line()
         folds = "folds 5" if "-s 1" in options else "own probabilities"
         assert f"; {folds}; seed 1; samples " in model.provenance.to_line()

@@ -126,7 +126,8 @@ LARGE = {
     "a long word passed over": (functools.partial(all_of, libsvm_data.iter_svm, truth=False),
                                 b"a" * M + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
     "a long label": (libsvm_data.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" + b"1 1:1\n" * (100 * K)),
+    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" +
+                     b"1 1:1\n" * (100 * K)),
     "a long line": (libsvm_data.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
     "a long line that is wrong": (libsvm_data.read_svm, b"1" + b" a" * (2 * M)),
     "labels alone": (libsvm_data.read_svm, b"1\n" * (2 * M)),
@@ -141,7 +142,8 @@ LARGE = {
     "support vectors": (libsvm_model.read_svm_model, svm_model(200 * K, b"1 1:1\n" * (200 * K))),
     "a long support vector": (libsvm_model.read_svm_model, svm_model(1, b"1" + b"".join(
         b" %d:1" % i for i in range(1, 300 * K)) + b"\n")),
-    "a number of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
+    "a number of many digits": (libsvm_model.read_svm_model,
+                                svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
     "rho of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"rho 0", b"rho 0." + b"7" * (2 * M))),
     "label of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(

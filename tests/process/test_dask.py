@@ -183,7 +183,8 @@ def test_another_service(place, words):
         for connection in kept:
             connection.close()
     assert done.returncode == 1
-    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode())
+    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode(
+        ))
     assert done.stderr.count(b"\n") == 1
 
 
