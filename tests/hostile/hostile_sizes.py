@@ -1,6 +1,6 @@
 """Files whose numbers or lengths ask for memory or time, read in a process of bounded memory.
 
-Run by test_hostile_sizes.py; prints a line of JSON for each case: name, bytes of the file,
+Run by test_hostile_readers.py; prints a line of JSON for each case: name, bytes of the file,
 peak of memory, what came of it.
 
     python tests/hostile/hostile_sizes.py [thousandth of a megabyte, default 1000]

@@ -25,8 +25,9 @@ def table(text):
 
 
 def test_from_text_to_scores(place):
+    place.ok("svm2agf", "trn.svm", "a")
+    place.ok("agf_preprocess", "-f", "0.25", "--stratified", "a", "b", "c")
     out = place.shell(
-        "svm2agf trn.svm a; agf_preprocess -f 0.25 --stratified a b c;"
         "print_control -Q 0 b | multi_borders -n b n nctl; mbh2mbm -a n.std nctl n.mbm;"
         "classify_m --header n.mbm c.vec out > p; eval_uc -b -H c.cls out p")
     truth, answers = classes(place, "c"), classes(place, "out")
@@ -79,8 +80,11 @@ def test_every_kind_of_points_gives_the_same_answers(place, words, stdin):
 
 
 def test_words_as_labels_keep_their_names(place):
-    place.shell("svm2agf trn-words.svm w; svm2agf --names w.names tst-words.svm v;"
-                "print_control w > wplan; multi_borders wplan w wm wctl; mbh2mbm wctl w.mbm")
+    place.ok("svm2agf", "trn-words.svm", "w")
+    place.ok("svm2agf", "--names", "w.names", "tst-words.svm", "v")
+    (place / "wplan").write_bytes(place.ok("print_control", "w"))
+    place.ok("multi_borders", "wplan", "w", "wm", "wctl")
+    place.ok("mbh2mbm", "wctl", "w.mbm")
     assert (place / "w.names").read_text() == "birch\nmoss\npine\n"
     assert b"# class 1: moss\n" in (place / "wplan").read_bytes()
     assert b"# class 1: moss\n" in (place / "wctl").read_bytes()
@@ -108,7 +112,8 @@ def test_options_of_each_partition(place):
 
 
 def test_tree_modes(place):
-    place.shell("print_control -Q 2 trn | multi_borders trn t tctl; mbh2mbm tctl t.mbm")
+    place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
+    place.ok("mbh2mbm", "tctl", "t.mbm")
     assert place.ok("classify_m", "t.mbm", "tst.vec", "r") == b""
     path = table(place.ok("classify_m", "--tree", "path", "t.mbm", "tst.vec", "p"))
     full = table(place.ok("classify_m", "--tree", "full", "tctl", "tst.vec", "f"))
@@ -121,9 +126,10 @@ def test_tree_modes(place):
 
 
 def test_a_trained_tree_becomes_a_code_over_the_same_models(place):
-    place.shell("print_control -Q 2 trn | multi_borders trn t tctl; print_control -Q 9 tctl > code;"
-                "print_control -Q 9 < tctl - > code2")
-    assert (place / "code").read_bytes() == (place / "code2").read_bytes()
+    place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
+    (place / "code").write_bytes(place.ok("print_control", "-Q", "9", "tctl"))
+    assert (place / "code").read_bytes() == place.ok("print_control", "-Q", "9", "-",
+                                                     stdin=(place / "tctl").read_bytes())
     assert b"t 0 / 1 2;" in (place / "code").read_bytes()
     assert place.ok("classify_m", "-0", "code", "tst.vec", "a") == \
         place.ok("classify_m", "-0", "tctl", "tst.vec", "b")
@@ -237,18 +243,18 @@ def test_only_one_from_either_kind_of_control_file(place):
     assert (place / "m-02").read_bytes() == wanted
 
 
-TRAIN = ("multi_borders", "-M", "plan", "trn.svm", "n", "nctl")
+TRAIN = ("multi_borders", "--retrain", "-M", "plan", "trn.svm", "n", "nctl")
 DRAWN = (("print_control", "-Q", "7", "6", "12"),
          ("simulate_decoders", "--rounds", "200", "--classes", "5"))
 
 
-def chain(place, *more):
+def chain(place, call):
     """{name: bytes} of everything that a chain of commands leaves."""
-    place.process(*TRAIN, *more)
-    place.process("mbh2mbm", "nctl", "n.mbm")
-    place.process("mbh2mbm", "--ascii", "nctl", "n.mbaio")
-    out = place.process("classify_m", "--header", "n.mbm", "tst.vec", "res")
-    scores = place.process("eval_uc", "--json", "tst.cls", "res")
+    call(*TRAIN)
+    call("mbh2mbm", "nctl", "n.mbm")
+    call("mbh2mbm", "--ascii", "nctl", "n.mbaio")
+    out = call("classify_m", "--header", "n.mbm", "tst.vec", "res")
+    scores = call("eval_uc", "--json", "tst.cls", "res")
     made = {name: text for name, text in place.files().items()
             if name.startswith(("n-", "nctl", "n.mb", "res"))}
     return made | {"stdout": out, "scores": scores}
@@ -271,10 +277,10 @@ SURROUNDINGS["all at once"] = {name: word for each in reversed(SURROUNDINGS.valu
                                   pytest.param(name, marks=pytest.mark.long)
                                   for name in SURROUNDINGS])
 def test_the_same_bytes_in_other_surroundings(place, name):
-    before = chain(place)
+    before = chain(place, place.ok)
     assert len(before) >= 9 and all(before.values())
     place.env.update(SURROUNDINGS[name])
-    assert chain(place) == before
+    assert chain(place, place.process) == before
 
 
 @pytest.mark.long
@@ -310,9 +316,9 @@ def test_every_way_to_run_it_gives_the_same_bytes(many):
 
 def test_draws_repeat_and_differ(place):
     for words in DRAWN:
-        one, two = place.process(*words), place.process(*words)
-        assert one == two == place.process(*words, "--seed", "1")
-        assert place.process(*words, "--seed", "2") != one
+        one, two = place.process(*words), place.ok(*words)
+        assert one == two == place.ok(*words, "--seed", "1")
+        assert place.ok(*words, "--seed", "2") != one
 
 
 def test_a_command_called_as_a_function_puts_back_what_it_changed(tmp_path, root):

@@ -16,8 +16,8 @@ PATIENCE = 60
 def slow(place):
     """`place` with big.vec, big.cls and bigplan: three classifiers that take a second or so."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 3, 3000)
-    x = rng.normal(size=(3000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    y = rng.integers(0, 3, 2200)
+    x = rng.normal(size=(2200, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
     place.points("big", x, y)
     (place / "bigplan").write_bytes(place.ok("print_control", "big"))
     return place

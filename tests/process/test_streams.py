@@ -66,9 +66,10 @@ def test_reader_that_was_never_there(place, command):
     assert place.files() == before
 
 
-@pytest.mark.parametrize("unbuffered", [False, True])
 @full
-@pytest.mark.parametrize("command", PRINTING)
+@pytest.mark.parametrize("command, unbuffered", [
+    pytest.param(command, unbuffered, marks=() if number % 2 == unbuffered else pytest.mark.long)
+    for number, command in enumerate(PRINTING) for unbuffered in (0, 1)])
 def test_full_disk_behind_standard_output(place, command, unbuffered):
     if unbuffered:
         place.env["PYTHONUNBUFFERED"] = "1"
