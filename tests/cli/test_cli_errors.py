@@ -85,8 +85,7 @@ def _make(run):
     write("label", '"" 2 / 5; {2 5}\n"" 0 / 1;\n')
     write("two", '"" 0 / 1;\n{ 2 5}\n')
     write("four", '"" 0 1 / 2 3;\n"" 0 2 / 1 3;\n{ 2 5 9 11}\n')
-    with open("ctl") as file:
-        text = file.read()
+    text = Path("ctl").read_text()
     write("gone", text.replace("m-01", "missing"))
     write("foreign", text.replace("m-01", "plan"))
     write("cutctl", text.replace("m-01", "cut-01"))
@@ -102,8 +101,7 @@ def _make(run):
     os.mkdir("kept")
     run("multi_borders", "-y", "kept", "plan", "trn", "k", "kept/ctl")
     run("multi_borders", "-y", "kept", "direct", "trn", "d", "kept/direct")
-    with open("kept/ctl") as file:
-        write("kept/above", file.read().replace("k-0", "kept/k-0"))
+    write("kept/above", Path("kept/ctl").read_text().replace("k-0", "kept/k-0"))
     write("labels.txt", "2\n5\n9\n5\n")
     write("table.csv", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
     np.arange(5, dtype="<f4").tofile("v.dat")
@@ -417,8 +415,7 @@ ERRORS = [
     ("agf_preprocess", "--stratified trn x", 2, r"goes with -f"),
     ("agf_preprocess", "-n same x", 1, r"same: every feature is constant"),
     ("agf_preprocess", "-f 0.5 --stratified -n trn nowhere/x y", 1,
-     r"nowhere/x\.vec: cannot write"),
-    ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
+     r"nowhere/x\.vec: cannot write"), ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
     ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
     ("float_to_class", "v.dat x 2 1", 2, r"ascend"),
     ("float_to_class", "v.dat x one", 2, r"'one'"),

@@ -155,11 +155,9 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, th
     assert plan.startswith(head) and err.count("\n") == 1 and told in err
     Path("plan").write_text(plan)
     assert told in run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc").line()
-    with open("m.mbc", encoding="ascii") as file:
-        assert file.read().startswith(head)
+    assert Path("m.mbc").read_text().startswith(head)
     assert told in run("svm2agf", "signed.svm", "trn").line()
-    with open("trn.names", encoding="ascii") as file:
-        assert file.read().split() == names
+    assert Path("trn.names").read_text().split() == names
     signed("one.svm", words[:1])  # a class alone has its number all the same
     run("svm2agf", "--names", "trn.names", "one.svm", "one")
     assert set(read_cls("one.cls").tolist()) == {len(words) - 1}
@@ -178,8 +176,7 @@ def test_binary_labels_below_zero_are_names(run, three):
     assert out.startswith("# class 0: -1\n# class 1: 1\n") and "pm: labels -1, 1 are taken" in err
     run("agf_preprocess", "pm", "named")
     assert read_cls("named.cls").tolist() == (labels > 0).astype(int).tolist()
-    with open("named.names", encoding="ascii") as file:
-        assert file.read() == "-1\n1\n"
+    assert Path("named.names").read_text() == "-1\n1\n"
     run("agf2ascii", "--words", "-M", "named", "words.svm")
     with open("words.svm", encoding="ascii") as file:
         assert [line.split()[0] for line in file] == [str(label) for label in labels]

@@ -282,11 +282,9 @@ def use(raw, tmp, counts=None, rng=None):
     check_visible(text)
     check_visible(json.dumps(describe(configuration)))
     save(tmp, configuration)
-    with open(tmp, "rb") as file:
-        again = file.read()
+    again = Path(tmp).read_bytes()
     save(tmp, stored("again", again))
-    with open(tmp, "rb") as file:
-        assert file.read() == again
+    assert Path(tmp).read_bytes() == again
     save(tmp, configuration.renamed({label: f"c{label}" for label in configuration.tree.classes}))
     for form in ("ascii", "svm"):
         try:
