@@ -245,8 +245,8 @@ def test_a_model_of_another_run_is_noticed(place):
         _, err = process.communicate(timeout=120)
     assert process.returncode == 3
     assert err == (b"multi_borders: 'm-00' is no longer what this run has written: another run "
-                   b"took the same names. control-out is not written; the same command goes on "
-                   b"from there\n")
+                   b"took the same names. control-out is not written; the same command "
+                   b"continues from there\n")
     assert not (place / "ctl").exists()
 
 
