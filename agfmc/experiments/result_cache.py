@@ -110,7 +110,7 @@ class ResultCache:
             head = os.pread(handle, _LENGTHS.size, self._end)
             total, key_length, length = _LENGTHS.unpack(head)
             begin = self._end + _LENGTHS.size
-            if length > _LARGEST or key_length + length > size - begin:
+            if max(length, key_length) > _LARGEST or key_length + length > size - begin:
                 break
             data = os.pread(handle, key_length + length, begin)
             if zlib.crc32(head[4:] + data) != total:

@@ -126,7 +126,8 @@ validate_probabilities -H -B test.cls plain.txt
 svmout2agf predicted.txt predicted
 nfold -n -d 3 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
 nfold --json --no-state -f 0.3 --trials 2 adjacent otrain
-compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,8-
+compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain \
+one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,8-
 tune_m --no-state --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
 print_control --best --no-state --trials 2 --options "-c 10 -g 0.005" otrain > best.mbt
 simulate_decoders --classes 4,8 --rounds 200 --seed 7
@@ -197,7 +198,8 @@ def run(line, tree, bin_folder, folder):
     files = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
              for path in sorted(folder.rglob("*")) if path.is_file() and
              not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
-    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), "."),
+    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(
+        str(tree), "."),
             done.stderr.decode("utf-8", "replace"), files)
 
 

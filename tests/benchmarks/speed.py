@@ -133,9 +133,7 @@ def train_exhaustive(b):
                f"; do svm-train -q -b 1 {SAT} part-$i.svm part.model; done"]
     return b.ratios(
         lambda: b.run(b.ours("multi_borders", "--retrain", "-j", "2", "-+", SAT, plan, "sat", "y",
-                             "y.mbc"),
-                      True),
-        lambda: b.run(command, True))
+                             "y.mbc"), True), lambda: b.run(command, True))
 
 
 def classify_letter(b, jobs, clock):
@@ -143,8 +141,7 @@ def classify_letter(b, jobs, clock):
     return b.ratios(
         lambda: b.run(b.ours("classify_m", "-j", jobs, "-Q", "inverse", "m.mbm", "letter-60k.vec",
                              "o"), clock),
-        lambda: b.run(["svm-predict", "-b", "1", "letter-60k.svm", "letter.model", "o.txt"],
-                      clock))
+        lambda: b.run(["svm-predict", "-b", "1", "letter-60k.svm", "letter.model", "o.txt"], clock))
 
 
 def classify_tree(b):
@@ -294,8 +291,7 @@ ROWS = {  # name: (what, goal, function)
     "sat": ("sat test set, 2,000 points / svm-predict -b 1", 0.8, small_test),
     "start": ("start-up of the slowest --help beyond argparse, ms (at most)", 10.0, start_up),
     "text": ("read 500,000 x 50 LIBSVM text, one core / scikit-learn", 1.2, read_text),
-    "hausdorff": ("Hausdorff tree on letter, seconds (at most)", 5.0, hausdorff),
-}
+    "hausdorff": ("Hausdorff tree on letter, seconds (at most)", 5.0, hausdorff)}
 
 
 def main():

@@ -228,8 +228,7 @@ def test_validation_leaves_rejected_points_out_and_warns_of_votes(printed):
     ("-b truth.cls gone", 1, r"gone.cls: all points were rejected"),
     ("-H truth.cls p no/sums", 1, r"no/sums: cannot write"),
     ("-H - -", 2, r"truth and prob cannot both be"),
-    ("-H truth.cls p -", 2, r"output must be a file"),
-])
+    ("-H truth.cls p -", 2, r"output must be a file")])
 def test_validations_refused(folder, run, words, status, message):
     np.array([1, 0], "<i4").tofile("truth.cls")
     np.array([1, 2], "<i4").tofile("many.cls")

@@ -226,8 +226,7 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("-R --stratified -f 0.5 trn o t", "exclude each other"), ("-P -f 0.5 trn o t", "exclude each other"),
     ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
     ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 is on two sides"),
-    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name"),
-])
+    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name")])
 def test_what_agf_preprocess_refuses(run, words, text):
     refused(run, text, "agf_preprocess", *words.split())
 
@@ -306,10 +305,10 @@ def test_labels_omitted(run):
     ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
     ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
     ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),
-    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"), ("lvq2agf -L --names n a b", "exclude"),
+    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"),
+    ("lvq2agf -L --names n a b", "exclude"),
     ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
-    ("agf2ascii -M -C trn", "for LVQ text"),
-])
+    ("agf2ascii -M -C trn", "for LVQ text")])
 def test_what_the_converters_refuse(run, words, text):
     refused(run, text, *words.split())
 
@@ -369,8 +368,7 @@ def test_break_down(values, run):
 @pytest.mark.parametrize("words, text", [
     ("-q 3 v", "need the file of classes"), ("-Q v", "need the file of classes"),
     ("-o v c 1", "two thresholds or more"), ("-T nan v", "expected a number"),
-    ("-q 2 v c 1", "expected min and max"),
-])
+    ("-q 2 v c 1", "expected min and max")])
 def test_what_float_to_class_refuses(run, values, words, text):
     refused(run, text, "float_to_class", *words.split())
 

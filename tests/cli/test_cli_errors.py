@@ -85,8 +85,7 @@ def _make(run):
     write("label", '"" 2 / 5; {2 5}\n"" 0 / 1;\n')
     write("two", '"" 0 / 1;\n{ 2 5}\n')
     write("four", '"" 0 1 / 2 3;\n"" 0 2 / 1 3;\n{ 2 5 9 11}\n')
-    with open("ctl") as file:
-        text = file.read()
+    text = Path("ctl").read_text()
     write("gone", text.replace("m-01", "missing"))
     write("foreign", text.replace("m-01", "plan"))
     write("cutctl", text.replace("m-01", "cut-01"))
@@ -102,8 +101,7 @@ def _make(run):
     os.mkdir("kept")
     run("multi_borders", "-y", "kept", "plan", "trn", "k", "kept/ctl")
     run("multi_borders", "-y", "kept", "direct", "trn", "d", "kept/direct")
-    with open("kept/ctl") as file:
-        write("kept/above", file.read().replace("k-0", "kept/k-0"))
+    write("kept/above", Path("kept/ctl").read_text().replace("k-0", "kept/k-0"))
     write("labels.txt", "2\n5\n9\n5\n")
     write("table.csv", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
     np.arange(5, dtype="<f4").tofile("v.dat")
@@ -117,7 +115,8 @@ ERRORS = [
     ("multi_borders", "plan dir m2 o", 1, r"dir\.vec: cannot read: it is a folder"),
     ("multi_borders", "dir trn m2 o", 1, r"dir: cannot read: it is a folder"),
     ("multi_borders", "plan empty m2 o", 1, r"empty\.vec: .*too short"),
-    ("multi_borders", "empty trn m2 o", 1, r"empty:1:1: expected a control file, found an empty one"),
+    ("multi_borders", "empty trn m2 o", 1,
+     r"empty:1:1: expected a control file, found an empty one"),
     ("multi_borders", "plan norows m2 o", 1, r"norows\.vec: has no rows"),
     ("multi_borders", "plan cut m2 o", 1, r"cut\.vec: .*whole rows of 4 features"),
     ("multi_borders", "plan short m2 o", 1, r"short\.cls: has 35 labels, but there are 36"),
@@ -129,8 +128,10 @@ ERRORS = [
     ("multi_borders", "plan negative m2 o", 1, r"row 0 \(from 0\) has label -3"),
     ("multi_borders", "two single m2 o", 1,
      r"two:2:5: class 5 has one sample in single: expected at least 2"),
-    ("multi_borders", "two trn m2 o", 1, r"two: .*trn hold class 9, .*; `print_control trn` writes"),
-    ("multi_borders", "plan no9 m2 o", 1, r"plan:4:7: class 9 has no samples in no9: .*; `print_control no9` writes a control file"),
+    ("multi_borders", "two trn m2 o", 1,
+     r"two: .*trn hold class 9, .*; `print_control trn` writes"),
+    ("multi_borders", "plan no9 m2 o", 1,
+     r"plan:4:7: class 9 has no samples in no9: .*; `print_control no9` writes a control file"),
     ("multi_borders", "-M plan two.svm m2 o", 1, r"class 5 .*; `print_control -M two\.svm` writes"),
     ("multi_borders", "one trn m2 o", 1,
      r"one:2:7: .* positions in these braces count from 0, and are not class labels"),
@@ -140,11 +141,15 @@ ERRORS = [
     ("multi_borders", "value trn m2 o", 1, r"value:1:1: option -c: expected a number, found 'x'"),
     ("multi_borders", "grammar trn m2 o", 1, r"grammar:3:1: expected ';'"),
     ("multi_borders", "ctl trn m2 o", 1, r"ctl:1:1: .*trained already"),
-    ("multi_borders", "all.mbm trn m2 o", 1, r"all\.mbm:1:1: expected a control file, found a model"),
-    ("multi_borders", "m-00 trn m2 o", 1, r"m-00:1:1: .* found a model: print_control .* mbm_info --c"),
+    ("multi_borders", "all.mbm trn m2 o", 1,
+     r"all\.mbm:1:1: expected a control file, found a model"),
+    ("multi_borders", "m-00 trn m2 o", 1,
+     r"m-00:1:1: .* found a model: print_control .* mbm_info --c"),
     ("multi_borders", "trn plan m2 o", 1, r"trn: cannot read: .*; there is trn\.vec$"),
-    ("multi_borders", "plan ctl m2 o", 1, r"ctl: there is no .*; it looks like a control file, not like data$"),
-    ("print_control", "plan", 1, r"plan: there is no plan\.cls; it looks like a control file, not like data$"),
+    ("multi_borders", "plan ctl m2 o", 1,
+     r"ctl: there is no .*; it looks like a control file, not like data$"),
+    ("print_control", "plan", 1,
+     r"plan: there is no plan\.cls; it looks like a control file, not like data$"),
     ("nfold", "trn 1v1", 2, r"no file 'trn' but the data trn\.vec, and there is no scheme"),
     ("classify_m", "-Q 1v1 all.mbm trn.vec out", 2, r"no decoder '1v1' \(1v1 is a scheme of pri"),
     ("mbh2mbm", "all.mbm ctl", 2, r"overwrite the control file ctl: expected control and then"),
@@ -158,7 +163,8 @@ ERRORS = [
     ("multi_borders", "plan trn m2 nowhere/o", 1, r"nowhere/o: cannot write"),
     ("multi_borders", "plan trn m2 m2-01", 2,
      r"a binary model would be 'm2-01', and that is control-out already"),
-    ("multi_borders", "trn m2 o", 1, r"standard input:1:1: expected a control file, found an empty one"),
+    ("multi_borders", "trn m2 o", 1,
+     r"standard input:1:1: expected a control file, found an empty one"),
     ("multi_borders", "plan trn m2", 2, r"operands control, train, .* plan is not the base name"),
     ("multi_borders", "-+ -c 10 -g .1 plan trn m2 o", 2, r'in quotes: -\+ "-c 10 -g \.1"$'),
     ("multi_borders", "--options -w0 2 plan trn m2 o", 2, r'in quotes: --options "-w0 2"$'),
@@ -168,16 +174,19 @@ ERRORS = [
      r'command after -- .* in quotes: -- "svm-train -b 1"$'),
     ("multi_borders", "borders trn m2 o", 1, r"borders:1:1: option -s: 100 .*, and libAGF's class"),
     ("multi_borders", "-+ -W plan trn m2 o", 2, r"option '-W': .*; libAGF's class borders"),
-    ("multi_borders", "-s 100 plan trn m2 o", 2, r"-s is an option of libAGF's class borders, .*-\+"),
+    ("multi_borders", "-s 100 plan trn m2 o", 2,
+     r"-s is an option of libAGF's class borders, .*-\+"),
     ("multi_borders", "-c 100 plan trn m2 o", 2, r'-c is a training option: .*-\+ "-c 10"'),
     ("multi_borders", "precomputed trn m2 o", 1, r"2 radial and 3 sigmoid; precomputed kernels"),
     ("lvq2agf", "-H headings x", 1, r"headings:1: the value 'a' .*; a line of headings must be"),
     ("multi_borders", "-normalize plan trn m2 o", 2, r"-normalize; did you mean --normalise\?"),
-    ("multi_borders", "-Z -O x plan trn m2 o", 2, r": -Z -O; libAGF's class borders, .* -- \"COMMAND\""),
+    ("multi_borders", "-Z -O x plan trn m2 o", 2,
+     r": -Z -O; libAGF's class borders, .* -- \"COMMAND\""),
     ("classify_m", "trn.vec all.mbm out", 1, r"found points \(\.vec\): is the order of the op"),
     ("classify_m", "two.svm all.mbm out", 1, r"found a number, as in LIBSVM text \(-M\): is the"),
     ("print_control", "one-vs-one 4", 2, r"print_control -Q one-vs-one N, for N classes, or DATA"),
-    ("compare_control", "only", 1, r"there is no only\.vec; there is only\.svm: text is named with"),
+    ("compare_control", "only", 1,
+     r"there is no only\.vec; there is only\.svm: text is named with"),
     ("lvq2agf", "two.svm x", 1, r"alone, found '.*' and more; it looks like LIBSVM"),
     ("multi_borders", "-x plan trn m2 o", 2, r"arguments: -x; -j trains several .* shell's &"),
     ("classify_m", "-n -a n.std ctl trn.vec out", 2, r"arguments: -n; -a alone applies the norm"),
@@ -369,12 +378,14 @@ ERRORS = [
     ("classify_m", "all.mbm trn out", 1, r"trn: cannot read: .*; there is trn\.vec$"),
     ("classify_m", "all trn.vec out", 1, r"all: cannot read: .*; there is all\.mbm$"),
     ("classify_m", "all.mbm wide.svm out", 1, r"wide\.svm: looks like text, .* with -M"),
-    ("classify_m", "-a ctl nctl trn.vec out", 1, r"ctl: looks like text, .* a normalisation .*svm-scale -r ctl data`"),
+    ("classify_m", "-a ctl nctl trn.vec out", 1,
+     r"ctl: looks like text, .* a normalisation .*svm-scale -r ctl data`"),
     ("classify_m", "-M all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
     ("classify_m", "-A all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
     ("multi_borders", "plan table.csv m2 o", 1, r"table\.csv: .* a table with commas"),
     ("multi_borders", "plan wide.svm m2 o", 1, r"wide\.svm: .* like LIBSVM text \(-M"),
-    ("svm2agf", "table.csv x", 1, r"table\.csv:1: .* a table with commas.*: `tail .* \| tr , ' ' \| lvq2agf -H - base`"),
+    ("svm2agf", "table.csv x", 1,
+     r"table\.csv:1: .* a table with commas.*: `tail .* \| tr , ' ' \| lvq2agf -H - base`"),
     ("lvq2agf", "table.csv x", 1, r"table\.csv:1: .* a table with commas"),
     ("lvq2agf", "wide.svm x", 1, r"wide\.svm:1: .* looks like LIBSVM text"),
     ("agf2ascii", "-M table.csv x", 1, r"there is no table\.csv\.vec: expected the base name"),
@@ -403,13 +414,12 @@ ERRORS = [
     ("agf_preprocess", "trn x 2 5", 2, r"expected a partition"),
     ("agf_preprocess", "--stratified trn x", 2, r"need -f"),
     ("agf_preprocess", "-n same x", 1, r"same: every feature is constant"),
-    ("agf_preprocess", "-f 0.5 --stratified -n trn nowhere/x y", 1, r"nowhere/x\.vec: cannot write"),
-    ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
+    ("agf_preprocess", "-f 0.5 --stratified -n trn nowhere/x y", 1,
+     r"nowhere/x\.vec: cannot write"), ("float_to_class", "nothing x", 1, r"nothing: cannot read"),
     ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
     ("float_to_class", "v.dat x 2 1", 2, r"ascend"),
     ("float_to_class", "v.dat x one", 2, r"'one'"),
-    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q"),
-]
+    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q")]
 
 
 def listing():
@@ -471,8 +481,7 @@ def test_every_method_from_either_kind_of_model(made, monkeypatch, run, method, 
     monkeypatch.chdir(made)
     answers = []
     for model in ("ctl", "all.mbm"):
-        _, out, err = run("classify_m", "-Q", *method.split(), model, "trn.vec",
-                          tmp_path / "out")
+        _, out, err = run("classify_m", "-Q", *method.split(), model, "trn.vec", tmp_path / "out")
         answers.append((out, err, (tmp_path / "out.cls").read_bytes(),
                         (tmp_path / "out.con").read_bytes()))
     assert answers[0] == answers[1]

@@ -1,4 +1,4 @@
-"""What would quietly give a wrong result or destroy a file is refused or told."""
+"""Outputs in the place of inputs, names and labels that differ, lost normalisations."""
 
 import hashlib
 import json
@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
+from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.lvq import write_lvq
 from agfmc.formats.mbm import _START
 from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
 
 
-@pytest.fixture(autouse=True)
-def folder(folder):
+@pytest.fixture
+def three(folder):
     """A folder with data of three classes, as `trn` and `other`, and a plan."""
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 30)
@@ -26,30 +28,30 @@ def folder(folder):
     return folder
 
 
-def test_a_normalisation_of_other_data_is_refused(run):
+def test_a_normalisation_of_other_data_is_refused(run, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     run("multi_borders", "-n", "plan", "other", "o", "o.mbc")
     assert "another normalisation" in run("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm",
                                           status=1).line() and not os.path.exists("m.mbm")
     run("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out",
-                                          status=1).line("another normalisation")
+        status=1).line("another normalisation")
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
 
 
-def test_a_normalisation_that_is_not_used_gives_a_warning(run):
+def test_a_normalisation_that_is_not_used_gives_a_warning(run, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "plan", "trn", "m", "m.mbc")
     done.line("m.std exists already, but does not belong")
 
 
-def test_standard_output_is_no_control_file_of_an_earlier_run(folder, run):
+def test_standard_output_is_no_control_file_of_an_earlier_run(three, run):
     for data in ("trn", "other"):
-        (folder / "-").write_text("precious")
+        (three / "-").write_text("precious")
         assert run("multi_borders", "plan", data, "m", "-").out.startswith("m-00 0 / 1;")
-        assert (folder / "-").read_text() == "precious"
+        assert (three / "-").read_text() == "precious"
 
 
-def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkeypatch):
+def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkeypatch, three):
     """As by `multi_borders ... /dev/stdout > m.mbc`."""
     for data in ("trn", "other"):
         with open("m.mbc", "w") as opened, monkeypatch.context() as patched:
@@ -58,7 +60,7 @@ def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkey
         assert os.path.getsize("m.mbc") > 0 and not os.path.exists("m.mbc (deleted)")
 
 
-def test_a_control_file_of_replaced_models_goes(run):
+def test_a_control_file_of_replaced_models_goes(run, three):
     options = ("-+", "-s 1 -n 0.3")
     run("multi_borders", *options, "plan", "trn", "m", "m.mbc")
     # the third classifier cannot be trained, and the others are the same as before
@@ -80,7 +82,7 @@ def test_a_control_file_of_replaced_models_goes(run):
     ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
      "classify_m --pair-errors e.con -Q radag m.mbc trn.vec e"),
     ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -a n.cls m.mbc trn.vec n")])
-def test_no_model_is_overwritten(run, monkeypatch, plan, words):
+def test_no_model_is_overwritten(run, monkeypatch, plan, words, three):
     Path("plan").write_text(plan)
     more = ("--cv-errors", "e.con") if "radag" in words else ()
     run("multi_borders", *more, "plan", "trn", "m", "m.mbc")
@@ -97,13 +99,13 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words):
     assert {name: open(name, "rb").read() for name in before} == before
 
 
-def test_older_labels_next_to_new_points_give_a_warning(run):
+def test_older_labels_next_to_new_points_give_a_warning(run, three):
     Path("text").write_text("0.5 1:1\n0.25 1:2\n")
     run("svm2agf", "-L", "text", "trn").line("trn.cls existed before")
     assert run("svm2agf", "-L", "text", "new").err == ""
 
 
-def test_a_trained_control_file_gives_no_options(run):
+def test_a_trained_control_file_gives_no_options(run, three):
     run("multi_borders", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x", status=2)
     done.line("give the options with -+")
@@ -114,12 +116,12 @@ def test_a_trained_control_file_gives_no_options(run):
     ("-n -Q contingency table", "-n is for -Q empirical"),
     ("-E 5 4", "-E needs -M"), ("-H 4", "-H needs -A"),
     ("--names names 4", "holds no name for class 2")])
-def test_options_that_would_change_nothing(run, words, text):
+def test_options_that_would_change_nothing(run, words, text, three):
     Path("names").write_text("one\ntwo\n")
     run("print_control", *words.split(), status=1 if "name" in text else 2).line(text)
 
 
-def test_labels_below_zero_are_numbered_anew(run):
+def test_labels_below_zero_are_numbered_anew(run, three):
     with open("pm.svm", "w", encoding="ascii") as file:
         file.writelines(f"{'+1' if i % 2 else '-1'} 1:{i}\n" for i in range(8))
     run("svm2agf", "-U", "pm.svm", "pm")
@@ -144,7 +146,7 @@ def signed(path, words, rows=24):
 
 
 @pytest.mark.parametrize("words", [("+1", "-1"), ("2.50", "0.5", "15e-1"), ("1", "-2", "-10")])
-def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words):
+def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, three):
     names = [f"{value:g}" for value in sorted(map(float, words))]
     told = f"signed.svm: labels {', '.join(names)} are taken as names of the classes 0, 1"
     signed("signed.svm", words)
@@ -153,11 +155,9 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words):
     assert plan.startswith(head) and err.count("\n") == 1 and told in err
     Path("plan").write_text(plan)
     assert told in run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc").line()
-    with open("m.mbc", encoding="ascii") as file:
-        assert file.read().startswith(head)
+    assert Path("m.mbc").read_text().startswith(head)
     assert told in run("svm2agf", "signed.svm", "trn").line()
-    with open("trn.names", encoding="ascii") as file:
-        assert file.read().split() == names
+    assert Path("trn.names").read_text().split() == names
     signed("one.svm", words[:1])  # a class alone has its number all the same
     run("svm2agf", "--names", "trn.names", "one.svm", "one")
     assert set(read_cls("one.cls").tolist()) == {len(words) - 1}
@@ -167,7 +167,7 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words):
         assert run(*command.split(), "-M").err.count("signed.svm: labels") == 1
 
 
-def test_binary_labels_below_zero_are_names(run):
+def test_binary_labels_below_zero_are_names(run, three):
     x, y = read_vec("trn.vec"), read_cls("trn.cls")
     labels = np.where(y == y.max(), -1, 1)
     write_vec("pm.vec", x)
@@ -176,8 +176,7 @@ def test_binary_labels_below_zero_are_names(run):
     assert out.startswith("# class 0: -1\n# class 1: 1\n") and "pm: labels -1, 1 are taken" in err
     run("agf_preprocess", "pm", "named")
     assert read_cls("named.cls").tolist() == (labels > 0).astype(int).tolist()
-    with open("named.names", encoding="ascii") as file:
-        assert file.read() == "-1\n1\n"
+    assert Path("named.names").read_text() == "-1\n1\n"
     run("agf2ascii", "--words", "-M", "named", "words.svm")
     with open("words.svm", encoding="ascii") as file:
         assert [line.split()[0] for line in file] == [str(label) for label in labels]
@@ -192,7 +191,7 @@ def test_binary_labels_below_zero_are_names(run):
         done.line("pm.cls: has label -1, and the numbers")
 
 
-def test_lvq_text_is_numbered_as_in_training(run):
+def test_lvq_text_is_numbered_as_in_training(run, three):
     Path("trn.lvq").write_text("1\n1 cat\n2 dog\n3 owl\n")
     Path("test.lvq").write_text("1\n3 owl\n")
     run("lvq2agf", "trn.lvq", "words")
@@ -205,7 +204,7 @@ def test_lvq_text_is_numbered_as_in_training(run):
     done.line("test.lvq:3: the label 'yak' is not among")
 
 
-def test_priors_from_labels_below_zero(run):
+def test_priors_from_labels_below_zero(run, three):
     signed("signed.svm", ("+1", "-1"))
     Path("plan").write_text(run("print_control", "-M", "signed.svm").out)
     run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc")
@@ -216,30 +215,29 @@ def test_priors_from_labels_below_zero(run):
     done.line("three.cls: has label -1, and the numbers")
 
 
-def test_relabelling_needs_labels(run):
+def test_relabelling_needs_labels(run, three):
     assert "-U needs labels" in run("agf_preprocess", "-C", "-U", "trn", "x",
                                     status=2).line() and not os.path.exists("x.vec")
 
 
-def test_svm2agf_with_the_base_forgotten_does_not_wait(run):
+def test_svm2agf_with_the_base_forgotten_does_not_wait(run, three):
     Path("some.svm").write_text("0 1:1\n")
     run("svm2agf", "some.svm", status=2).line("after 'some.svm'")
 
 
-def test_thresholds_may_be_negative_and_have_exponents(run):
+def test_thresholds_may_be_negative_and_have_exponents(run, three):
     np.array([-1, -.05, .05, 1], "<f4").tofile("v.dat")
     run("float_to_class", "v.dat", "v.cls", "-1e-1", "0", "1e-1")
     assert read_cls("v.cls").tolist() == [0, 1, 2, 3]
 
 
-def test_absent_values_need_a_known_number_of_features(run):
+def test_absent_values_need_a_known_number_of_features(run, three):
     run("multi_borders", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
         text = open(name, encoding="ascii").read()
         Path(name).write_text(text[:text.index("# agfmc")])
     Path("t.svm").write_text("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
-    run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out",
-                                       status=2).line("number of features")
+    run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out", status=2).line("number of features")
     answers = []
     for jobs in (1, 2, 2, 2):
         answers.append(run("classify_m", "-j", jobs, "-M", "m.mbc", "t.svm", "out").out)
@@ -249,7 +247,7 @@ def test_absent_values_need_a_known_number_of_features(run):
 @pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
                                          (("-Z",), "which this format cannot record"),
                                          (("--libsvm",), "which svm-predict does not check")])
-def test_models_that_leave_their_normalisation_behind(run, form, words):
+def test_models_that_leave_their_normalisation_behind(run, form, words, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
     first, _ = run("mbh2mbm", *form, "m.mbc", "x").err.splitlines()
@@ -258,7 +256,7 @@ def test_models_that_leave_their_normalisation_behind(run, form, words):
         assert "warning" not in run("mbh2mbm", "-a", "m.std", "m.mbc", "x").err
 
 
-def test_a_libsvm_model_keeps_the_settings_of_its_models(run):
+def test_a_libsvm_model_keeps_the_settings_of_its_models(run, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     run("agf_preprocess", "-n", "other", "strange")
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
@@ -276,7 +274,7 @@ def test_a_libsvm_model_keeps_the_settings_of_its_models(run):
 
 
 @pytest.mark.parametrize("factor, faint", [(1e-42, True), (1e-30, False), (0, False)])
-def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
+def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, three):
     write_vec("small.vec", factor * np.random.default_rng(1).normal(size=(90, 3)))
     write_cls("small.cls", np.repeat([0, 1, 2], 30))
     run("agf2ascii", "-M", "small", "small.svm")
@@ -294,12 +292,11 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint):
     ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
     ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),
     ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
-    ("# class 1: b\n# class 0: a\n", ""),
-])
-def test_names_that_are_not_those_of_the_data(folder, run, lines, words):
-    (folder / "trn.names").write_text("a\nb\nc\n")
+    ("# class 1: b\n# class 0: a\n", "")])
+def test_names_that_are_not_those_of_the_data(three, run, lines, words):
+    (three / "trn.names").write_text("a\nb\nc\n")
     run("agf2ascii", "-M", "--words", "trn", "trn.svm")
-    (folder / "named").write_text(lines + (folder / "plan").read_text())
+    (three / "named").write_text(lines + (three / "plan").read_text())
     for command, *options in (("multi_borders", "named", "trn", "m", "m.mbc"),
                               ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
                               ("compare_control", "--trials", 2, "trn", "named"),
@@ -326,27 +323,200 @@ def forge(path, change):
 
 @pytest.mark.parametrize("lines, words", [
     ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
-    ("# class 0: b", "class 0 has two names, 'a' and 'b'"),
-])
-def test_two_names_for_one_class_or_one_for_two_are_in_no_model(folder, run, lines, words):
+    ("# class 0: b", "class 0 has two names, 'a' and 'b'")])
+def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, lines, words):
     run("multi_borders", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")
     lines = f"# class 0: a\n{lines}\n"
-    text = (folder / "m.mbaio").read_text()
-    (folder / "m.mbaio").write_text(text.replace("SVM\n", f"SVM\n{lines}", 1))
+    text = (three / "m.mbaio").read_text()
+    (three / "m.mbaio").write_text(text.replace("SVM\n", f"SVM\n{lines}", 1))
     run("mbh2mbm", "m.mbc", "m.mbm")
-    forge(folder / "m.mbm", lambda header: header.update(control=lines + header["control"],
-                                                         names={"0": "a", "1": "a"}))
-    (folder / "m.mbc").write_text(lines + (folder / "m.mbc").read_text())
+    forge(three / "m.mbm", lambda header: header.update(control=lines + header["control"],
+                                                        names={"0": "a", "1": "a"}))
+    (three / "m.mbc").write_text(lines + (three / "m.mbc").read_text())
     for name in ("m.mbaio", "m.mbm", "m.mbc"):
         for command, *options in (("mbm_info", name), ("classify_m", name, "trn.vec", "out"),
                                   ("mbh2mbm", name, "x")):
             run(command, *options, status=1).line(words)
 
 
-def test_a_logistic_model_that_wants_normalised_points(run):
+def test_a_logistic_model_that_wants_normalised_points(run, three):
     Path("plan").write_text('"" L {0 1 2}')
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     assert run("classify_m", "-a", "m.std", "m.mbc", "other.vec", "x").err == ""
     done = run("classify_m", "m.mbc", "other.vec", "x")
     done.line("m.mbc: trained on normalised points")
+
+
+@pytest.fixture
+def formats(folder):
+    """A folder with data of three classes in all formats, a plan, and answers in text."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 30)
+    x = rng.normal(size=(90, 3)) + y[:, None]
+    write_vec("trn.vec", x)
+    write_cls("trn.cls", y)
+    write_svm("t.svm", x, y)
+    write_lvq("t.lvq", x, y)
+    (folder / "plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    (folder / "p.txt").write_text("".join(f".5 .3 .2 {label}\n" for label in y))
+    (folder / "r.svg").write_text("1 .5 .2\n")
+    for name in ("y.vec", "y.cls", "y.names"):
+        os.link("t.lvq", name)
+    for name in ("part-01.vec", "part-01.cls"):
+        os.link(f"trn{name[-4:]}", name)
+    os.symlink("trn.vec", "link.con")
+    os.symlink("trn.vec", "half.vec")
+    return folder
+
+
+def contents():
+    return {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
+
+
+def refused(run, words, text="would overwrite an input"):
+    """Status 2 and one line with the text, and every file is as it was."""
+    before = contents()
+    err = run(*words.split(), status=2).err
+    assert err.count("\n") == 1 and text in err
+    assert contents() == before
+
+
+@pytest.mark.parametrize("words", [
+    "agf_preprocess -f .3 trn trn b", "agf_preprocess -f .3 trn a trn",
+    "agf_preprocess trn ./trn 0 / 1", "agf_preprocess -d 2 part-01 part",
+    "agf_preprocess -n -a trn.vec trn x", "agf_preprocess -z trn half",
+    "agf_preprocess -a trn.cls part-01 trn", "agf_preprocess -M -f .5 t.svm t.svm u",
+    "agf_preprocess -A t.lvq t.lvq 0 / 1", "agf_preprocess -M -n -a t.svm t.svm u",
+    "agf2ascii trn trn.cls", "agf2ascii -M trn ./trn.vec", "agf2ascii -C trn.vec trn.vec",
+    "lvq2agf y.vec y", "lvq2agf y.cls y", "lvq2agf -o y.vec y", "svm2agf y.names y",
+    "svm2agf --names trn.cls t.svm trn", "svm2agf -U --names y.names t.svm y",
+    "validate_probabilities -H trn.cls p.txt trn.cls",
+    "validate_probabilities -H trn.cls p.txt p.txt",
+    "validate_probabilities -b trn.cls part-01 part-01.cls",
+    "order_classes --path -n -a trn.cls plan trn", "order_classes --path -n -a plan plan trn",
+    "simulate_decoders --similarity r.svg --plot r.svg"])
+def test_no_output_takes_the_place_of_an_input(run, words, formats):
+    refused(run, words)
+
+
+@pytest.mark.parametrize("words", [
+    "agf_preprocess -n -a x.vec trn x", "agf_preprocess -f .5 trn x ./x",
+    "agf_preprocess -n -a trn.vec trn trn", "agf_preprocess -M -n -f .5 t.svm x x.std",
+    "agf_preprocess -M -1 -n -a - t.svm"])
+def test_no_two_outputs_have_one_name(run, words, formats):
+    refused(run, words, "two outputs would go to")
+
+
+@pytest.mark.parametrize("words, what", [
+    ("-n -a trn.cls plan trn m m.mbc", "the normalisation would be 'trn.cls'"),
+    ("-n -a plan plan trn m m.mbc", "the normalisation would be 'plan'"),
+    ("-M -n -a t.svm plan t.svm m m.mbc", "the normalisation would be 't.svm'"),
+    ("-n -a m.mbc plan trn m m.mbc", "that is the normalisation already"),
+    ("--only m-01 -n -a trn.cls plan trn m x", "the normalisation would be 'trn.cls'"),
+    ("plan trn m trn.vec", "control-out would be 'trn.vec'"), ("plan trn m plan", " would be "),
+    ("-n plan trn m m.std", "would be"), ("-a trn.std plan trn m trn.std", " would be "),
+    ("-M tree t.svm t.svm out.mbc", " would be "),
+    ("--cv-errors trn.cls plan trn m m.mbc", "the file of --cv-errors would be 'trn.cls'"),
+    ("--cv-errors plan plan trn m m.mbc", "the file of --cv-errors would be 'plan'"),
+    ("--cv-errors ./m.mbc plan trn m m.mbc", "that is control-out already"),
+    ("--cv-errors m-01 plan trn m m.mbc", "that is the file of --cv-errors already"),
+    ("--cv-errors e -n -a e plan trn m m.mbc", "that is the normalisation already")])
+def test_no_output_of_the_training_takes_another_place(run, formats, words, what):
+    (formats / "tree").write_text('"" {0 "" {1 2}}')
+    run("agf_preprocess", "-n", "trn", "x")
+    os.rename("x.std", "trn.std")
+    refused(run, f"multi_borders {words}", what)
+
+
+def test_a_normalisation_is_written_again(run, formats):
+    for _ in range(2):
+        run("multi_borders", "-n", "-a", "n.std", "--cv-errors", "e", "plan", "trn", "m", "m.mbc")
+
+
+@pytest.mark.parametrize("words", [
+    "--priors new.cls m.mbc trn.vec new", "m.mbc trn.vec link",
+    "--priors .2,.2,.6 --trained-priors new.cls m.mbc trn.vec new"])
+def test_no_answer_takes_the_place_of_an_input(run, words, formats):
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    os.link("trn.cls", "new.cls")
+    refused(run, f"classify_m {words}")
+    refused(run, "classify_m m.mbc trn.vec trn", "the labels of trn.vec")
+
+
+@pytest.mark.parametrize("words", [
+    "agf_preprocess -B trn trn", "agf_preprocess -n ./trn trn", "agf_preprocess -M -z t.svm t.svm",
+    "agf_preprocess -A -B t.lvq ./t.lvq"])
+def test_a_whole_conversion_may_be_in_place(run, words, formats):
+    *_, name = words.split()
+    run(*words.split())
+    if name == "trn":
+        assert len(read_vec("trn.vec")) == len(read_cls("trn.cls")) == 90
+    else:
+        assert len(open(name).readlines()) == 90 + name.endswith("lvq")
+
+
+def test_text_may_have_the_name_of_a_file_that_is_not_written(run, formats):
+    os.rename("t.svm", "u.dat")
+    run("svm2agf", "u.dat", "u")
+    run("lvq2agf", "-o", "y.cls", "y")
+    assert open("y.cls").readline() == "3\n"
+
+
+def test_names_may_be_those_of_the_output(run, formats):
+    Path("w.svm").write_text("b 1:1\na 1:2\n")
+    Path("w.names").write_text("c\nb\na\n")
+    run("svm2agf", "--names", "w.names", "w.svm", "w")
+    assert Path("w.names").read_text() == "c\nb\na\n" and read_cls("w.cls").tolist() == [1, 2]
+
+
+def answers(run, model, names):
+    """What classify_m says about points with such names."""
+    Path("trn.names").write_text(names)
+    return run("classify_m", model, "trn.vec", "x").err
+
+
+def test_class_names_that_differ_give_a_warning(run, formats):
+    with open("plan", "r+") as file:
+        text = file.read()
+        file.seek(0)
+        file.write("# class 0: cat\n# class 1: dog\n# class 2: owl\n" + text)
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    for model in ("m.mbc", "m.mbm"):
+        told = answers(run, model, "dog\nowl\n")
+        assert told.count("\n") == 1 and "--names of svm2agf and lvq2agf" in told
+        assert f"trn.names: class 0 is 'dog', in {model} 'cat' (and 1 more):" in told
+        assert "class 1 is 'ape', in" in answers(run, model, "cat\nape\nowl\nyak\n")
+        for names in ("cat\ndog\nowl\n", "cat\n", "cat\ndog\nowl\nyak\n"):
+            assert answers(run, model, names) == ""
+    assert answers(run, "m.mbm", "cat\n\nowl\n") == ""  # no names, but points all the same
+    os.unlink("trn.names")
+    Path("plan").write_text(text)
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    assert answers(run, "m.mbc", "dog\nowl\n") == ""
+
+
+@pytest.mark.parametrize("text, words, problem", [
+    ("# c\n0 1:1\n\n1 1:1e300\n", "svm2agf in b", "in:4: a value is too large"),
+    ("0 1:1\n1 1:3 2:-3.41e38 # x\n", "svm2agf -U in b", "in:2: a value is too large"),
+    ("0 1:1\n1e39 1:1\n", "svm2agf -L in b", "in:2: a value is too large"),
+    ("\n1\n\n1e300 0\n", "lvq2agf in b", "in:4: a value is too large")])
+def test_what_binary_files_cannot_hold_is_refused_with_its_line(run, text, words, problem, formats):
+    Path("in").write_text(text)
+    err = run(*words.split(), status=1).err
+    assert err.count("\n") == 1 and problem in err and not os.path.exists("b.vec")
+
+
+def test_the_largest_float32_has_a_place(run, formats):
+    limit = float(np.finfo(np.float32).max)
+    Path("in").write_text(f"0 1:{limit!r}\n1 1:{-limit!r}\n")
+    run("svm2agf", "in", "b")
+    assert read_vec("b.vec").ravel().tolist() == [limit, -limit]
+
+
+@pytest.mark.parametrize("words", [["mbh2mbm", "m.mbc", "-"], ["mbh2mbm", "m.mbc", ""],
+                                   ["classify_m", "m.mbc", "trn.vec", "-"]])
+def test_standard_output_is_no_name_of_files(run, words, formats):
+    before = sorted(os.listdir())
+    assert "expected " in run(*words, status=2).err and sorted(os.listdir()) == before

@@ -46,8 +46,7 @@ def pairs(folder, run):
 
 
 def files(folder, base):
-    return {path.name: path.read_bytes() for path in folder.iterdir()
-            if path.name.startswith(base)}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name.startswith(base)}
 
 
 def accuracy(name):
@@ -67,7 +66,8 @@ def test_mixed_learners_from_control_file_to_classes(folder, run):
             assert "; libsvm 3" in model.provenance.to_line() and len(model.sv) > 20
             continue
         library = "; " if options.startswith("logistic") else "; liblinear 2"
-        assert model.provenance.to_line().count(library) and "libsvm" not in model.provenance.to_line()
+        assert model.provenance.to_line().count(
+            library) and "libsvm" not in model.provenance.to_line()
         assert f"options learner={options}; features 4; " in model.provenance.to_line()
         folds = "folds 5" if "-s 1" in options else "own probabilities"
         assert f"; {folds}; seed 1; samples " in model.provenance.to_line()
@@ -169,8 +169,7 @@ def test_other_ways_to_probabilities(folder, run):
     (("-+", "learner=tree", "other", "trn", "m", "c"), 2, "there is no learner 'tree'"),
     (("-+", "learner=linear -s 9", "other", "trn", "m", "c"), 2, "option -s: 9 is out of range"),
     (("wrong", "trn", "m", "c"), 1, "wrong:2:1: there is no learner 'linea'"),
-    (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors"),
-])
+    (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors")])
 def test_errors(folder, run, words, status, told):
     (folder / "other").write_text('"" 0 / 1 2 3 4; "" 1 / 2; {0 1 2 3 4}', encoding="ascii")
     (folder / "wrong").write_text('"" {0\n"learner=linea -c 1" {1 2}}', encoding="ascii")

@@ -1,6 +1,8 @@
-"""order_classes in-process: both orders, where the priors come from, what it refuses."""
+"""order_classes and simulate_decoders: the orders and tables that they print."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +10,19 @@ import pytest
 
 from agfmc.codes.dag_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
+from agfmc.decode.pair_strategies import opponents_of
+from agfmc.experiments.simulation_tables import read_similarity, similarity_family
 from agfmc.formats.confusions import read_pair_errors
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import read_std, write_cls, write_vec
+from agfmc.score.simulation import adag_success, simulate
 
 PRIORS = [.1, .1, .2, .4, .2]
 TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n".replace("'", '"')
 
 
 @pytest.fixture
-def run(run, folder):
+def order(run, folder):
     """The command in an empty folder; -> its status, output, messages."""
     def call(*words, command="order_classes", **more):
         return run(command, *words, status=None, **more)
@@ -26,9 +31,9 @@ def run(run, folder):
 
 
 @pytest.fixture
-def plan(run):
+def plan(order):
     """`c`: one against one for five classes."""
-    text = run("-Q", "1", "5", command="print_control")[1]
+    text = order("-Q", "1", "5", command="print_control")[1]
     Path("c").write_text(text)
     return parse(text)
 
@@ -59,8 +64,8 @@ def refused(answer, status, text):
     assert text in answer[2]
 
 
-def test_the_rows_tell_apart_what_they_did(run, plan):
-    status, out, err = run("--priors", ",".join(map(str, PRIORS)), "c")
+def test_the_rows_tell_apart_what_they_did(order, plan):
+    status, out, err = order("--priors", ",".join(map(str, PRIORS)), "c")
     tree = parse(out)
     assert status == 0 and tree.labels == (0, 2, 3, 4, 1)
     assert tree.sides() == plan.sides()
@@ -72,49 +77,50 @@ def test_the_rows_tell_apart_what_they_did(run, plan):
         abs=1e-6)
 
 
-def test_error_rate_changes_the_report_alone(run, plan):
+def test_error_rate_changes_the_report_alone(order, plan):
     words = ("--priors", ",".join(map(str, PRIORS)), "c")
-    first, second = run(*words), run("--error-rate", ".3", *words)
+    first, second = order(*words), order("--error-rate", ".3", *words)
     assert first[1] == second[1]
     assert accuracies(second[2])[1] == pytest.approx(
         expected_accuracy(parse(second[1]).labels, PRIORS, np.full((5, 5), .3)), abs=1e-6)
-    assert run("--quiet", *words) == (0, first[1], "")
+    assert order("--quiet", *words) == (0, first[1], "")
 
 
-def test_a_trained_file_keeps_names_labels_and_sides(run):
+def test_a_trained_file_keeps_names_labels_and_sides(order):
     before = parse(TRAINED)
-    status, out, _ = run("--priors", ".5,.2,.3", "-", stdin=TRAINED)  # of 4, 7, 9
+    status, out, _ = order("--priors", ".5,.2,.3", "-", stdin=TRAINED)  # of 4, 7, 9
     after = parse(out)
     assert status == 0 and after.labels == (7, 4, 9)
-    assert run("--priors", ".1,.2,.7", "-", stdin=TRAINED)[1].split("{")[1].split("}")[0].split() \
+    assert order("--priors", ".1,.2,.7", "-",
+                 stdin=TRAINED)[1].split("{")[1].split("}")[0].split() \
         == ["4", "9", "7"]
     assert after.sides() == before.sides() and after.names == {4: "four"}
     assert [row.text for row in after.rows] == ["m-00", "m-01", "x y"]
 
 
-def test_a_pipeline_and_its_own_output(run, plan):
-    first = run("--priors", ".1,.3,.2,.3,.1", "c")
-    again = run("--priors", ".1,.3,.2,.3,.1", "-", stdin=first[1])
+def test_a_pipeline_and_its_own_output(order, plan):
+    first = order("--priors", ".1,.3,.2,.3,.1", "c")
+    again = order("--priors", ".1,.3,.2,.3,.1", "-", stdin=first[1])
     assert again[1] == first[1]
     assert accuracies(again[2])[0] == accuracies(again[2])[1] == accuracies(first[2])[1]
 
 
 @pytest.mark.parametrize("words", [["trn"], ["-M", "trn.svm"], ["-A", "trn.lvq"],
                                    ["-A", "-H", "bare.lvq"]])
-def test_priors_from_data(run, plan, words):
+def test_priors_from_data(order, plan, words):
     save("trn", {0: 10, 1: 10, 2: 20, 3: 40, 4: 20})
     rows = "".join(f"{i} {label}\n" for i, label in enumerate([0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 0, 1,
                                                                2, 2, 3, 3, 3, 3, 4, 4]))
     write("trn.lvq", "1\n" + rows)
     write("bare.lvq", rows)
-    status, out, err = run("c", *words)
-    given = run("--priors", ",".join(map(str, PRIORS)), "c")
+    status, out, err = order("c", *words)
+    given = order("--priors", ",".join(map(str, PRIORS)), "c")
     assert (status, out, err) == given
 
 
-def test_priors_are_made_to_sum_to_one(run, plan):
-    status, out, err = run("--priors", "1,1,2,4,2", "c")
-    given = run("--priors", ",".join(map(str, PRIORS)), "c")
+def test_priors_are_made_to_sum_to_one(order, plan):
+    status, out, err = order("--priors", "1,1,2,4,2", "c")
+    given = order("--priors", ",".join(map(str, PRIORS)), "c")
     assert (status, out) == given[:2]
     warning, rest = err.split("\n", 1)
     assert warning == "order_classes: warning: the priors sum to 10: they are divided by that"
@@ -134,39 +140,39 @@ def error_file(k, seed=0, third=False):
 
 
 @pytest.mark.parametrize("third", [False, True])
-def test_errors_give_the_best_order(run, plan, third):
+def test_errors_give_the_best_order(order, plan, third):
     write("e.txt", error_file(5, third=third))
     errors = read_pair_errors("e.txt")
     priors = np.arange(10, 15) / 60
-    order, value, _ = best_order(priors, errors.error_rates(), errors.shares())
-    status, out, err = run("--errors", "e.txt", "c")
-    assert status == 0 and parse(out).labels == tuple(order)
+    best, value, _ = best_order(priors, errors.error_rates(), errors.shares())
+    status, out, err = order("--errors", "e.txt", "c")
+    assert status == 0 and parse(out).labels == tuple(best)
     assert parse(out).sides() == plan.sides()
     assert "the best order there is" in err
     assert accuracies(err) == pytest.approx(
         [expected_accuracy(range(5), priors, errors.error_rates(), errors.shares()), value],
         abs=1e-6)
-    searched = run("--errors", "e.txt", "--exact-up-to", "4", "--seed", "2", "c")
+    searched = order("--errors", "e.txt", "--exact-up-to", "4", "--seed", "2", "c")
     assert "local search" in searched[2] and accuracies(searched[2])[1] == accuracies(err)[1]
-    other = run("--errors", "-", "--priors", "0,0,1,1,0", "c", stdin=error_file(5, third=third))
+    other = order("--errors", "-", "--priors", "0,0,1,1,0", "c", stdin=error_file(5, third=third))
     assert accuracies(other[2])[1] != accuracies(err)[1]
 
 
-def test_errors_of_more_classes_than_needed_and_of_fewer(run, plan):
+def test_errors_of_more_classes_than_needed_and_of_fewer(order, plan):
     write("e.txt", error_file(7))
-    assert run("--errors", "e.txt", "c")[0] == 0
+    assert order("--errors", "e.txt", "c")[0] == 0
     write("e.txt", error_file(4))
-    refused(run("--errors", "e.txt", "c"), 1, "e.txt: has no errors of class 4")
+    refused(order("--errors", "e.txt", "c"), 1, "e.txt: has no errors of class 4")
     write("e.txt", error_file(5).replace("3 2 ", "# "))
-    refused(run("--errors", "e.txt", "c"), 1, "e.txt: has no errors of the pair 2 3")
+    refused(order("--errors", "e.txt", "c"), 1, "e.txt: has no errors of the pair 2 3")
     write("e.txt", "0 1 5 6 5 5\n")
-    refused(run("--errors", "e.txt", "c"), 1, "e.txt:1: 6 errors on class 0")
+    refused(order("--errors", "e.txt", "c"), 1, "e.txt:1: 6 errors on class 0")
 
 
-def test_path_puts_ordered_classes_in_order(run):
+def test_path_puts_ordered_classes_in_order(order):
     save("trn", {3: 30, 0: 40, 4: 30, 1: 20, 2: 30})
-    adjacent = run("-Q", "5", "trn", command="print_control")[1]
-    status, out, err = run("--path", "-", "trn", stdin=adjacent)
+    adjacent = order("-Q", "5", "trn", command="print_control")[1]
+    status, out, err = order("--path", "-", "trn", stdin=adjacent)
     assert status == 0
     # the second feature is noise that hides the first
     assert parse(out).labels != (2, 1, 4, 0, 3)
@@ -175,7 +181,7 @@ def test_path_puts_ordered_classes_in_order(run):
     x[:, 1] /= 1000
     write_vec("trn.vec", x)
     for words in ([], ["--metric", "hausdorff"], ["--metric", "mean-deviation"]):
-        status, out, err = run("--path", *words, "-", "trn", stdin=adjacent)
+        status, out, err = order("--path", *words, "-", "trn", stdin=adjacent)
         tree = parse(out)
         assert status == 0 and tree.labels == (2, 1, 4, 0, 3)
         rows, old = tree.rows, parse(adjacent).rows
@@ -184,20 +190,20 @@ def test_path_puts_ordered_classes_in_order(run):
         assert tree.sides()[1] == ((2, 1), (4, 0, 3))
         before, now = re.search(r"length of the path (\S+) before, (\S+) now", err).groups()
         assert "the shortest path there is" in err and float(now) < float(before)
-    again = run("--path", "-", "trn", stdin=out)
+    again = order("--path", "-", "trn", stdin=out)
     assert again[1] == out
 
 
-def test_path_normalises_as_print_control_does(run):
+def test_path_normalises_as_print_control_does(order):
     save("trn", {1: 30, 0: 30, 2: 30})
-    adjacent = run("-Q", "5", "3", command="print_control")[1]
-    plain = run("--path", "-", "trn", stdin=adjacent)
-    scaled = run("--path", "-n", "-a", "f.std", "-", "trn", stdin=adjacent)
+    adjacent = order("-Q", "5", "3", command="print_control")[1]
+    plain = order("--path", "-", "trn", stdin=adjacent)
+    scaled = order("--path", "-n", "-a", "f.std", "-", "trn", stdin=adjacent)
     assert scaled[0] == 0 and scaled[2] != plain[2]
     assert read_std("f.std").matrix.shape == (2, 2)
-    assert run("--path", "-a", "f.std", "-", "trn", stdin=adjacent) == scaled
-    assert run("--path", "-n", "-M", "-", "trn.svm", stdin=adjacent)[1] == scaled[1]
-    assert run("--path", "-n", "-S", "1", "-", "trn", stdin=adjacent)[0] == 0
+    assert order("--path", "-a", "f.std", "-", "trn", stdin=adjacent) == scaled
+    assert order("--path", "-n", "-M", "-", "trn.svm", stdin=adjacent)[1] == scaled[1]
+    assert order("--path", "-n", "-S", "1", "-", "trn", stdin=adjacent)[0] == 0
 
 
 TREE = '"" {\n 0\n 1\n}\n'
@@ -210,25 +216,24 @@ TREE = '"" {\n 0\n 1\n}\n'
     (TREE, "expected one coding matrix, found a tree"),
     ('"" { "" 0 / 1; { 0 1 } 2 }', "found a tree"),
     ('"-k 3" K { 0 1 2 }', "found a classifier of code K"),
-    ("{", "1:1:"),
-])
-def test_other_control_files_are_refused(run, text, message):
-    refused(run("-", stdin=text), 1, message)
+    ("{", "1:1:")])
+def test_other_control_files_are_refused(order, text, message):
+    refused(order("-", stdin=text), 1, message)
 
 
-def test_path_refuses_what_is_trained_and_trees(run):
+def test_path_refuses_what_is_trained_and_trees(order):
     save("trn", {4: 9, 7: 9, 9: 9})
-    refused(run("--path", "-", "trn", stdin=TRAINED), 1, "is this file trained already?")
-    refused(run("--path", "-", "trn", stdin=TREE), 1, "found a tree")
+    refused(order("--path", "-", "trn", stdin=TRAINED), 1, "is this file trained already?")
+    refused(order("--path", "-", "trn", stdin=TREE), 1, "found a tree")
 
 
-def test_data_of_other_classes_are_refused(run, plan):
+def test_data_of_other_classes_are_refused(order, plan):
     save("few", {0: 5, 1: 5, 2: 5, 3: 5})
     save("many", {i: 5 for i in range(6)})
     for words in ([], ["--path"]):
-        refused(run(*words, "c", "few"), 1, "class 4 has no samples in few")
-        refused(run(*words, "c", "many"), 1, "hold class 5, which the control file does not name")
-        assert run(*words, "c", "none")[0] == 1
+        refused(order(*words, "c", "few"), 1, "class 4 has no samples in few")
+        refused(order(*words, "c", "many"), 1, "hold class 5, which the control file does not name")
+        assert order(*words, "c", "none")[0] == 1
 
 
 @pytest.mark.parametrize("words, message", [
@@ -251,7 +256,188 @@ def test_data_of_other_classes_are_refused(run, plan):
     (["--exact-up-to", "15", "--errors", "e", "c"], "15 is out of range"),
     (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
     (["--errors", "-", "-"], "can be standard input"),
-    (["--path", "--metric", "x", "c", "trn"], "invalid choice"),
-])
-def test_wrong_command_lines(run, plan, words, message):
-    refused(run(*words), 2, message)
+    (["--path", "--metric", "x", "c", "trn"], "invalid choice")])
+def test_wrong_command_lines(order, plan, words, message):
+    refused(order(*words), 2, message)
+
+
+SMALL = ["--classes", "4,8", "--error", ".2,.1", "--rounds", "400"]
+
+
+def printed(run, *words, **more):
+    done = run("simulate_decoders", *words, **more)
+    assert done.err == ""
+    return done.out
+
+
+def refused_simulate(run, *words, status=2):
+    return run("simulate_decoders", *words, status=status).refused()
+
+
+def test_table(run):
+    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log", "--top", "2").splitlines()
+    assert heads.split() == ["classes", "error", "MAX-WIN", "3", "1log", "3", "1log", "ADAG",
+                             "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
+    assert above.split() == ["POLL", "POLL+TOP-2"]
+    assert {len(heads), *map(len, lines)} == {len(heads)}
+    cells = [line.split() for line in lines]
+    assert [row[:2] for row in cells] == [["4", "0.2"], ["8", "0.2"], ["4", "0.1"], ["8", "0.1"]]
+    found = simulate(8, rounds=400, seed=1, model=0.2, opponents=[3], top=2)
+    three, *_ = found.polls
+    assert cells[1][2] == f"{found.max_win:.4f}"
+    assert cells[1][3] == cells[1][4] == f"{three.success:.4f}"  # 1log2 8 = 3
+    assert cells[1][5] == f"{three.top:.4f}"
+    assert cells[1][7:9] == [f"{found.adag:.4f}", f"{adag_success(8, 0.2):.4f}"]
+    assert cells[1][9] == f"{found.ddag:.4f}"
+    assert cells[1][12:] == [f"{found.separation:.3f}", "1.600"]
+    # the headings above begin where their columns do
+    assert above.index("POLL") + 4 < heads.index("1log") < above.index("POLL+TOP")
+
+
+def test_csv_and_json_agree(run):
+    names, *lines = printed(run, *SMALL, "--csv").splitlines()
+    result = json.loads(printed(run, *SMALL, "--json"))
+    assert (result["rounds"], result["seed"], result["top"]) == (400, 1, 5)
+    assert len(lines) == len(result["results"]) == 4
+    for line, row in zip(lines, result["results"]):
+        cell = dict(zip(names.split(","), map(float, line.split(",")), strict=True))
+        assert cell["classes"] == row["classes"] and cell["error"] == row["error"]
+        assert cell["adag"] == row["adag"]["success"]
+        assert cell["adag_exact"] == row["adag"]["exact"]
+        assert cell["poll_3log"] == row["polls"][1]["success"]
+        assert cell["poll_5log_top_5"] == row["polls"][2]["top"]["success"]
+        p = row["max_win"]["success"]
+        assert row["max_win"]["standard_error"] == pytest.approx((p * (1 - p) / 400)**0.5)
+        assert cell["standard_error"] >= row["max_win"]["standard_error"]
+
+
+def test_a_line_does_not_depend_on_the_others(run):
+    lines = printed(run, *SMALL, "--csv").splitlines()
+    alone = printed(run, "--classes", "8", "--error", ".1", "--rounds", "400", "--csv")
+    assert alone.splitlines()[1] == lines[4]
+    assert printed(run, *SMALL, "--csv", "--seed", "2").splitlines()[1:] != lines[1:]
+
+
+def test_defaults_are_the_published_experiment(run):
+    lines = printed(run, "--rounds", "8", "--csv").splitlines()
+    assert [line.split(",")[:2] for line in lines[1:]] == \
+        [[str(2**c), error] for error in ("0.1", "0.3") for c in range(4, 10)]
+    assert "poll_1log,poll_3log,poll_5log," in lines[0]
+
+
+def test_two_classes_have_no_separation(run):
+    words = ["--classes", "2", "--error", "0.1", "--rounds", "100"]
+    assert printed(run, *words).splitlines()[2].split()[-2:] == ["-", "1.800"]
+    assert json.loads(printed(run, *words, "--json"))["results"][0]["separation"] is None
+    assert printed(run, *words, "--csv").splitlines()[1].split(",")[-2] == ""
+
+
+@pytest.mark.parametrize("word, k, draws", [
+    ("7", 512, 7), ("1log", 16, 4), ("3log", 512, 27), ("3log", 10, 10), ("0.1log", 8, 1),
+    ("2.5log", 4, 5)])
+def test_opponents(word, k, draws):
+    assert opponents_of(word, k) == draws
+
+
+def test_similarity(run, tmp_path):
+    from_values = printed(run, "--similarity", "5,3,2", "--rounds", "300")
+    file = tmp_path / "r"
+    file.write_text("0.5\n0.3 0.2\n")
+    assert printed(run, "--similarity", str(file), "--rounds", "300") == from_values
+    assert printed(run, "--similarity", "-", "--rounds", "300", stdin="50 30 20") == from_values
+    assert from_values.splitlines()[1].split()[:2] == ["classes", "MAX-WIN"]
+    assert "exact" not in from_values
+    assert read_similarity("5,3,2") == pytest.approx([0.5, 0.3, 0.2])
+
+
+def test_families_of_similarity(run):
+    words = ["--classes", "3,5", "--rounds", "300", "--json"]
+    family = json.loads(printed(run, "--similarity", "geometric:0.5", *words))["results"]
+    values = json.loads(printed(run, "--similarity", "4,2,1", "--rounds", "300", "--json"))
+    assert [row["classes"] for row in family] == [3, 5]
+    assert family[0] == values["results"][0]
+    assert family[0]["error"] is family[0]["adag"]["exact"] is None
+    assert similarity_family("power:2")(3) == pytest.approx([1, 1 / 4, 1 / 9])
+
+
+@pytest.mark.parametrize("words, told", [
+    (["--classes", "1"], "2 to 4096"), (["--classes", "8,8"], "each value once"),
+    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a number from 0 to 1"),
+    (["--error", "nan"], "expected a number"), (["--opponents", "0"], "such as 3log"),
+    (["--opponents", "log"], "such as 3log"), (["--opponents", "0log"], "such as 3log"),
+    (["--top", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
+    (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),
+    (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
+    (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
+    (["--similarity", "geometric:2"], "0 < Q < 1"), (["--similarity", "power:x"], "Q > 0"),
+    (["--similarity", "cubic:2"], "geometric:Q"),
+    (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
+    (["--plot", "picture.gif"], ".png or .svg or .pdf")])
+def test_usage(run, words, told):
+    assert told in refused_simulate(run, *words)
+
+
+@pytest.mark.parametrize("value, told", [
+    ("1,2", "must be the largest"), ("2,2", "must be the largest"), ("2,-1", "not negative"),
+    ("2,inf", "finite"), ("2,x", "'x'"), ("nowhere", "nowhere: cannot read")])
+def test_bad_similarities(run, tmp_path, monkeypatch, value, told):
+    monkeypatch.chdir(tmp_path)
+    assert told in refused_simulate(run, "--similarity", value, status=1)
+
+
+def test_a_bad_file_is_named(run, tmp_path):
+    file = tmp_path / "r"
+    file.write_text("0.5\n")
+    assert f"{file}: expected similarities of two or more classes, found 1" in refused_simulate(
+        run, "--similarity", str(file), status=1)
+
+
+def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr("agfmc.experiments.simulation_tables.simulations", None)
+    told = refused_simulate(run, *SMALL, "--plot", str(tmp_path / "a.png"))
+    assert "--plot needs matplotlib: pip install 'agfmc[plot]'" in told
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
+                                         ("a.pdf", b"%PDF")])
+def test_pictures(run, tmp_path, name, magic):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / name
+    out = printed(run, *SMALL, "--plot", str(file))
+    assert out == printed(run, *SMALL)
+    first = file.read_bytes()
+    assert first.startswith(magic)
+    printed(run, *SMALL, "--plot", str(file))
+    assert file.read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_picture_that_cannot_be_written(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    refused_simulate(run, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
+
+
+def test_panels_and_axes_of_the_figure():
+    pytest.importorskip("matplotlib")
+    from agfmc.experiments.simulation_tables import SimulationPlan, simulations
+    from agfmc.picture.simulation import _figure
+
+    def panels(classes, errors):
+        rows = simulations(SimulationPlan(classes, errors, ["2", "1log"], 3, 50, 1))
+        return rows, _figure(rows, 3, None).axes
+
+    rows, (left, right) = panels([16, 4, 8], [0.1, 0.4])
+    assert left.get_xscale() == right.get_xscale() == "log"
+    assert [left.get_title(loc="left"), right.get_title(loc="left")] == \
+        ["error probability 0.1", "error probability 0.4"]
+    lines = {line.get_label(): line for line in right.get_lines()}
+    assert len(lines) == 7
+    assert lines["DDAG"].get_xdata().tolist() == [4, 8, 16]
+    by_k = {row["classes"]: row for row in rows if row["error"] == 0.4}
+    for label, value in (("MAX-WIN", by_k[8]["max_win"]), ("POLL $l=2$", by_k[8]["polls"][0]),
+                         (r"POLL $l=\log_2 k$ + TOP-3", by_k[8]["polls"][1]["top"])):
+        assert lines[label].get_ydata()[1] == value["success"]
+    assert panels([4, 6, 8], [0.1])[1][0].get_xscale() == "linear"
+    assert len(panels([4], [0.1, 0.2, 0.3, 0.4, 0.5])[1]) == 5

@@ -1,6 +1,8 @@
-"""print_control in-process: every scheme, every option, what it refuses."""
+"""print_control: control files to the letter, designs from data, matrices and trees."""
 
 import functools
+import json
+import shutil
 import sys
 import tracemalloc
 from pathlib import Path
@@ -10,18 +12,20 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
-from agfmc.codes.matrix import rows_to_matrix
+from agfmc.codes.matrix import rows_to_matrix, smallest_distances
 from agfmc.codes.schemes import SCHEMES
 from agfmc.control.build import code_rows
+from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
-from agfmc.training.design import design
+from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
+from agfmc.training.design import design, matrix_of
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {0: 5, 1: 10, 2: 4, 4: 8, 5: 4, 6: 4, 7: 8, 8: 15, 10: 6, 16: 8}
 
 
 @pytest.fixture
-def run(run, folder):
+def control(run, folder):
     """The command in an empty folder; -> its status, output, messages."""
     return functools.partial(run, "print_control", status=None)
 
@@ -49,15 +53,16 @@ def matrix(text):
 
 
 @pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
-def test_every_scheme_by_number_and_by_every_name(run, scheme):
-    status, out, err = run("-Q", str(scheme.number), "5")
+def test_every_scheme_by_number_and_by_every_name(control, scheme):
+    status, out, err = control("-Q", str(scheme.number), "5")
     assert (status, err) == (0, "")
     tree = parse(out)
     assert len(tree.rows) == ROWS[scheme.number]
     assert list(tree.classes) == [0, 1, 2, 3, 4]
     for name in (scheme.name, *scheme.aliases, scheme.name.upper(), scheme.name.replace("-", "_")):
-        assert run("-Q", name, "5") == (0, out, "")
-    assert run(f"-Q{scheme.number}", "5") == run(f"--type={scheme.name}", "5") == (0, out, "")
+        assert control("-Q", name, "5") == (0, out, "")
+    assert control(f"-Q{scheme.number}", "5") == control(f"--type={scheme.name}",
+                                                         "5") == (0, out, "")
 
 
 def test_every_scheme_is_here():
@@ -66,8 +71,8 @@ def test_every_scheme_is_here():
 
 @pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
 @pytest.mark.parametrize("k", [2, 3, 4, 9, 16])
-def test_every_number_of_classes(run, scheme, k):
-    status, out, err = run("-Q", scheme.name, str(k))
+def test_every_number_of_classes(control, scheme, k):
+    status, out, err = control("-Q", scheme.name, str(k))
     if k < 4 and scheme.name == "orthogonal-special":
         return refused((status, out, err), 2, "at least 4 classes")
     assert status == 0
@@ -76,70 +81,71 @@ def test_every_number_of_classes(run, scheme, k):
     assert bool(err) == (k < 4 and "orthogonal" in scheme.name)
     if k > 3:
         assert tree.sides() == design(scheme.name, range(k)).sides()
-        shown = matrix(run("-Q", scheme.name, "-P", str(k))[2])
+    if 3 < k < 16:  # the distances of the 32,767 rows of `exhaustive` take minutes
+        shown = matrix(control("-Q", scheme.name, "-P", str(k))[2])
         np.testing.assert_array_equal(shown, rows_to_matrix(code_rows(tree), k))
 
 
-def test_layout_is_that_of_libagf(run):
-    assert run("-Q", "0", "3")[1] == '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 0 1 2}\n'
-    assert run("-Q", "2", "3")[1] == '"" {\n  0\n  "" {\n    1\n    2\n  }\n}\n'
+def test_layout_is_that_of_libagf(control):
+    assert control("-Q", "0", "3")[1] == '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 0 1 2}\n'
+    assert control("-Q", "2", "3")[1] == '"" {\n  0\n  "" {\n    1\n    2\n  }\n}\n'
 
 
-def test_one_vs_one_is_the_default(run):
-    assert run("4") == run("-Q", "1", "4")
+def test_one_vs_one_is_the_default(control):
+    assert control("4") == control("-Q", "1", "4")
 
 
 @pytest.mark.parametrize("k, rows, instead", [(2, 1, "the only partition"), (3, 3, "one-vs-rest")])
 @pytest.mark.parametrize("scheme", ["4", "16"])
-def test_orthogonal_codes_that_do_not_exist(run, scheme, k, rows, instead):
-    status, out, err = run("-Q", scheme, str(k))
+def test_orthogonal_codes_that_do_not_exist(control, scheme, k, rows, instead):
+    status, out, err = control("-Q", scheme, str(k))
     assert status == 0 and len(parse(out).rows) == rows
     assert err.startswith("print_control: warning: no orthogonal code exists for")
     assert instead in err
     assert err.count("\n") == 1
-    assert run("--quiet", "-Q", scheme, str(k)) == (0, out, "")
+    assert control("--quiet", "-Q", scheme, str(k)) == (0, out, "")
 
 
-def test_matrix_goes_to_standard_error(run):
-    plain = run("-Q", "0", "3")
-    status, out, err = run("-Q", "0", "-P", "3")
+def test_matrix_goes_to_standard_error(control):
+    plain = control("-Q", "0", "3")
+    status, out, err = control("-Q", "0", "-P", "3")
     assert (status, out) == plain[:2]
     assert matrix(err).tolist() == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
     assert err.splitlines()[-1].startswith("print_control: smallest distance between rows ")
 
 
-def test_orthogonal_columns(run):
-    a = matrix(run("-Q", "4", "-P", "6")[2])
+def test_orthogonal_columns(control):
+    a = matrix(control("-Q", "4", "-P", "6")[2])
     assert np.array_equal(a.T @ a, 8 * np.eye(6))
-    b = matrix(run("-Q", "4", "-P", "-Y", "6")[2])
+    b = matrix(control("-Q", "4", "-P", "-Y", "6")[2])
     assert b.shape == (7, 6)
-    c = matrix(run("-Q", "10", "-P", "8", "9")[2])
+    c = matrix(control("-Q", "10", "-P", "8", "9")[2])
     gram = c.T @ c
     assert not (gram - np.diag(np.diag(gram))).any() and set(c.ravel()) == {-1, 0, 1}
 
 
-def test_random_codes(run):
-    a = matrix(run("-Q", "7", "-P", "5")[2])
+def test_random_codes(control):
+    a = matrix(control("-Q", "7", "-P", "5")[2])
     assert a.shape == (8, 5) and (a == 0).any()
-    b = matrix(run("-Q", "7", "-P", "-G", "5", "12")[2])
+    b = matrix(control("-Q", "7", "-P", "-G", "5", "12")[2])
     assert b.shape == (12, 5) and not (b == 0).any()
-    assert matrix(run("-Q", "16", "-P", "5")[2]).all()
+    assert matrix(control("-Q", "16", "-P", "5")[2]).all()
     for rows in (a, b):
         assert len({tuple(row * row[row != 0][0]) for row in rows}) == len(rows)
 
 
 @pytest.mark.parametrize("words", [["-Q", "7", "9"], ["-Q", "16", "9"], ["-Q7", "-G", "9", "10"]])
-def test_seeds(run, words):
-    first = run("--seed", "1", *words)
-    assert first[0] == 0 and run(*words) == first == run("--seed", "1", *words)
-    assert len({run("--seed", str(seed), *words)[1] for seed in range(6)}) == 6
+def test_seeds(control, words):
+    first = control("--seed", "1", *words)
+    assert first[0] == 0 and control(*words) == first == control("--seed", "1", *words)
+    assert len({control("--seed", str(seed), *words)[1] for seed in range(6)}) == 6
 
 
 @pytest.mark.parametrize("words, exist", [(["4", "100"], 25), (["-G", "4", "8"], 7)])
-def test_more_random_rows_than_there_are(run, words, exist):
-    refused(run("-Q", "7", *words), 2, f"only {exist} exist")
+def test_more_random_rows_than_there_are(control, words, exist):
+    refused(control("-Q", "7", *words), 2, f"only {exist} exist")
     most = [*words[:-1], str(exist)]
-    assert len(parse(run("-Q", "7", *most)[1]).rows) == exist
+    assert len(parse(control("-Q", "7", *most)[1]).rows) == exist
 
 
 @pytest.mark.parametrize("words, status, text", [
@@ -157,15 +163,15 @@ def test_more_random_rows_than_there_are(run, words, exist):
     (["nothing"], 1, "nothing.cls: cannot read"), (["-M", "nothing"], 1, "nothing: cannot read"),
     (["-M", "-A", "x"], 2, "exclude each other"),
     (["--names", "nothing", "3"], 1, "nothing: cannot read"),
-    ([], 2, "operands are missing"), (["3", "4", "5"], 2, "unrecognized"), (["--frob", "3"], 2, "--frob"),
+    ([], 2, "operands are missing"), (["3", "4", "5"], 2, "unrecognized"),
+    (["--frob", "3"], 2, "--frob"),
     (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
     (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
     (["-Q", "9", "-"], 1, "standard input:1:1: expected a control file, found an empty one"),
-    (["three\nlines\n"], 1, "three\\nlines\\n.cls"),
-])
-def test_refused(run, words, status, text):
-    refused(run(*words), status, text)
+    (["three\nlines\n"], 1, "three\\nlines\\n.cls")])
+def test_refused(control, words, status, text):
+    refused(control(*words), status, text)
 
 
 @pytest.mark.parametrize("words, plain, told", [
@@ -173,18 +179,17 @@ def test_refused(run, words, status, text):
      "changes nothing in one-vs-one"),
     (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
     (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random, and changes nothing in adj"),
-    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
-])
-def test_options_of_libagf_without_effect_give_a_warning(run, words, plain, told):
-    status, out, err = run(*words)
-    assert (status, out) == (0, run(*plain)[1])
+    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and")])
+def test_options_of_libagf_without_effect_give_a_warning(control, words, plain, told):
+    status, out, err = control(*words)
+    assert (status, out) == (0, control(*plain)[1])
     assert told in err and err.count("\n") == words.count("-S") + 1
-    assert run("--quiet", *words) == (0, out, "")
+    assert control("--quiet", *words) == (0, out, "")
 
 
-def test_fewer_rows_than_determine_probabilities(run):
+def test_fewer_rows_than_determine_probabilities(control):
     """libAGF takes them; the classes can be told apart all the same."""
-    status, out, err = run("-Q", "7", "8", "6")
+    status, out, err = control("-Q", "7", "8", "6")
     assert status == 0 and len(parse(out).rows) == 6
     assert err == ("print_control: warning: 6 rows do not determine the probabilities of 8 classes:"
                    " at least 7 are needed\n")
@@ -200,43 +205,43 @@ def test_fewer_rows_than_determine_probabilities(run):
     (["-Q", "7", "10000"], "308 MiB"), (["-Q", "7", "-G", "8000"], "297 MiB"),
     (["-Q", "7", "9", "99999999"], "rows times classes"), (["-Q", "16", "8000"], "297 MiB"),
     (["-Q", "10", "30000"], "rows times classes"), (["many"], "for 1025 classes"),
-    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes"),
-])
-def test_codes_too_large_to_be_read(run, words, text):
+    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes")])
+def test_codes_too_large_to_be_read(control, words, text):
     if "many" in words:
         np.arange(1025, dtype="<i4").tofile("many.cls")
     if "far.svm" in words:
         with open("far.svm", "w") as file:
             file.writelines(f"{i} 1:{i}\n" for i in range(8000))
-    refused(run(*words), 2, text)
+    refused(control(*words), 2, text)
 
 
-def test_trees_too_large_to_be_read(run, monkeypatch):
-    code = run("-Q", "2", "--options", "a b", "2000")[1]
+def test_trees_too_large_to_be_read(control, monkeypatch):
+    code = control("-Q", "2", "--options", "a b", "2000")[1]
     monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000 - 1)
-    refused(run("-Q", "9", "-", stdin=code), 1, "the control file would be too large to be read "
+    refused(control("-Q", "9", "-", stdin=code), 1,
+            "the control file would be too large to be read "
             "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
             "most")
     monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000)
-    assert run("-Q", "9", "-", stdin=code)[0] == 0
-    size = len(run("-Q", "0", "--options", "\u00fc", "9")[1].encode())
+    assert control("-Q", "9", "-", stdin=code)[0] == 0
+    size = len(control("-Q", "0", "--options", "\u00fc", "9")[1].encode())
     for largest in (size, size - 1):
         monkeypatch.setattr("agfmc.control.write.MAX_TEXT", largest)
-        answer = run("-Q", "0", "--options", "\u00fc", "9")
+        answer = control("-Q", "0", "--options", "\u00fc", "9")
         assert answer[0] == 0 if largest == size else "MiB of text" in answer[2]
     monkeypatch.setattr("agfmc.control.write.MAX_TEXT", 10**9)
     save("near", (0, 1, 2, 3))
     monkeypatch.setattr("agfmc.control.write.MAX_DEPTH", 1)
-    refused(run("-Q", "3", "near"), 1, "again: nested deeper than 1 levels")
+    refused(control("-Q", "3", "near"), 1, "again: nested deeper than 1 levels")
     monkeypatch.setattr("agfmc.formats.inputs.memory_limit", lambda: 2 * 21 * 16 - 2)
-    refused(run("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
+    refused(control("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
 
 
 @pytest.mark.parametrize("words", [["-Q", "5", "500"], ["-Q", "0", "500"], ["-Q", "4", "500"],
                                    ["120"], ["--options", "-c 2", "-Q", "8", "13"]])
-def test_rows_are_written_one_by_one(run, monkeypatch, words):
+def test_rows_are_written_one_by_one(control, monkeypatch, words):
     """Memory does not grow with the text, which is longer than all that is held at once."""
-    assert run(*words[:-1], "5")[0] == 0  # what is loaded for it
+    assert control(*words[:-1], "5")[0] == 0  # what is loaded for it
     size = 0
 
     def write(text):
@@ -254,56 +259,297 @@ def test_rows_are_written_one_by_one(run, monkeypatch, words):
     assert peak < size
 
 
-def test_operands_behind_two_dashes(run):
-    assert run("--", "3") == run("3")
-    refused(run("--", "3", "-Q"), 2, "expected a whole number, found '-Q'")
-    refused(run("--", "-Q"), 1, "-Q.cls: cannot read")
+def test_operands_behind_two_dashes(control):
+    assert control("--", "3") == control("3")
+    refused(control("--", "3", "-Q"), 2, "expected a whole number, found '-Q'")
+    refused(control("--", "-Q"), 1, "-Q.cls: cannot read")
 
 
-def test_convert_from_standard_input(run):
-    status, out, err = run("-Q", "9", "-", stdin='"-c 1" { "" {0 1} ". " {3 2}}\n')
+def test_convert_from_standard_input(control):
+    status, out, err = control("-Q", "9", "-", stdin='"-c 1" { "" {0 1} ". " {3 2}}\n')
     assert (status, err) == (0, "")
     assert parse(out).labels == (0, 1, 3, 2)
     assert out == '"-c 1" 0 1 / 2 3;\n"" 0 / 1;\n". " 2 / 3;\n{ 0 1 3 2}\n'
 
 
-def test_convert_a_trained_file(run):
-    status, out, err = run("-Q", "9", "-P", "-", stdin="m { m.00 {2 5} 9}")
+def test_convert_a_trained_file(control):
+    status, out, err = control("-Q", "9", "-P", "-", stdin="m { m.00 {2 5} 9}")
     assert status == 0 and out.startswith("m 0 1 / 2;\nm.00 0 / 1;\n")
     assert matrix(err).tolist() == [[-1, -1, 1], [-1, 1, 0]]
-    assert run("-Q", "9", "-", stdin=out)[:2] == (0, out)
+    assert control("-Q", "9", "-", stdin=out)[:2] == (0, out)
 
 
-def test_labels_and_names_from_data(run):
+def test_labels_and_names_from_data(control):
     save("gaps", (5, 2, 9))
-    assert run("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n', "")
+    assert control("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n',
+                                          "")
     save("named", (1, 0), ("b irch", "pine"))
-    assert run("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
+    assert control("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
     Path("words.svm").write_text("pine 1:2\nbirch 1:1\npine 1:3\n")
-    assert run("-M", "words.svm")[1] == '# class 0: birch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
+    assert control("-M", "words.svm")[1] == '# class 0: birch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
     Path("own").write_text("x\ny\n")
-    assert run("--names", "own", "named")[1].startswith("# class 0: x\n# class 1: y\n")
-    assert run("--names", "own", "2")[1].startswith("# class 0: x\n# class 1: y\n")
+    assert control("--names", "own", "named")[1].startswith("# class 0: x\n# class 1: y\n")
+    assert control("--names", "own", "2")[1].startswith("# class 0: x\n# class 1: y\n")
 
 
-def test_tree_from_data(run):
+def test_tree_from_data(control):
     save("near", (0, 4, 5))
-    status, out, err = run("-Q", "3", "near")
+    status, out, err = control("-Q", "3", "near")
     assert (status, err) == (0, "")
     tree = parse(out)
     assert len(tree.rows) == 2 and {frozenset(tree.sides()[1][0]), frozenset(tree.sides()[1][1])} \
         == {frozenset({4}), frozenset({5})}
-    assert run("-Q", "3", "-n", "-a", "near.std", "near")[0] == 0
-    assert run("-Q", "3", "-a", "near.std", "near") == run("-Q", "3", "-n", "near")
+    assert control("-Q", "3", "-n", "-a", "near.std", "near")[0] == 0
+    assert control("-Q", "3", "-a", "near.std", "near") == control("-Q", "3", "-n", "near")
 
 
-def test_data_of_one_class(run):
+def test_data_of_one_class(control):
     save("one", (7,))
     for scheme in ("1", "3"):
-        refused(run("-Q", scheme, "one"), 1, "one: holds one class")
+        refused(control("-Q", scheme, "one"), 1, "one: holds one class")
 
 
-def test_options_in_the_quotes(run):
-    assert run("--options", "-c 5", "2")[1] == '"-c 5" 0 / 1;\n{ 0 1}\n'
-    status, out, _ = run("--options", 'a"b\\', "2")
+def test_options_in_the_quotes(control):
+    assert control("--options", "-c 5", "2")[1] == '"-c 5" 0 / 1;\n{ 0 1}\n'
+    status, out, _ = control("--options", 'a"b\\', "2")
     assert status == 0 and parse(out).rows[0].text == 'a"b\\'
+
+
+TABLE = {"labels": [0, 1, 2, 3],
+         "contingency": [[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]]}
+PAIRS = "0 1 9 0 9 1\n0 2 9 5 9 3\n0 3 9 0 9 0\n1 2 9 1 9 0\n1 3 9 4 9 2\n2 3 9 1 9 1\n"
+UNTRAINED = '# class 1: x\n"-c 2" {\n  0\n  "" {\n    1\n    5\n  }\n}\n'
+TRAINED = "m-00 0 / 1;\n{\n7\nm.01 {\n3\n4\n}\n}\n"
+
+
+@pytest.fixture
+def control_of(run, folder):
+    """The command in an empty folder; -> its status, output, messages."""
+    def call(*words, command="print_control", **more):
+        return run(command, *words, status=None, **more)
+
+    return call
+
+
+def save_designs(name, text):
+    Path(name).write_text(text)
+
+
+def tree_of(answer):
+    assert (answer[0], answer[2]) == (0, "")
+    return parse(answer[1])
+
+
+def save_line():
+    """Classes on a line at 0, 1, 2.1, 3.3, 4.6 and 6: a chain for one linkage, not for others."""
+    generator = np.random.default_rng(0)
+    y = np.repeat([3, 0, 5, 1, 4, 2], 10)
+    x = np.repeat([0.0, 1.0, 2.1, 3.3, 4.6, 6.0], 10)[:, None] + generator.random((60, 2)) * 1e-3
+    write_vec("line.vec", x.astype("f4"))
+    write_cls("line.cls", y)
+
+
+# Trees
+
+def test_metrics_and_linkages(control_of):
+    save_line()
+    single = control_of("-Q", "3", "line")
+    assert control_of("-Q", "3", "--metric", "hausdorff", "--linkage", "single", "line") == single
+    assert len(tree_of(single).nodes) == 5
+    assert max(node.depth for node in tree_of(single).nodes) == 4  # a chain
+    for linkage in ("complete", "average"):
+        tree = tree_of(control_of("-Q", "3", "--linkage", linkage, "line"))
+        assert max(node.depth for node in tree.nodes) == 2
+    # 0 is wide, 1 and 2 are narrow and beside each other
+    save_designs("wide.svm", "0 1:0\n0 1:8\n1 1:1\n1 1:1.1\n2 1:5\n2 1:5.1\n")
+    assert tree_of(control_of("-Q", "3", "-M", "wide.svm")).labels == (2, 1, 0)
+    assert tree_of(control_of("-Q", "3", "-M", "--metric", "mean-deviation",
+                              "wide.svm")).labels == (2, 0, 1)
+
+
+def test_a_tree_from_a_contingency_table(control_of):
+    save_designs("r.json", json.dumps(TABLE, indent=1))
+    answer = control_of("-Q", "contingency", "r.json")
+    tree = tree_of(answer)
+    assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({0, 2}), frozenset({1, 3})}
+    for words in (["-Q", "confusion", "r.json"],
+                  ["--linkage", "average", "-Q", "Contingency", "-"]):
+        assert control_of(*words, stdin=json.dumps(TABLE)) == answer
+    save_designs("e.txt", PAIRS)
+    assert {frozenset(side) for side in tree_of(control_of("-Q", "confusion",
+                                                           "e.txt")).sides()[0]} == \
+        {frozenset({0, 2}), frozenset({1, 3})}
+    save_designs("names", "w\nx\ny\nz\n")
+    assert tree_of(control_of("-Q", "confusion", "--names", "names", "e.txt")).names[2] == "y"
+    assert '"-c 3" {' in control_of("-Q", "confusion", "--options", "-c 3", "e.txt")[1]
+
+
+@pytest.mark.parametrize("words, status, text", [
+    (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
+    (["-Q", "ordered", "5"], 2, "expected training data or a contingency table"),
+    (["-Q", "contingency", "nothing"], 1, "nothing: cannot read"),
+    (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
+    (["-Q", "contingency", "line"], 1, "line: cannot read"),
+    (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
+    (["-Q", "ordered", "bad"], 1, "bad: `labels` lists class 1 twice"),
+    (["-Q", "contingency", "two.svm"], 1, "two.svm: expected a contingency table"),
+    (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
+    (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical and adjacent-ordered"),
+    (["-Q", "contingency", "--metric", "hausdorff", "bad"], 2, "--metric is for -Q empirical and"),
+    (["-Q", "ordered", "--linkage", "single", "line"], 2, "--linkage is for -Q empirical and con"),
+    (["-Q", "ordered", "-n", "good"], 2, "-n is for training data, and good holds"),
+    (["-Q", "ordered", "--metric", "hausdorff", "good"], 2, "--metric is for training data"),
+    (["-Q", "3", "--draws", "4", "line"], 2, "--draws is for -Q random and random-as-orthogonal"),
+    (["--linkage", "single", "4"], 2, "not for one-vs-one"),
+    (["-Q", "3", "--linkage", "ward", "line"], 2, "ward"),
+    (["-Q", "3", "--metric", "l2", "line"], 2, "l2"),
+    (["-Q", "7", "--draws", "0", "5"], 2, "1 to 10000000"),
+    (["-Q", "none", "5"], 2, "there is no scheme 'none'"),
+    (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
+    (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
+    (["--dot", "-G", "shown"], 2, "not for a control file that is shown"),
+    (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
+    (["--dot", "two.svm"], 1, "two.svm:1:1"),
+    (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
+    (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
+    (["--dot"], 2, "operands are missing")])
+def test_refused_designs(control_of, words, status, text):
+    save_line()
+    save_designs("two.svm", "0 1:0 2:0\n1 1:1\n")
+    save_designs("bad", '{"labels": [0, 1, 1]}')
+    save_designs("good", json.dumps(TABLE))
+    save_designs("shown", UNTRAINED)
+    if "--plot" in words:
+        pytest.importorskip("matplotlib")
+    refused(control_of(*words), status, text)
+
+
+# Orders
+
+def test_the_kind_of_the_operand(control_of):
+    save_line()
+    from_data = tree_of(control_of("-Q", "ordered", "line"))
+    assert from_data.labels == (2, 4, 1, 5, 0, 3)
+    save_designs("line", "m 0 / 1;\n{5 6}\n")  # a file of the same name that holds something else
+    assert tree_of(control_of("-Q", "ordered", "line")) == from_data
+    save_designs("line", json.dumps(TABLE))
+    assert sorted(tree_of(control_of("-Q", "ordered", "line")).labels) == [0, 1, 2, 3]
+    assert tree_of(control_of("-Q", "ordered", "-", stdin=PAIRS)).labels == (0, 2, 3, 1)
+    save_designs("text.svm", "1 1:5\n1 1:6\n0 1:1\n0 1:2\n2 1:3\n2 1:4\n")
+    assert tree_of(control_of("-Q", "adjacent-ordered", "-M", "text.svm")).labels == (0, 2, 1)
+    assert tree_of(control_of("-Q", "adjacent-ordered", "-M", "-n", "text.svm")).labels == (0, 2, 1)
+    save_designs("text.lvq", "1 1 1 1 0\n2 1 1 1 0\n9 1 1 1 1\n8 1 1 1 1\n")  # not errors of pairs
+    assert tree_of(control_of("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_shuffled_labels_is_found(control_of, root, seed):
+    """From data, from the table of a one-vs-one classification, and from errors of its pairs."""
+    generator = np.random.default_rng(seed)
+    x = read_vec(str(root / "sample_data" / "ordered.vec"))
+    y = read_cls(str(root / "sample_data" / "ordered.cls"))
+    shuffled = generator.permutation(8)
+    rows = generator.permutation(len(y))
+    for name, part in (("all", rows), ("train", rows[:600]), ("test", rows[600:])):
+        write_vec(f"{name}.vec", x[part])
+        write_cls(f"{name}.cls", shuffled[y[part]])
+    order = tuple(shuffled.tolist())
+    expected = order if order[0] < order[-1] else order[::-1]
+
+    assert tree_of(control_of("-Q", "adjacent-ordered", "all")).labels == expected
+
+    save_designs("plan", control_of("train")[1])
+    learnt = ["--quiet", "-+", "-t 0", "--cv-errors", "errors", "plan", "train", "m", "m.mbc"]
+    assert control_of(*learnt, command="multi_borders")[0] == 0
+    assert tree_of(control_of("-Q", "ordered", "errors")).labels == expected
+    assert control_of("m.mbc", "test.vec", "r", command="classify_m")[0] == 0
+    save_designs("r.json", control_of("--json", "test.cls", "r", command="eval_uc")[1])
+    tree = tree_of(control_of("-Q", "ordered", "r.json"))
+    assert tree.labels == expected
+    assert [row.left for row in tree.rows] == [tuple(range(i)) for i in range(1, 8)]
+
+
+# Draws
+
+@pytest.mark.parametrize("words", [["-Q", "7"], ["-Q", "7", "-G"], ["-Q", "16"]])
+def test_draws(control_of, words):
+    first = control_of(*words, "10")
+    assert control_of(*words, "--draws", "1", "10") == first
+    worth = []
+    for draws in ("1", "10", "200"):
+        answer = control_of(*words, "--draws", draws, "--seed", "3", "10")
+        assert control_of(*words, "--draws", draws, "--seed", "3", "10") == answer
+        rows, labels = matrix_of(tree_of(answer))
+        worth.append(smallest_distances(rows, len(labels))[::-1])
+    assert worth == sorted(worth) and worth[-1][0] > worth[0][0]
+    told = control_of(*words, "-P", "--draws", "200", "--seed", "3", "10")[2].splitlines()[-1]
+    assert told.endswith(f"rows {worth[-1][1]}, between columns {worth[-1][0]}")
+
+
+# Pictures
+
+@pytest.mark.parametrize("text", [UNTRAINED, TRAINED, "m K \"-k 3\" {\n0\n1\n2\n}\n"])
+def test_a_control_file_is_shown_as_it_is(control_of, text):
+    save_designs("c.mbc", text)
+    expected = format_dot(parse(text))
+    assert control_of("--dot", "c.mbc") == (0, expected, "")
+    assert control_of("--dot", "-", stdin=text) == (0, expected, "")
+    save_designs("names", "".join(f"n{i}\n" for i in range(9)))
+    named = control_of("--dot", "--names", "names", "c.mbc")[1]
+    assert named != expected and all(f"n{label}" in named for label in parse(text).labels)
+
+
+def test_dot_of_schemes(control_of):
+    assert control_of("--dot", "4") == (0, format_dot(tree_of(control_of("4"))), "")
+    save_line()
+    for words in (["-Q", "3", "line"], ["-Q", "0", "line"], ["line"]):
+        assert control_of("--dot", *words) == (0, format_dot(tree_of(control_of(*words))), "")
+    save_designs("two.svm", "3 1:2\n5 1:4\n")
+    assert control_of("--dot", "-M", "two.svm")[1] == format_dot(tree_of(control_of("-M",
+                                                                                    "two.svm")))
+    save_designs("c.mbc", UNTRAINED)
+    assert control_of("--dot", "-Q", "9",
+                      "c.mbc")[1] == format_dot(tree_of(control_of("-Q", "9", "c.mbc")))
+
+
+def test_the_matrix_of_a_file_that_is_shown(control_of):
+    save_designs("c.mbc", UNTRAINED)
+    assert control_of("--dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
+    save_designs("c.mbc", "m K \"-k 3\" {\n0\n1\n2\n}\n")
+    refused(control_of("--dot", "-P", "c.mbc"), 1, "classifier of code K")
+
+
+def test_pictures(control_of, monkeypatch):
+    pytest.importorskip("matplotlib")
+    import agfmc.picture.control as control
+
+    drawn = []
+    monkeypatch.setattr(control, "draw_control",
+                        lambda path, tree, heights=None: drawn.append((path, tree, heights)))
+    save_line()
+    save_designs("c.mbc", UNTRAINED)
+    save_designs("t.json", json.dumps(TABLE))
+    for words in (["4"], ["-Q", "2", "5"], ["c.mbc"], ["-Q", "9", "c.mbc"],
+                  ["-Q", "ordered", "line"], ["-Q", "ordered", "t.json"]):
+        answer = control_of("--plot", "p.png", *words)
+        shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control_of(*words))
+        assert tree_of(answer).labels == shown.labels
+        path, tree, heights = drawn.pop()
+        assert (path, heights) == ("p.png", None) and tree.sides() == shown.sides()
+    for words in (["-Q", "3", "line"], ["-Q", "3", "--linkage", "complete", "line"],
+                  ["-Q", "contingency", "t.json"]):
+        assert control_of("--plot", "p.svg", *words) == control_of(*words)
+        path, tree, heights = drawn.pop()
+        assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
+    assert control_of("--dot", "--plot", "p.pdf", "3") == control_of("--dot", "3")
+    assert drawn.pop()[0] == "p.pdf" and not drawn
+
+
+@pytest.mark.parametrize("words", [["5"], ["-Q", "3", "line"], ["-Q", "2", "6"]])
+def test_pictures_are_files(control_of, words):
+    pytest.importorskip("matplotlib")
+    save_line()
+    shutil.copy("line.cls", "p.png")
+    assert control_of("--plot", "p.png", *words) == control_of(*words)
+    with open("p.png", "rb") as file:
+        assert file.read(8) == b"\x89PNG\r\n\x1a\n"

@@ -80,7 +80,8 @@ def guarded(limit=LIMIT, bells=True):
     def bell(number, frame):
         raise Hang
 
-    modules = [module for module in (inputs, libsvm_data, libsvm_model) if hasattr(module, "memory_limit")]
+    modules = [module for module in (inputs, libsvm_data, libsvm_model) if
+               hasattr(module, "memory_limit")]
     kept = [module.memory_limit for module in modules]
     before = signal.signal(signal.SIGALRM, bell) if bells else None
     try:

@@ -1,6 +1,6 @@
 """Files whose numbers or lengths ask for memory or time, read in a process of bounded memory.
 
-Run by test_hostile_sizes.py; prints a line of JSON for each case: name, bytes of the file,
+Run by test_hostile_readers.py; prints a line of JSON for each case: name, bytes of the file,
 peak of memory, what came of it.
 
     python tests/hostile/hostile_sizes.py [thousandth of a megabyte, default 1000]
@@ -100,8 +100,7 @@ LIES = {
     "pairs, counts": (confusions.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
-    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n"),
-}
+    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
 LARGE = {
@@ -127,7 +126,8 @@ LARGE = {
     "a long word passed over": (functools.partial(all_of, libsvm_data.iter_svm),
                                 b"a" * M + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
     "a long label": (libsvm_data.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" + b"1 1:1\n" * (100 * K)),
+    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" +
+                     b"1 1:1\n" * (100 * K)),
     "a long line": (libsvm_data.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
     "a long line that is wrong": (libsvm_data.read_svm, b"1" + b" a" * (2 * M)),
     "labels alone": (libsvm_data.read_svm, b"1\n" * (2 * M)),
@@ -142,7 +142,8 @@ LARGE = {
     "support vectors": (libsvm_model.read_svm_model, svm_model(200 * K, b"1 1:1\n" * (200 * K))),
     "a long support vector": (libsvm_model.read_svm_model, svm_model(1, b"1" + b"".join(
         b" %d:1" % i for i in range(1, 300 * K)) + b"\n")),
-    "a number of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
+    "a number of many digits": (libsvm_model.read_svm_model,
+                                svm_model(1, b"1" * (2 * M) + b" 1:1\n")),
     "rho of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"rho 0", b"rho 0." + b"7" * (2 * M))),
     "label of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
@@ -172,8 +173,7 @@ LARGE = {
     "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
     "predicted classes": (svm_predict_output.read_svm_output, b"1\n" * (500 * K)),
     "labels of predictions": (svm_predict_output.read_svm_output, b"labels " + b" ".join(
-        b"%d" % i for i in range(200 * K)) + b"\n1 2\n"),
-}
+        b"%d" % i for i in range(200 * K)) + b"\n1 2\n")}
 
 
 def bell(number, frame):

@@ -39,8 +39,7 @@ CONTROLS = {
     "nested": "a 0 1 / 2;\nb 0 / 1 2;\n{ c { 0 1 } 2 d { 3 4 } }\n",
     "K": "a K \"-k 2\" { 0 1 2 }\n",
     "L": "a L \"\" { 0 1 2 }\n",
-    "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n",
-}
+    "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n"}
 
 
 def models():
@@ -283,11 +282,9 @@ def use(raw, tmp, counts=None, rng=None):
     check_visible(text)
     check_visible(json.dumps(describe(configuration)))
     save(tmp, configuration)
-    with open(tmp, "rb") as file:
-        again = file.read()
+    again = Path(tmp).read_bytes()
     save(tmp, stored("again", again))
-    with open(tmp, "rb") as file:
-        assert file.read() == again
+    assert Path(tmp).read_bytes() == again
     save(tmp, configuration.renamed({label: f"c{label}" for label in configuration.tree.classes}))
     for form in ("ascii", "svm"):
         try:

@@ -1,6 +1,10 @@
-"""Broken files through the commands: status 1, one line with the file's name, nothing written."""
+"""Broken files and random command lines through every command."""
 
+import importlib
 import os
+import random
+import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -44,9 +48,9 @@ LINES = [
                         "eval_uc trn.cls result", "cls_comp_stats trn.cls result"]),
     ("tst.vec", "vec", ["classify_m trained tst.vec out/o", "classify_m -Q 0 ascii tst.vec out/o"]),
     ("result.cls", "cls negative", ["eval_uc trn.cls result", "cls_comp_stats trn.cls result",
-                           "validate_probabilities -b trn.cls result"]),
+                                    "validate_probabilities -b trn.cls result"]),
     ("result.con", "dat", ["eval_uc -k 3 trn.cls result",
-                             "validate_probabilities -b trn.cls result"]),
+                           "validate_probabilities -b trn.cls result"]),
     ("values.dat", "dat", ["float_to_class BAD out/o", "float_to_class -M BAD"]),
     ("trn.std", "std", ["multi_borders -a BAD plan trn out/m out/c",
                         "classify_m -a BAD trained tst.vec out/o",
@@ -65,12 +69,11 @@ LINES = [
                               "classify_m -Q radag --pair-errors BAD trained tst.vec out/o"]),
     ("table", "confusions", ["print_control -Q contingency BAD",
                              "print_control -Q adjacent-ordered BAD"]),
-    ("predicted", "svm-predict", ["svmout2agf BAD out/o"]),
-]
+    ("predicted", "svm-predict", ["svmout2agf BAD out/o"])]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def files(tmp_path_factory):
     """A folder in which all these commands end well; and "out", an empty one."""
     folder = tmp_path_factory.mktemp("right")
     from agfmc.formats.lvq import write_lvq
@@ -95,10 +98,8 @@ def place(tmp_path_factory):
         "trn.std": np.int32(4).tobytes() + np.eye(3, 4, dtype="<f4").tobytes(),
         "trn.names": "ant\nb\u00e4r\ncat\n".encode(), "pairs": right.PAIRS, "table": right.JSON,
         "predicted": READERS["svm-predict"].seeds[0],
-        "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5",
-                                     b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
-        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
-    }
+        "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5", b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
+        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA)}
     for name, data in made.items():
         (folder / name).write_bytes(data)
     return folder
@@ -110,8 +111,8 @@ CASES = [(name, reader, line) for name, reader, lines in LINES for line in lines
 @pytest.mark.parametrize("name, reader, line", CASES,
                          ids=[f"{name}, {line}" for name, _, line in CASES])
 @pytest.mark.parametrize("count", [VARIANTS, pytest.param(100, marks=pytest.mark.long)])
-def test_a_broken_file(name, reader, line, count, place, monkeypatch, run):
-    monkeypatch.chdir(place)
+def test_a_broken_file(name, reader, line, count, files, monkeypatch, run):
+    monkeypatch.chdir(files)
     monkeypatch.setattr(sys, "argv", ["test"])
     command, *words = line.replace("BAD", name).split()
     good = Path(name).read_bytes()
@@ -156,8 +157,8 @@ def variants(reader, name, good, count):
 
 
 @pytest.mark.parametrize("line", sorted({line for *_, line in CASES}))
-def test_these_commands_end_well_with_good_files(line, place, monkeypatch, run):
-    monkeypatch.chdir(place)
+def test_these_commands_end_well_with_good_files(line, files, monkeypatch, run):
+    monkeypatch.chdir(files)
     name = next(name for name, _, other in CASES if other == line)
     command, *words = line.replace("BAD", name).split()
     try:
@@ -165,3 +166,204 @@ def test_these_commands_end_well_with_good_files(line, place, monkeypatch, run):
     finally:
         for path in Path("out").iterdir():
             os.unlink(path)
+
+
+COMMANDS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "bin").iterdir())
+STATUSES = {0, 1, 2, 3}
+PATIENCE = 120
+LINES_LINES, FEW = 12, 3  # of each command in the quick test; of one that trains again and again
+MANY = 1500
+AGAIN = {"trials", "rounds", "draws", "refine"}  # what is done so often may take so long
+LEFT_OUT = {"executor", "command", "predictor", "debug", "time_limit"}
+WORDS = {
+    "method": ("0", "1", "-1", "inverse", "vote", "4", "ddag", "adag", "radag", "poll", "and",
+               "argmax", "loss:hinge", "zadrozny", "wu-lin-weng"),
+    "decoders": ("0", "inverse,vote", "ddag", "recursive", "full", ",", "binary"),
+    "decoder": ("0", "1", "vote", "recursive", "full", "-1"),
+    "type": ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "16", "empirical",
+             "contingency", "adjacent-ordered", "exhaustive", "convert"),
+    "options": ("", "-c 10", "-t 0", "-t 4", "-s 3", "-c -1", "-g 1e300", "-t 1 -d 3 -r 1",
+                "learner=logistic", "learner=linear -s 0", "learner=none", "-w-1 2", '"', "-h 2",
+                "-s 1 -n .2", "-e 1e-30", "-c 1e-300", "-m 1"), "only": ("m-00", "m-1", "z", "/"),
+    "labels": ("2,5,9", "9,5,2", "2,2", "1", "a"),
+    "priors": (".2,.3,.5", "1,1,1", "trn", "0,0,0", "2:.1,5:.4,9:.5", "1e-300,1,1", "-1,1,1"),
+    "trained_priors": (".2,.3,.5", "1,1,1", "trn", "0,1,2"),
+    "kernels": ("rbf", "linear,rbf", "polynomial", "sigmoid", "none", ""),
+    "log2c": ("-1:1", "0:0", "3:1", "-1:1:0", "0:1:.5", "1e9:1e9", "nan:nan"),
+    "log2g": ("-1:1", "0:0", "-2000:-1999", "1:2:3:4"),
+    "degrees": ("2:3", "0:1", "3:2"),
+    "coef0": ("0", "0,1", "1e300"),
+    "similarity": ("0", ".5", "2", "x"),
+    "names": ("words", "words.names", "plan", "none"),
+    "numbers": ("0", ".5", "-1", "1e300", "nan")}
+NUMBERS = ("0", "1", "2", "3", "5", ".5", ".25")
+ODD = ("", "-1", "1e999", "nan", "abc", "99999999999999999999", "1000000000000", "-0", "0x10",
+       "1_0", "\u0663", "2:3", "a\nb", "plan", "trn", "1,2,3", "-", "--")
+FILES = ("plan", "trn", "trn.vec", "trn.cls", "trn.svm", "trn.lvq", "m", "ctl", "all.mbm", "m-00",
+         "trn.txt", "out", "out.mbm", "2", "3", "5", "tree", "m.std", "folder", "nothing", "-",
+         "knn", "kctl", "answer", "answer.cls", "answer.txt", "one.dat", "words", "empty", "odd")
+TAKES = {  # operands that make sense, for most of the lines
+    "agf2ascii": [("trn", "odd"), ("out.txt",)],
+    "agf_preprocess": [("trn",), ("out", "new")],
+    "classify_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("trn.vec", "trn.svm", "-"),
+                   ("out",)], "cls_comp_stats": [("trn.cls",), ("answer",)],
+    "compare_control": [("trn",), ("one-vs-one", "plan", "tree")],
+    "eval_uc": [("trn.cls", "trn.vec"), ("answer", "trn"), ("answer.txt", "trn.txt")],
+    "float_to_class": [("one.dat",), ("out.cls",), (".5", "1")],
+    "lvq2agf": [("trn.lvq",), ("out",)],
+    "mbh2mbm": [("ctl", "kctl", "m-00", "all.mbm"), ("out.mbm",)],
+    "mbm_info": [("all.mbm", "ctl", "trn.vec")],
+    "multi_borders": [("plan", "tree", "knn"), ("trn", "trn.svm"), ("m", "new"), ("out",)],
+    "nfold": [("plan", "tree", "one-vs-one"), ("trn",), ("out",)],
+    "order_classes": [("ctl", "plan"), ("trn",)],
+    "print_control": [("3", "5", "trn", "ctl", "plan", "answer.txt"), ("3", "4", "9")],
+    "simulate_decoders": [],
+    "svm2agf": [("trn.svm",), ("out",)],
+    "svmout2agf": [("predicted", "predicted", "answer.txt"), ("out",)],
+    "tune_m": [("plan", "one-vs-one"), ("trn",)],
+    "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)]}
+
+
+@pytest.fixture(scope="module")
+def call(run):
+    """Function that runs a command, which may take `PATIENCE`."""
+    def hang(number, frame):
+        raise TimeoutError
+
+    def call(command, *words):
+        before = signal.signal(signal.SIGALRM, hang)
+        signal.alarm(PATIENCE)
+        try:
+            return run(command, *words, stdin="2 1:0.5 2:1\n5 1:1\n", status=None)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def made(call, tmp_path_factory):
+    """A folder with files of every kind."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        rng = np.random.default_rng(5)
+        labels = np.repeat([2, 5, 9], 12).astype("<i4")
+        x = (np.round(8 * (rng.normal(size=(36, 4)) + labels[:, None])) / 8).astype("<f4")
+        Path("trn.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
+        labels.tofile("trn.cls")
+        (labels // 4).tofile("zero.cls")
+        (labels / 9).astype("<f4").tofile("one.dat")
+        for kind in ("-M", "-A"):
+            status, out, _ = call("agf2ascii", *(["-M"] if kind == "-M" else []), "trn")
+            assert status == 0
+            Path("trn.svm" if kind == "-M" else "trn.lvq").write_text(out)
+        Path("plan").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
+        Path("tree").write_text('t0 { 2 t1 { 5 9 } }\n')
+        Path("knn").write_text('"-k 3" K { 2 5 9 }\n')
+        Path("words").write_text("2 pine\n5 b\u00e4r\n9 moss\n")
+        Path("empty").write_text("")
+        Path("odd").write_bytes(bytes(range(256)))
+        Path("folder").mkdir()
+        assert call("multi_borders", "-n", "plan", "trn", "m", "ctl")[0] == 0
+        assert call("multi_borders", "knn", "trn", "k", "kctl")[0] == 0
+        assert call("mbh2mbm", "-a", "m.std", "ctl", "all.mbm")[0] == 0
+        status, out, _ = call("classify_m", "--header", "all.mbm", "trn.vec", "answer")
+        assert status == 0
+        Path("answer.txt").write_text(out)
+        rows = [line.split() for line in out.splitlines()[1:]]
+        Path("agf.txt").write_text("3\n" + "\n".join(map(" ".join, rows)) + "\n")
+        Path("predicted").write_text("labels 2 5 9\n" + "".join(
+            " ".join([label, *p]) + "\n" for *p, label in rows))
+    return folder
+
+
+SLOW = {"compare_control", "nfold", "simulate_decoders", "tune_m"}
+
+
+def random_line(command, rng):
+    """The words of one command line."""
+    parser = importlib.import_module("agfmc.cli").get_parser()
+    words = ["--rounds", "50"] if command == "simulate_decoders" else []
+    options = [action for action in parser._actions
+               if action.option_strings and action.dest not in LEFT_OUT | {"help", "version"}]
+    for action in rng.sample(options, min(len(options), rng.choice((0, 0, 1, 1, 1, 2, 3, 5)))):
+        words.append(rng.choice(action.option_strings))
+        if action.nargs is None:
+            words.append(_value(action, rng))
+    if rng.random() < .85:
+        places = TAKES[command]
+        words += [rng.choice(place if rng.random() < .9 else FILES) for place in places
+                  if rng.random() < (.97 if len(places) > 2 else .7)]
+    else:
+        words += rng.choices(FILES + ODD, k=rng.randrange(6))
+    return words
+
+
+def _value(action, rng):
+    if rng.random() < .2:
+        word = rng.choice(ODD)
+        return "3" if word == "1000000000000" and action.dest in AGAIN else word
+    if action.choices:
+        return rng.choice(list(action.choices))
+    if action.dest in WORDS:
+        return rng.choice(WORDS[action.dest])
+    if action.type is None or rng.random() < .1:
+        return rng.choice(FILES)
+    return rng.choice(NUMBERS)
+
+
+def check(call, command, seed, made, folder):
+    """One line, run in a copy of the folder `made`; -> its status."""
+    words = random_line(command, random.Random(f"{command} {seed}"))
+    told = f"{seed}: {command} {words!r}"
+    shutil.copytree(made, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        status, _, err = call(command, *words)
+    assert status in STATUSES, told
+    assert "internal error" not in err and "Traceback" not in err, f"{told}\n{err}"
+    lines = err.splitlines()
+    if status in (1, 2):
+        errors = [line for line in lines if not line.startswith(f"{command}: warning: ")]
+        assert len(errors) == 1 and len(errors[0]) < 1500, f"{told}\n{err}"
+        assert status == 1 or "Error" not in errors[0], f"{told}\n{err}"
+    assert not list(folder.rglob(".agfmc-*")), told
+    if status == 2:
+        for path in made.iterdir():
+            if path.is_file():
+                assert (folder / path.name).read_bytes() == path.read_bytes(), told
+    shutil.rmtree(folder)
+    return status
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_some_lines(call, command, made, tmp_path):
+    for seed in range(FEW if command in SLOW else LINES_LINES):
+        check(call, command, seed, made, tmp_path / "here")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_many_lines(call, command, made, tmp_path):
+    counts = dict.fromkeys(sorted(STATUSES), 0)
+    many = MANY // 10 if command in SLOW else MANY
+    for seed in range(many):
+        counts[check(call, command, seed, made, tmp_path / "here")] += 1
+    print(command, counts)
+    assert counts[0] > many / 50 and counts[2] > many / 50
+
+
+def test_every_command_has_operands():
+    assert set(TAKES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("words, status, told", [
+    (["agf_preprocess", "--svd", "--", "trn", "new"], 2, "expected a whole number, found '--'"),
+    (["mbh2mbm", "-a", "--", "ctl", "out.mbm"], 1, "--: cannot read"),
+    (["float_to_class", "-T", "--", "one.dat", "out.cls"], 2, "expected a number, found '--'")])
+def test_two_dashes_as_a_value(call, words, status, told, made, monkeypatch):
+    monkeypatch.chdir(made)
+    found, _, err = call(*words)
+    assert found == status and told in err

@@ -3,13 +3,18 @@
 import importlib
 import inspect
 import itertools
+import json
+import os
 import pkgutil
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hostile_checks import guarded, outcome, tried
 from hostile_mutations import damaged, stacked, whole
-from hostile_readers import FOUND, Reader, anything, readers
+from hostile_readers import anything, FOUND, Reader, readers
 
 import agfmc.control
 import agfmc.formats
@@ -21,8 +26,7 @@ STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
     "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
-    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum",
-}
+    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum"}
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
           "replacing", "remove", "quote_", "sealed", "std_table", "writing")
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
@@ -54,8 +58,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.atomic.install", "formats.inputs.within_memory",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
-    "formats.vectors.VecWriter", "formats.atomic.temporary_name",
-}
+    "formats.vectors.VecWriter", "formats.atomic.temporary_name"}
 
 
 def test_every_reader_is_in_the_table():
@@ -126,8 +129,7 @@ def check(reader, inputs, folder):
     (lambda path: (_ for _ in ()).throw(DataError("no file", line=1)), "the file is not told"),
     (lambda path: (_ for _ in ()).throw(DataError("no line", file=path)), "the line is not told"),
     (lambda path: (_ for _ in ()).throw(DataError("a" * 9999, file=path, line=1)), None),
-    (lambda path: sum(1 for _ in itertools.count()), "takes more than"),
-])
+    (lambda path: sum(1 for _ in itertools.count()), "takes more than")])
 def test_these_checks_see_what_is_wrong(read, problem, tmp_path, monkeypatch):
     monkeypatch.setattr("hostile_checks.PATIENCE", 0.2)
     reader = Reader("wrong", read, (b"",), problem is not None, (), anything)
@@ -136,3 +138,38 @@ def test_these_checks_see_what_is_wrong(read, problem, tmp_path, monkeypatch):
         assert not problems and counts["refused"] == 1
     else:
         assert len(problems) == 1 and problem in problems[0][2]
+
+
+SCRIPT = Path(__file__).with_name("hostile_sizes.py")
+LIE = 64 << 20  # bytes that a small file may take
+TIMES = 100  # its size, for a large one
+# In fact a large table, below the limit; objects for each of 45000 classifiers.
+TABLES = {"wider and wider", "classifiers"}
+
+
+def cases(scale):
+    done = subprocess.run([sys.executable, str(SCRIPT), str(scale)], capture_output=True, text=True,
+                          timeout=3000, env={**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])})
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_sizes(found):
+    assert len(found) > 80
+    wrong = []
+    for name, size, peak, ending in found:
+        if not ending.startswith(("result", "refused: FILE", "refused: standard input")):
+            wrong.append(f"{name}: {ending}")
+        if peak > (LIE if size < 1 << 16 else LIE // 4 + TIMES * size) and name not in TABLES:
+            wrong.append(f"{name}: {size} bytes, and {peak >> 20} MiB of memory")
+    assert wrong == []
+
+
+@pytest.mark.long
+def test_numbers_that_lie_and_files_of_some_size():
+    check_sizes(cases(15))
+
+
+@pytest.mark.long
+def test_files_of_several_megabytes():
+    check_sizes(cases(1000))

@@ -131,8 +131,7 @@ JSON = {
     "text behind it": lambda t: t + "{}", "text before it": lambda t: "x" + t,
     "a mark": lambda t: "\ufeff" + t, "half a pair": lambda t: t.replace("0 1 / 2", "\\ud800", 1),
     "a control character": lambda t: t.replace("0 1 / 2", "\n", 1),
-    "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1),
-}
+    "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1)}
 
 
 @pytest.mark.parametrize("case", JSON)
@@ -179,8 +178,7 @@ HEADERS = {
     "options of letters": ("K", lie(control='a K "-k two" { 0 1 2 }'), "control text"),
     "no direct one in the text": ("K", lie(control="a { 0 1 }"), ""),
     "direct ones without need": ("code", lie(direct=[]), None),
-    "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None),
-}
+    "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None)}
 
 
 @pytest.mark.parametrize("case", HEADERS)
@@ -211,8 +209,7 @@ ARRAYS = {
     "fewer weights": ("L", {"weights_0": np.zeros((2, 3))}, "weights"),
     "a normalisation of nothing": ("normalised", {"matrix": np.zeros((0, 2)), "mean": np.zeros(0)},
                                    "features"),
-    "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half"),
-}
+    "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half")}
 
 
 @pytest.mark.parametrize("case", ARRAYS)
@@ -332,8 +329,7 @@ CONTROLS = {  # of a megabyte or so, standing for gigabytes
     "a wide matrix": lambda: pairs_in_a_row(30_000),
     "deep above wide": lambda: deep_and_wide(9_000, 100_000),
     "many rows on a branch": lambda: "m 0 / 1;\n" * 1000 + "{ K K \"\" {"
-    + " ".join(map(str, range(100_000))) + "} 100000 }",
-}
+    + " ".join(map(str, range(100_000))) + "} 100000 }"}
 
 
 @pytest.mark.parametrize("case", CONTROLS)
@@ -426,8 +422,7 @@ BOMBS = {
     "shared points": (lambda: shared_points(5000), 1),
     "degree 1000": (lambda: degree(1000), 1),
     "very many keys": (lambda: forge.sealed(JSON["very many keys"](text_of()[0]), text_of()[1]), 1),
-    "honest": (lambda: RAW["pairs"], 0),
-}
+    "honest": (lambda: RAW["pairs"], 0)}
 CHILD = """
 import importlib, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
@@ -505,8 +500,7 @@ def test_names_in_control_files(here, name, form, root):
                       ["mbh2mbm", "ctl", "out"]) if name in ("-", "fifo", "/dev/stdin") else (
                           ["mbh2mbm", "ctl", "out"],):
             done = subprocess.run([sys.executable, "-c", RUN, *words], stdin=read, timeout=60,
-                                  capture_output=True,
-                                  env={**os.environ, "PYTHONPATH": str(root)})
+                                  capture_output=True, env={**os.environ, "PYTHONPATH": str(root)})
             assert done.returncode == 1, done.stderr
             assert done.stderr.startswith(words[0].encode() + b": ")
             assert done.stderr.count(b"\n") == 1 and b"internal" not in done.stderr

@@ -161,8 +161,7 @@ def gone():
     """Function: is there no process of this number, or a zombie at most?"""
     def gone(number):
         try:
-            with open(f"/proc/{number}/stat", encoding="ascii") as file:
-                return file.read().rpartition(")")[2].split()[0] == "Z"
+            return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
         except OSError:
             return True
 

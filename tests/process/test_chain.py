@@ -1,6 +1,12 @@
-"""The chain of commands on small data: from text to scores, every way round the same bytes."""
+"""The chain of commands on small data: every way round the same bytes, in any surroundings."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +25,9 @@ def table(text):
 
 
 def test_from_text_to_scores(place):
+    place.ok("svm2agf", "trn.svm", "a")
+    place.ok("agf_preprocess", "-f", "0.25", "--stratified", "a", "b", "c")
     out = place.shell(
-        "svm2agf trn.svm a; agf_preprocess -f 0.25 --stratified a b c;"
         "print_control -Q 0 b | multi_borders -n b n nctl; mbh2mbm -a n.std nctl n.mbm;"
         "classify_m --header n.mbm c.vec out > p; eval_uc -b -H c.cls out p")
     truth, answers = classes(place, "c"), classes(place, "out")
@@ -51,7 +58,7 @@ def test_raw_values_have_one_column_for_each_model(place):
 @pytest.mark.parametrize("words, stdin", [
     (["-M", "plan", "trn.svm"], None), (["-M", "plan", "-"], "trn.svm"),
     (["-A", "plan", "trn.lvq"], None), (["trn"], "plan"), (["-", "trn"], "plan")],
-    ids=["-M", "-M -", "-A", "control from a pipe", "control -"])
+                         ids=["-M", "-M -", "-A", "control from a pipe", "control -"])
 def test_every_kind_of_input_gives_the_same_models(place, words, stdin):
     place.ok("multi_borders", *words, "t", "tctl",
              stdin=(place / stdin).read_bytes() if stdin else b"")
@@ -73,8 +80,11 @@ def test_every_kind_of_points_gives_the_same_answers(place, words, stdin):
 
 
 def test_words_as_labels_keep_their_names(place):
-    place.shell("svm2agf trn-words.svm w; svm2agf --names w.names tst-words.svm v;"
-                "print_control w > wplan; multi_borders wplan w wm wctl; mbh2mbm wctl w.mbm")
+    place.ok("svm2agf", "trn-words.svm", "w")
+    place.ok("svm2agf", "--names", "w.names", "tst-words.svm", "v")
+    (place / "wplan").write_bytes(place.ok("print_control", "w"))
+    place.ok("multi_borders", "wplan", "w", "wm", "wctl")
+    place.ok("mbh2mbm", "wctl", "w.mbm")
     assert (place / "w.names").read_text() == "birch\nmoss\npine\n"
     assert b"# class 1: moss\n" in (place / "wplan").read_bytes()
     assert b"# class 1: moss\n" in (place / "wctl").read_bytes()
@@ -102,7 +112,8 @@ def test_options_of_each_partition(place):
 
 
 def test_tree_modes(place):
-    place.shell("print_control -Q 2 trn | multi_borders trn t tctl; mbh2mbm tctl t.mbm")
+    place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
+    place.ok("mbh2mbm", "tctl", "t.mbm")
     assert place.ok("classify_m", "t.mbm", "tst.vec", "r") == b""
     path = table(place.ok("classify_m", "--tree", "path", "t.mbm", "tst.vec", "p"))
     full = table(place.ok("classify_m", "--tree", "full", "tctl", "tst.vec", "f"))
@@ -115,9 +126,10 @@ def test_tree_modes(place):
 
 
 def test_a_trained_tree_becomes_a_code_over_the_same_models(place):
-    place.shell("print_control -Q 2 trn | multi_borders trn t tctl; print_control -Q 9 tctl > code;"
-                "print_control -Q 9 < tctl - > code2")
-    assert (place / "code").read_bytes() == (place / "code2").read_bytes()
+    place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
+    (place / "code").write_bytes(place.ok("print_control", "-Q", "9", "tctl"))
+    assert (place / "code").read_bytes() == place.ok("print_control", "-Q", "9", "-",
+                                                     stdin=(place / "tctl").read_bytes())
     assert b"t 0 / 1 2;" in (place / "code").read_bytes()
     assert place.ok("classify_m", "-0", "code", "tst.vec", "a") == \
         place.ok("classify_m", "-0", "tctl", "tst.vec", "b")
@@ -167,3 +179,206 @@ def test_the_seed_moves_the_probabilities_only(place):
     assert (place / "s-00").read_bytes() != (place / "m-00").read_bytes()
     f, g = (place.ok("classify_m", "-0", name, "tst.vec", "out") for name in ("sctl", "ctl"))
     assert f == g
+
+
+NAMES = [("trn", "m", "ctl"), ("da ta", "mo 'd", 'c"tl'), ("$(touch pwned);x", "a;b$HOME`x`", "#c"),
+         ("-t", "-m {} \\", "-o"), ("ü\t*", "{}", "~")]
+
+
+@pytest.mark.parametrize("train, model, control, order", [
+    (*names, order) for names, order in [(NAMES[0], "cat"), *((names, "tac") for names in NAMES)]],
+                         ids=["in order", "plain", "blanks", "shell", "minus", "odd"])
+def test_commands_give_the_files_of_a_run(place, train, model, control, order):
+    folders = []
+    for name in ("whole", "parts"):
+        folder = place / name
+        folder.mkdir()
+        for kind in (".vec", ".cls"):
+            shutil.copy(place / f"trn{kind}", folder / f"{train}{kind}")
+        folders.append(place.at(folder))
+    whole, parts = folders
+    operands = ["../plan", *(f"./{name}" if name.startswith("-") else name
+                             for name in (train, model, control))]
+    whole.ok("multi_borders", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
+    lines = parts.ok("multi_borders", "-0", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
+    assert lines.count(b"\n") == 3
+    assert control in parts.files()  # at once: the commands read it
+    (place / "lines").write_bytes(lines)
+    parts.shell(order + " ../lines | xargs -d '\\n' -P2 -I{} sh -c '{}'"
+                if "{}" not in model else f"{order} ../lines | sh -e")
+    assert parts.files() == whole.files()
+    assert len(whole.files()) == 2 + 3 + 1 + 1  # data, models, control, normalisation
+
+
+def test_control_from_a_pipe_and_text_data(place):
+    lines = place.shell("print_control -Q 2 trn | multi_borders -0 -M -E 0.5 trn.svm t tctl")
+    place.shell(lines.decode())
+    place.shell("print_control -Q 2 trn | multi_borders -M -E 0.5 trn.svm u uctl")
+    assert (place / "t").read_bytes() == (place / "u").read_bytes()
+    assert (place / "t.01").read_bytes() == (place / "u.01").read_bytes()
+    assert b"t.01" in (place / "tctl").read_bytes()
+
+
+def test_options_of_partitions_stand_in_the_commands(place):
+    (place / "own").write_text('"-c 1 -g 0.5" {"-c 2 -t 0" {2 5} 9}\n')
+    place.ok("multi_borders", "own", "trn", "o", "octl")
+    place.shell(place.ok("multi_borders", "-0", "own", "trn", "p", "pctl").decode())
+    assert (place / "o").read_bytes() == (place / "p").read_bytes()
+    assert (place / "o.00").read_bytes() == (place / "p.00").read_bytes()
+
+
+def test_it_trains_nothing(place):
+    before = set(place.files())
+    place.ok("multi_borders", "-0", "plan", "trn", "new", "newctl")
+    assert set(place.files()) - before == {"newctl"}
+
+
+def test_only_one_from_either_kind_of_control_file(place):
+    place.ok("multi_borders", "--only", "x-01", "plan", "trn", "x", "xctl")
+    assert (place / "x-01").read_bytes() == (place / "m-01").read_bytes()
+    assert not (place / "x-00").exists() and not (place / "xctl").exists()
+    wanted = (place / "m-02").read_bytes()
+    (place / "m-02").unlink()
+    place.ok("multi_borders", "--only=m-02", "-+", "", "ctl", "trn", "m", "unused")
+    assert (place / "m-02").read_bytes() == wanted
+
+
+TRAIN = ("multi_borders", "--retrain", "-M", "plan", "trn.svm", "n", "nctl")
+DRAWN = (("print_control", "-Q", "7", "6", "12"),
+         ("simulate_decoders", "--rounds", "200", "--classes", "5"))
+
+
+def chain(place, call):
+    """{name: bytes} of everything that a chain of commands leaves."""
+    call(*TRAIN)
+    call("mbh2mbm", "nctl", "n.mbm")
+    call("mbh2mbm", "--ascii", "nctl", "n.mbaio")
+    out = call("classify_m", "--header", "n.mbm", "tst.vec", "res")
+    scores = call("eval_uc", "--json", "tst.cls", "res")
+    made = {name: text for name, text in place.files().items()
+            if name.startswith(("n-", "nctl", "n.mb", "res"))}
+    return made | {"stdout": out, "scores": scores}
+
+
+SURROUNDINGS = {
+    "hash 1": dict(PYTHONHASHSEED="1"), "hash 4711": dict(PYTHONHASHSEED="4711"),
+    "POSIX": dict(LC_ALL="POSIX", LANG="POSIX", PYTHONUTF8="0"),
+    "German": dict(LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8", LC_NUMERIC="de_DE.UTF-8"),
+    "threads": dict(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", MKL_NUM_THREADS="2"),
+    "zone": dict(TZ="Pacific/Auckland", COLUMNS="20", TERM="dumb"),
+    "optimised": dict(PYTHONOPTIMIZE="2")}
+
+
+SURROUNDINGS["all at once"] = {name: word for each in reversed(SURROUNDINGS.values())
+                               for name, word in each.items()}
+
+
+@pytest.mark.parametrize("name", [name if name == "all at once" else
+                                  pytest.param(name, marks=pytest.mark.long)
+                                  for name in SURROUNDINGS])
+def test_the_same_bytes_in_other_surroundings(place, name):
+    before = chain(place, place.ok)
+    assert len(before) >= 9 and all(before.values())
+    place.env.update(SURROUNDINGS[name])
+    assert chain(place, place.process) == before
+
+
+@pytest.mark.long
+def test_every_way_to_run_it_gives_the_same_bytes(many):
+    """Threads, processes, a file, a pipe, a named pipe, and blocks of any size."""
+    text = (many / "many.vec").read_bytes()
+    wanted = None
+    ways = [[], ["-j", "2"], ["-j", "3"], ["--executor", "processes:1"],
+            ["--executor", "processes:2"]]
+    for method in ("0", "2", "7", "max-win"):
+        wanted = None
+        for way in ways if method == "0" else ways[1:2] + ways[4:]:
+            out = many.process("classify_m", *way, "-Q", method, "all.mbm", "many.vec", "res")
+            found = out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()
+            wanted = found if wanted is None else wanted
+            assert found == wanted, way
+        out = many.process("classify_m", "-Q", method, "all.mbm", "-", "res", stdin=text)
+        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
+        fifo = many / "fifo"
+        os.mkfifo(fifo)
+        out = many.shell(f"cat many.vec > fifo & classify_m -Q {method} all.mbm fifo res")
+        fifo.unlink()
+        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
+        # Points one file at a time: no point knows of the others.
+        head, rows = text[:4], text[4:]
+        size = 16 * 7
+        parts = b""
+        for at in range(0, 16 * 35, size):
+            parts += many.process("classify_m", "-Q", method, "all.mbm", "-", "res",
+                                  stdin=head + rows[at:at + size])
+        assert parts == b"".join(wanted[0].splitlines(True)[:35])
+
+
+def test_draws_repeat_and_differ(place):
+    for words in DRAWN:
+        one, two = place.process(*words), place.ok(*words)
+        assert one == two == place.ok(*words, "--seed", "1")
+        assert place.ok(*words, "--seed", "2") != one
+
+
+def test_a_command_called_as_a_function_puts_back_what_it_changed(tmp_path, root):
+    """The environment, the filters of warnings and how they are shown."""
+    code = (
+        "import os, sys, warnings\n"
+        "os.environ['OPENBLAS_NUM_THREADS'] = '7'\n"
+        "os.environ.pop('OMP_NUM_THREADS', None)\n"
+        "before = dict(os.environ), list(warnings.filters), warnings.showwarning\n"
+        "from agfmc.cli import main_of\n"
+        "main = main_of('print_control')\n"
+        "assert main(['-Q', '7', '8', '6']) == 0 and main(['-Q', 'nothing', '3']) == 2\n"
+        "assert (dict(os.environ), list(warnings.filters), warnings.showwarning) == before\n"
+        "import agfmc.learners.libsvm as svm, agfmc.training.memory\n"
+        "svm.library_version()\n"
+        "assert dict(os.environ) == before[0]\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"warning: 6 rows" in done.stderr
+
+
+COMMANDS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "bin").iterdir())
+HEAVY = {"numpy", "scipy", "ctypes", "libsvm"}
+
+
+# Runs each line in this process; heavy modules that are loaded then are named.
+LIGHT = """
+import sys
+from agfmc.cli import main_of
+for line in sys.argv[2:]:
+    command, *words = line.split()
+    assert main_of(command)(words) == 0, line
+    assert not set(sys.modules) & set(sys.argv[1].split()), (line, set(sys.modules))
+"""
+
+
+def loaded(place, *words):
+    """Top-level modules that a command loads, by the interpreter's own account."""
+    done = place.run(*words, python=["-X", "importtime"])
+    assert done.returncode == 0
+    return {line.rsplit("|", 1)[1].strip().split(".")[0]
+            for line in done.stderr.decode().splitlines() if line.startswith("import time:")}
+
+
+def test_help_and_codes_from_numbers_are_light(place):
+    lines = [f"print_control -Q {scheme} 26" for scheme in (0, 1, 2, 4, 5, 6, 7, 16)]
+    lines += [f"{command} --help" for command in COMMANDS]
+    done = subprocess.run([sys.executable, "-c", LIGHT, " ".join(HEAVY), *lines], env=place.env,
+                          capture_output=True, check=False)
+    assert done.returncode == 0 and len(COMMANDS) > 15, done.stderr.decode()
+    modules = loaded(place, "multi_borders", "--help")
+    assert "argparse" in modules and not modules & HEAVY
+    assert "numpy" in loaded(place, "print_control", "trn")
+    assert "scipy" not in loaded(place, "classify_m", "all.mbm", "tst.vec", "out")
+    assert "scipy" not in loaded(place, "multi_borders", "plan", "trn", "t", "tctl")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_version_go_to_standard_output(run, command):
+    out, err = run(command, "--help")[1:]
+    assert out.startswith(f"usage: {command} ") and err == ""
+    out, err = run(command, "--version")[1:]
+    assert re.fullmatch(rf"{command} \(agfmc\) \d+\.\d+\S*\n", out) and err == ""

@@ -20,8 +20,7 @@ from agfmc.executors.dask_cluster import connected
 pytestmark = [
     pytest.mark.dask,
     pytest.mark.skipif(importlib.util.find_spec("distributed") is None,
-                       reason="dask.distributed is not installed"),
-]
+                       reason="dask.distributed is not installed")]
 PATIENCE = 60
 
 
@@ -184,7 +183,8 @@ def test_another_service(place, words):
         for connection in kept:
             connection.close()
     assert done.returncode == 1
-    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode())
+    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode(
+        ))
     assert done.stderr.count(b"\n") == 1
 
 

@@ -250,16 +250,36 @@ def test_commands_of_a_dry_run(place):
 
 # -- programs that fail -------------------------------------------------------------------------
 
+HEAD = """import os, subprocess, sys, time
+data, model = sys.argv[-2:]
+good = open("m-00").read()
+bare = good.split("#")[0]  # without its checksum
+"""
+# What it does, and what is said of it.  `good` is a right model, `bare` one without its checksum.
 BAD = {
     "fails": ("sys.exit('no memory left')", "failed with status 1: no memory left"),
-    "fails late": ("open(model, 'w').write('x'); sys.exit(5)", "failed with status 5"),
+    "fails late": ("open(model, 'w').write(good); sys.exit(7)", "failed with status 7"),
     "killed": ("os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
     "writes nothing": ("", "wrote no model"),
-    "writes elsewhere": ("open(model + '.txt', 'w').write('x')", "wrote no model"),
+    "another name": ("open(model + '.svm', 'w').write(good)",
+                     "wrote no model, but 'm-01.svm': a model has the name that is given"),
     "an empty file": ("open(model, 'w')", "wrote an empty model"),
-    "a cut model": ("open(model, 'wb').write(open('m-00', 'rb').read()[:400])",
-                    "wrote a wrong model: "),
-}
+    "a cut model": ("open(model, 'w').write(good[:400])", "wrote a wrong model: "),
+    "a fifo": ("os.mkfifo(model)", "wrote something in place of a file: 'm-01'"),
+    "a link": ("os.symlink(os.path.abspath('m-00'), model)",
+               "wrote a symbolic link in place of a file: 'm-01'"),
+    "a link beside it": ("open(model, 'w').write(good); os.symlink('/etc', model + '.x')",
+                         "wrote a symbolic link in place of a file: 'm-01.x'"),
+    "its folder removed": ("import shutil; shutil.rmtree(os.path.dirname(model))",
+                           "wrote no model that can be read"),
+    "other labels": ("open(model, 'w').write(bare.replace('label 0 1', 'label 2 5'))",
+                     "wrote a wrong model: expected the labels 0 and 1"),
+    "other features": ("open(model, 'w').write(bare.replace(' 4:', ' 9:'))",
+                       "wrote a wrong model: it is of 9 features, and the points have 4"),
+    "nan": ("lines = bare.split('\\n'); lines[-2] = 'nan ' + lines[-2].split(' ', 1)[1]; "
+            "open(model, 'w').write('\\n'.join(lines))", "wrote a wrong model: "),
+    "much noise": ("sys.stdout.write('x' * 5_000_000 + '\\nend\\n'); sys.exit(1)",
+                   "failed with status 1: x")}
 
 
 @pytest.mark.parametrize("how", BAD)
@@ -267,19 +287,17 @@ def test_a_trainer_that_fails(place, script, how):
     """On the second model only: the first is kept, the files of an earlier run as well."""
     code, words = BAD[how]
     workers = "2" if "a" in how else "1"
-    command = script("bad.py", TRAINER + f"if 'm-01' in model:\n    {code or 'pass'}\n"
+    command = script("bad.py", f"{HEAD}if 'm-01' in model:\n    {code or 'pass'}\n"
                      "elif 'm-02' in model:\n    time.sleep(60)\n"
-                     "else:\n    open(model, 'wb').write(open('m-00', 'rb').read())\n")
+                     "else:\n    open(model, 'w').write(good)\n")
     before = place.files()
     started = time.monotonic()
     done = place.call("multi_borders", "-M", "-j", workers, "--", command, "plan", "trn.svm", "m",
-                  "ctl")
+                      "ctl")
     assert time.monotonic() - started < 50
     error(done, 3, "multi_borders: plan:2:1: 'm-01': the command '", words)
-    after = place.files()
-    after.pop("calls")
-    assert after == before  # m-00 is the same as it was
-    assert left_behind(place) == []
+    assert len(done.err) < 3000
+    assert place.files() == before and left_behind(place) == []  # m-00 is the same as it was
 
 
 def test_a_control_file_of_replaced_models_goes(place, script):
@@ -385,7 +403,22 @@ WRONG = {
     "three classes": ("file.write('labels 0 1 2\\n' + '0 1 0 0\\n' * n)", "expected the classes 0"),
     "nan": ("file.write('labels 0 1\\n' + '0 nan nan\\n' * n)", "line 2"),
     "one label": ("file.write('labels 1\\n' + '1 1\\n' * n)", "probabilities of 2 classes"),
-}
+    "outside": ("file.write('labels 0 1\\n' + '0 1.5 -0.5\\n' * n)",
+                "expected a probability from 0 to 1"),
+    "no sum": ("file.write('labels 0 1\\n' + '0 0.5 0.5\\n' * 5 + '0 0.9 0.9\\n' * (n - 5))",
+               "wrote probabilities that sum to 1.8, not to 1 (line 7)"),
+    "infinite": ("file.write('labels 0 1\\n' + '0 inf 0\\n' * n)", "line 2"),
+    "too few rows": ("file.write('labels 0 1\\n' + '0 1 0\\n' * (n - 1))",
+                     "wrote 59 answers for 60 points"),
+    "columns": ("file.write('labels 0 1\\n' + '0 0.5 0.3 0.2\\n' * n)",
+                "line 2: expected 3 numbers"),
+    "the same label": ("file.write('labels 0 0\\n' + '0 0.5 0.5\\n' * n)",
+                       "expected different labels"),
+    "a large class": ("file.write('99999999999999\\n' * n)", "a whole number of 32 bits"),
+    "no text": ("file.write('\\0\\1' * 999)", "is not text"),
+    **{kind: (f"os.unlink(output); {code}", "cannot be read: it is not a file") for kind, code in (
+        ("a fifo", "os.mkfifo(output)"), ("a link", "os.symlink('/dev/zero', output)"),
+        ("a folder", "os.mkdir(output)"))}}
 
 
 @pytest.mark.parametrize("how", WRONG)
@@ -394,6 +427,7 @@ def test_a_predictor_that_fails(place, script, how, monkeypatch):
     workers = "2" if "o" in how else "1"
     command = script("bad.py", PREDICTOR + f"    if model == 'm-00':\n        {code}\n"
                      "    else:\n        time.sleep(60)\n")
+    (place / "answer").write_bytes(b"older")
     before = place.files()
     (place / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place / "tmp"))
@@ -614,3 +648,73 @@ def test_options_that_it_may_not_have(options, word):
 def test_allowing_commands_needs_one(place):
     error(place.call("multi_borders", "-M", "--allow-commands", "plan", "trn.svm", "x", "xctl"), 2,
           "--allow-commands needs --")
+
+
+def test_a_trainer_that_changes_its_input(place, script):
+    """The data were read before: each program has the same."""
+    command = script("program.py", f"{HEAD}open('trn.svm', 'w'); open('plan', 'w')\n"
+                     "open(model, 'w').write(open(data).read())\n")
+    place.ok("multi_borders", "-M", "--", "cp", "plan", "trn.svm", "c", "cctl")
+    place.ok("multi_borders", "-M", "--", command, "plan", "trn.svm", "d", "dctl")
+    for i in range(3):
+        assert (place / f"d-0{i}").read_bytes() == (place / f"c-0{i}").read_bytes()
+    assert left_behind(place) == []
+
+
+def test_a_trainer_that_prints_megabytes(place, script):
+    command = script("program.py", f"{HEAD}for file in sys.stdout, sys.stderr:\n"
+                     "    file.write('x' * 5_000_000)\nopen(model, 'w').write(good)\n")
+    done = place.run("multi_borders", "-M", "--", command, "plan", "trn.svm", "d", "dctl")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_trainer_that_leaves_something_running(place, script):
+    """Which is not waited for."""
+    command = script("program.py", f"{HEAD}child = subprocess.Popen(['sleep', '100'])\n"
+                     "open('children', 'a').write(f'{child.pid}\\n')\n"
+                     "open(model, 'w').write(good)\n")
+    begin = time.monotonic()
+    place.ok("multi_borders", "-M", "--", command, "plan", "trn.svm", "d", "dctl")
+    assert time.monotonic() - begin < 60 and left_behind(place) == []
+    for pid in (place / "children").read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+
+
+CLOSED = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+RUNS = {
+    "agf_preprocess": ["-n", "trn", "c"], "svm2agf": ["trn-words.svm", "c"],
+    "multi_borders": ["-j", "2", "plan", "trn", "c", "cctl"], "mbh2mbm": ["ctl", "c.mbm"],
+    "classify_m": ["all.mbm", "tst.vec", "c"], "print_control": ["5"],
+    "float_to_class": ["trn.dat", "c.cls"], "agf2ascii": ["-M", "trn", "c.txt"],
+    "compare_control": ["--trials", "2", "--state", "st", "trn", "tree"]}
+
+
+@pytest.mark.parametrize("command", [
+    pytest.param(name, marks=() if name in ("multi_borders", "classify_m") else pytest.mark.long)
+    for name in RUNS])
+def test_streams_that_are_closed(place, command):
+    """No file takes the number of one; what is to be printed and cannot is an error."""
+    (place / "trn.dat").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 30)
+    before = place.files()
+    place.ok(command, *RUNS[command])
+    whole = place.files()
+    new = {name: whole[name] for name in whole if name not in before and name != "st"}
+    prints = command in ("classify_m", "print_control", "compare_control", "float_to_class")
+    for streams in CLOSED[::2 if command in ("multi_borders", "classify_m") else 1]:
+        for name in [*new, "st"]:
+            (place / name).unlink(missing_ok=True)
+
+        def close(streams=streams):
+            for number in streams:
+                os.close(number)
+
+        done = place.run(command, *RUNS[command], stdout=None if 1 in streams else subprocess.PIPE,
+                         stderr=None if 2 in streams else subprocess.PIPE, preexec_fn=close)
+        after = {name: content for name, content in place.files().items() if name != "st"}
+        if prints and 1 in streams and done.returncode:
+            assert done.returncode == 1, streams
+            assert after == {name: content for name, content in before.items() if name != "st"}
+        else:
+            assert done.returncode == 0, (streams, done.stderr)
+            assert {name: after[name] for name in new} == new, streams
+        assert left_behind(place) == []

@@ -16,8 +16,8 @@ PATIENCE = 60
 def slow(place):
     """`place` with big.vec, big.cls and bigplan: three classifiers that take a second or so."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 3, 3000)
-    x = rng.normal(size=(3000, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    y = rng.integers(0, 3, 2200)
+    x = rng.normal(size=(2200, 6)) + 0.7 * np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
     place.points("big", x, y)
     (place / "bigplan").write_bytes(place.ok("print_control", "big"))
     return place
@@ -106,8 +106,7 @@ if "-c" in sys.orig_argv:
     (NO_THREADS, b": a worker process cannot begin to work: this user may have no more processes "
                  b"and threads (ulimit -u): ask for fewer workers\n"),
     (NO_LIBRARIES, b": a worker process cannot load its task: import of numpy halted; None in "
-                   b"sys.modules\n"),
-], ids=["threads", "libraries"])
+                   b"sys.modules\n")], ids=["threads", "libraries"])
 def test_workers_that_cannot_work(place, words, program, told):
     (place / "site").mkdir()
     (place / "site" / "sitecustomize.py").write_text(program)
@@ -123,8 +122,7 @@ def test_workers_that_cannot_work(place, words, program, told):
     (("--executor=processes:0",), "expected dask:HOST:PORT, dask:FILE or processes:N"),
     (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
     (("-j", "2", "--executor=processes:2"), "-j and --executor exclude each other"),
-    (("--executor=processes:2", "-O", "cat"), "--executor cannot be combined with other programs"),
-])
+    (("--executor=processes:2", "-O", "cat"), "--executor cannot be combined with other programs")])
 def test_wrong_executors(place, words, told):
     if "scheduler file" in told:
         pytest.importorskip("distributed")

@@ -237,12 +237,14 @@ def script(request, place, root):
       for tasks in ("0", "-1", "2.5", "many", "08", "1" * 10)),
     ("--task list", {}, "expected --task LIST N, found 1 words after --task"),
     ("--task list 0", {}, "--task: '0' tasks: expected a whole number from 1"),
-    ("--task list 2", {}, "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
+    ("--task list 2", {},
+     "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
      "from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT --task list 2"),
     ("--task list 2", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x': expected the "
      "number of a task of a job array, from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT "
      "--task list 2"),
-    ("--task gone 2", {"SLURM_ARRAY_TASK_ID": "0"}, "there is no list of commands 'gone' that can be "
+    ("--task gone 2", {"SLURM_ARRAY_TASK_ID": "0"},
+     "there is no list of commands 'gone' that can be "
      "read: submit CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
     ("--task list 2", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 1: 'list' "
      "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
@@ -252,8 +254,7 @@ def script(request, place, root):
     ("--merge gone ctl m.mbm", {}, "there is no list of commands 'gone' that can be read: submit "
      "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
     ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
-     "again"),
-])
+     "again")])
 def test_wrong_arguments_of_the_job_array(script, place, root, words, env, message):
     (place / "list").write_text("echo 1 >>done\necho 2 >>done\n")
     (place / "none").write_text("")

@@ -40,8 +40,7 @@ SCENES = {
     "multi_borders, program": (
         f"multi_borders -M -- '{PYTHON} train.py' plan trn.svm e ectl", "e-00 ectl"),
     "multi_borders, two programs": (
-        f"multi_borders -M -n -j 2 -^ cat -- '{PYTHON} train.py' plan trn.svm e ectl",
-        "e-00 ectl"),
+        f"multi_borders -M -n -j 2 -^ cat -- '{PYTHON} train.py' plan trn.svm e ectl", "e-00 ectl"),
     "mbh2mbm": ("mbh2mbm -a m.std ctl x.mbm", "x.mbm"),
     "mbh2mbm -Z": ("mbh2mbm -Z ctl x.asc", "x.asc"),
     "mbh2mbm --libsvm": ("mbh2mbm --libsvm ctl x.svm", "x.svm"),
@@ -66,8 +65,7 @@ SCENES = {
     "svm2agf": ("svm2agf trn-words.svm w", "w.vec w.cls w.names"),
     "lvq2agf": ("lvq2agf trn.lvq w", "w.vec w.cls"),
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
-    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls"),
-}
+    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls")}
 QUICK = ("multi_borders", "multi_borders, program", "mbh2mbm", "classify_m", "agf_preprocess")
 TRYING = ("compare_control", "nfold", "tune_m")  # results tell seconds
 
@@ -111,8 +109,7 @@ class Scene:
         shutil.copytree(stage.folder, folder)
         if "ectl" in self.outputs or "dctl" in self.outputs or "zctl" in self.outputs:
             self.argv = [word.replace("train.py", str(folder / "train.py")) for word in self.argv]
-        self.argv = [word.replace(" predict.py", f" {folder / 'predict.py'}")
-                     for word in self.argv]
+        self.argv = [word.replace(" predict.py", f" {folder / 'predict.py'}") for word in self.argv]
         for output in self.outputs:
             if output not in MODELS and not (folder / output).exists():
                 (folder / output).write_bytes(f"an older {output}\n".encode())

@@ -1,8 +1,7 @@
-"""Harm at every call that changes a file: kill -9, a full disk, a bad disk, no memory, signals.
+"""Harm at every call that changes a file: kill -9, full and bad disks, no memory, signals."""
 
-The calls are counted first; then each has a run of its own in which it goes wrong.
-"""
-
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,8 +62,7 @@ def test_harm_at_each_call(quick_scene, tmp_path, kind):
 def test_a_signal_at_each_step(make_scene, tmp_path):
     """Between two steps of the interpreter, in the code that writes files and ends the program."""
     scene = make_scene("classify_m")
-    reports = scene.drive([["SIGTERM", "every 61", STEPS]],
-                          tmp_path / "work")
+    reports = scene.drive([["SIGTERM", "every 61", STEPS]], tmp_path / "work")
     for report in reports:  # before there is a handler, a signal ends the program by itself
         if report["status"] == -signal.SIGTERM:
             report["status"] = 128 + signal.SIGTERM
@@ -87,12 +85,10 @@ sys.exit(run_command(Parser("words", "Some words.", usage="words").finish(), exe
 @pytest.mark.parametrize("code", [
     # a library may make something else of what a signal raises, as some do while they are loaded
     "try: stop()\n    except BaseException: raise ImportError('no module')",
-    "try: raise DataError('wrong')\n    finally: stop()",
-    "stop()",
+    "try: raise DataError('wrong')\n    finally: stop()", "stop()",
     # impatience does not disturb the way out
     "try: stop()\n    finally:\n        stop(); time.sleep(0.1); stop(); print('cleared', "
-    "file=sys.stderr)",
-])
+    "file=sys.stderr)"])
 def test_a_signal_among_other_errors(root, code):
     done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
                           capture_output=True, timeout=60)
@@ -126,11 +122,110 @@ def test_all_harm_at_all_calls(scene, tmp_path, kind, record_property):
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
 def test_a_signal_at_all_steps(make_scene, tmp_path, name, kind, record_property):
     scene = make_scene(name)
-    reports = scene.drive([[kind, "every 2", STEPS]],
-                          tmp_path / "work")
+    reports = scene.drive([[kind, "every 2", STEPS]], tmp_path / "work")
     for report in reports:
         if report["status"] == -getattr(signal, kind):
             report["status"] = 128 + getattr(signal, kind)
     count = check(scene, reports)
     record_property("faults", count)
     print(f"{name}: {count} signals")
+
+
+STEP = 512
+SAID = ("No space left", "File too large", "could not be", "cannot be read",
+        "cannot keep finished work here")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system in memory with 2 MB and 400 files; skipped where none can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=400", "none",
+                           str(folder)], capture_output=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def check_disk(scene, reports):
+    first, *others = reports
+    assert first["status"] == 0, first["err"]
+    failed = 0
+    for report in others:
+        kind, room, _ = report["fault"]
+        at = f"{scene.name}: {kind} {room}: status {report['status']}, {report['err']}"
+        assert scene.wrong(report["files"], first["files"]) == [], at
+        assert report["status"] in (0, 1, 3), at
+        if report["status"]:
+            failed += 1
+            last = report["err"].splitlines()[-1]
+            assert last.startswith(f"{scene.argv[0]}: "), at
+            # a user's program fails in its own words, for which there may be no room either
+            theirs = ["the command '"] if "program" in scene.name else []
+            assert any(words in last for words in [*SAID, *theirs]), at
+            assert "Traceback" not in report["err"] and "internal" not in report["err"], at
+        else:
+            assert scene.complete(report["files"], first["files"]), at
+    return failed
+
+
+def sizes(scene):
+    """Of the largest file that a command may write: all that there are."""
+    return max(path.stat().st_size for path in scene.place.folder.iterdir())
+
+
+def test_files_of_limited_length(quick_scene, tmp_path):
+    faults = [["limit", n, ""] for n in (0, 1, 100, 600, 3000)]
+    assert check_disk(quick_scene, quick_scene.drive(faults, tmp_path / "work")) >= 1
+
+
+@pytest.mark.parametrize("what", ["free", "inodes"])
+def test_a_small_file_system(make_scene, small_disk, what):
+    scene = make_scene("multi_borders")
+    work = small_disk / "work"
+    scene.place.env["TMPDIR"] = str(small_disk)
+    faults = [[what, n, ""] for n in range(0, 6)]
+    assert check_disk(scene, scene.drive(faults, work)) >= 1
+    assert os.listdir(small_disk) == ["work"]
+
+
+@pytest.mark.parametrize("command", ["multi_borders", "compare_control", "classify_m"])
+def test_a_full_folder_of_temporary_files(make_scene, small_disk, command):
+    """They go elsewhere, or the work is done without."""
+    name = "classify_m, program" if command == "classify_m" else command
+    scene = make_scene(name)
+    place = scene.copy(scene.place.folder.parent / "here")
+    with open(small_disk / "filler", "wb", buffering=0) as file:
+        while True:
+            try:
+                file.write(bytes(4096))
+            except OSError:
+                break
+    place.env["TMPDIR"] = str(small_disk)
+    assert place.run(*scene.argv).returncode == 0
+    assert os.listdir(small_disk) == ["filler"]
+
+
+@pytest.mark.long
+def test_all_lengths(scene, tmp_path, record_property):
+    step = 4 * STEP if scene.trying else STEP
+    faults = [["limit", n, ""] for n in [1, 2, 7, 63, *range(0, 24_001, step)]]
+    failed = check_disk(scene, scene.drive(faults, tmp_path / "work"))
+    record_property("faults", len(faults))
+    print(f"{scene.name}: {len(faults)} limits, {failed} runs failed")
+
+
+@pytest.mark.long
+def test_all_room_on_a_small_file_system(scene, small_disk, record_property):
+    scene.place.env["TMPDIR"] = str(small_disk)
+    count = 0
+    for what, most in (("free", 40), ("inodes", 14)):
+        faults = [[what, n, ""] for n in range(0, most, 4 if scene.trying else 1)]
+        failed = check_disk(scene, scene.drive(faults, small_disk / "work"))
+        count += len(faults)
+        print(f"{scene.name}: {len(faults)} times {what}, {failed} runs failed")
+        shutil.rmtree(small_disk / "work")
+        assert os.listdir(small_disk) == []
+    record_property("faults", count)

@@ -1,0 +1,584 @@
+"""compare_control, nfold, print_control --best and tune_m: tables, and work that is kept."""
+
+import csv
+import functools
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
+from agfmc.experiments import binary_problems, comparison
+from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
+from agfmc.models import Normalisation
+
+OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
+
+
+@pytest.fixture
+def data(folder, monkeypatch):
+    """Data of classes 2, 5, 9 with names, and a cache folder of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    rng = np.random.default_rng(5)
+    y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
+    write_vec("train.vec", (rng.normal(size=(120, 4)) + y[:, None] * [.3, -.2, 0, 0])
+              .astype(np.float32))
+    write_cls("train.cls", y)
+    (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
+    return folder
+
+
+@pytest.fixture
+def ask(run, data):
+    return functools.partial(run, status=None)
+
+
+def left_behind():
+    data = Path("cache", "agfmc")
+    return sorted(data.iterdir()) if data.exists() else []
+
+
+def test_a_trial_is_what_the_commands_give(ask, data):
+    _, text, _ = ask("compare_control", *OPTIONS, "--trials", "1", "--seed", "7", "--json",
+                     "train", "one-vs-one", "tree")
+    rows = {(row["configuration"], row["decoder"]): row for row in json.loads(text)["rows"]}
+    ask("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn", "tst")
+    for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"),
+                                    ("tree", "0", "recursive")):
+        control = ask("print_control", "-Q", scheme, "trn")[1]
+        ask("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc", stdin=control)
+        printed = ask("classify_m", "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
+        Path("out.txt").write_text(printed)
+        words = ["tst.cls", "out", *(["out.txt"] if printed else ["-k", "3"])]
+        told = json.loads(ask("eval_uc", "--json", *words)[1])
+        row = rows[scheme, decoder]
+        assert row["accuracy"]["mean"] == told["accuracy"]
+        assert row["uncertainty_coefficient"]["mean"] == pytest.approx(
+            told["uncertainty_coefficient"], abs=1e-12)
+        # what is printed has six digits
+        assert row["brier_winning"]["mean"] == pytest.approx(told["brier_winning"], abs=2e-6)
+        if printed:
+            assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
+
+
+def test_every_output_format_has_the_same_numbers(ask, data):
+    words = (*OPTIONS, "-f", ".25", "--trials", "2", "train", "one-vs-one", "adjacent")
+    table = json.loads(ask("compare_control", "--json", *words)[1])
+    assert (table["points"], table["classes"], table["splits"]) == (120, 3, 2)
+    plain = ask("compare_control", *words)[1].splitlines()
+    assert plain[0] == "120 points, 3 classes; 2 trials, 25 % of each class held out, " \
+                       "options -c 5 -g 0.1"
+    rows = list(csv.DictReader(io.StringIO(ask("compare_control", "--csv", *words)[1])))
+    marked = ask("compare_control", "--markdown", *words)[1].splitlines()
+    assert marked[0].startswith("| configuration | decoder ")
+    for i, row in enumerate(table["rows"]):
+        text = f"{row['accuracy']['mean']:.4f}".lstrip("0")
+        assert plain[2 + i].split()[:2] == [row["configuration"], row["decoder"]]
+        assert text in plain[2 + i] and text in marked[2 + i]
+        assert float(rows[i]["accuracy"]) == pytest.approx(row["accuracy"]["mean"], abs=1e-8)
+        best = "accuracy" in row["best"]
+        cell = next(word for word in plain[2 + i].split() if word.startswith(text))
+        assert cell.endswith("*") == best
+        assert ("**" + text in marked[2 + i]) == best
+    assert not left_behind()
+
+
+def test_default_configurations(ask, data):
+    status, text, _ = ask("compare_control", *OPTIONS, "--trials", "1", "--json", "train")
+    rows = json.loads(text)["rows"]
+    assert status == 0
+    assert [row["configuration"] for row in rows] == [
+        "one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "tree", "empirical",
+        "empirical"]
+
+
+def test_a_kept_state_serves_other_runs(ask, data):
+    words = (*OPTIONS, "--state", "work", "--trials", "1", "--json", "train")
+    first = ask("compare_control", *words, "one-vs-one")
+    assert os.path.exists("work") and first[2] == ""
+    again = ask("compare_control", *words, "one-vs-one")
+    assert again[1] == first[1]
+    assert "reused 1 result of an earlier run" in again[2]
+    other = ask("compare_control", *words, "one-vs-one:vote")
+    assert "reused 3 results of an earlier run" in other[2]  # the binary classifiers
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("-f", ".2", "-d", "3", "train"), 2, "-f and -d exclude each other"),
+    (("--csv", "--json", "train"), 2, "exclude each other"),
+    (("train", "nothing"), 2, "there is no file 'nothing', and there is no scheme"),
+    (("train", "1v1", "one-vs-one"), 2, "one-vs-one is given twice"),
+    (("train", "1v1:strange"), 2, "no decoder 'strange'"),
+    (("-Q", "vote,strange", "train"), 2, "no decoder 'strange'"),
+    (("--against", "tree", "train", "1v1"), 2, "expected one of one-vs-one"),
+    (("-n", "-a", "f", "train"), 2, "leave -a out"),
+    (("--state", "s", "--no-state", "train"), 2, "exclude each other"),
+    (("-+", "-c 0", "train"), 2, "option -c: 0 is out of range"),
+    (("missing",), 1, "missing.vec: cannot read"),
+    (("-f", "1", "train"), 2, "expected a number between 0 and 1"),
+    (("train", "trained"), 1, "trained:1:1"),
+    (("train", "other"), 1, "class 3"), (("alone",), 1, "alone: holds one class"),
+    (("--plot", "a.xyz", "train"), 2, "expected a name that ends in")])
+def test_refusals(ask, words, status, message, data):
+    Path("trained").write_text("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
+    Path("other").write_text('"" 0 / 1; "" 0 / 2; {2 3 9}')
+    write_vec("alone.vec", np.eye(5))
+    write_cls("alone.cls", np.full(5, 3))
+    got = ask("compare_control", "--trials", "1", *words)
+    assert got[0] == status and message in got[2] and got[1] == ""
+    assert len(got[2].splitlines()) == 1
+    assert not left_behind()
+
+
+def test_one_bad_configuration_does_not_spoil_the_rest(ask, data):
+    Path("bad").write_text('"-s 1 -n .999" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
+    status, text, messages = ask("compare_control", "--trials", "1", "train", "1v1", "bad")
+    assert status == 3
+    assert "bad            inverse  " in text and "failed" in text
+    assert "compare_control: bad:inverse: bad:1:1: " in messages
+    assert "1 of 2 rows could not be computed" in messages
+
+
+def test_held_out_points_are_written(ask, data):
+    _, text, _ = ask("nfold", *OPTIONS, "-d", "4", "1v1", "train", "held")
+    assert text.startswith("one-vs-one, inverse: 3 binary classifiers; each of 4 parts held out\n")
+    assert "pine" in text and "moss" in text
+    np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
+    told = json.loads(ask("eval_uc", "--json", "held.truth", "held", "held.txt")[1])
+    own = json.loads(ask("nfold", *OPTIONS, "-d", "4", "--json", "1v1", "train")[1])
+    assert own["accuracy"] == told["accuracy"]
+    assert own["contingency"] == told["contingency"]
+    assert own["brier_all"] == pytest.approx(told["brier_all"], abs=2e-6)
+    assert own["over_splits"]["accuracy"]["mean"] == pytest.approx(own["accuracy"], abs=1e-12)
+    assert len(own["over_splits"]["accuracy"]["values"]) == 4
+    assert own["names"] == ["pine", "birch", "moss"]
+    p = np.loadtxt("held.txt", skiprows=1)[:, :3]
+    np.testing.assert_allclose(read_con("held.con"), (3 * p.max(axis=1) - 1) / 2, atol=2e-6)
+    assert not left_behind()
+
+
+def test_random_splits_are_written_one_after_the_other(ask, data):
+    _, _, _ = ask("nfold", *OPTIONS, "-f", ".25", "--trials", "2", "-b", "1v1", "train", "held")
+    assert len(read_cls("held.truth")) == len(read_cls("held.cls")) == 2 * 31
+
+
+def test_nfold_takes_trees_and_votes(ask, data):
+    _, text, _ = ask("nfold", *OPTIONS, "-Q", "recursive", "tree", "train", "held")
+    assert not os.path.exists("held.txt")
+    assert "Brier score, all classes" in text
+    _, text, _ = ask("nfold", *OPTIONS, "-b", "-Q", "vote", "1v1", "train", "held")
+    assert "contingency" not in text
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("1v1:vote,inverse", "train"), 2, "one decoder"),
+    (("1v1", "train", "-"), 2, "base name of several files"),
+    (("-", "-", "out"), 2, "cannot both be standard input"),
+    (("-d", "1", "1v1", "train"), 2, "out of range"),
+    (("-d", "200", "1v1", "train"), 1, "cannot be divided"),
+    (("1v1", "train", "no/such"), 1, "no/such.cls: cannot write"),
+    (("-s", "1v1", "train"), 2, "unrecognized")])
+def test_nfold_refuses(ask, words, status, message, data):
+    got = ask("nfold", *words)
+    assert got[0] == status and message in got[2] and got[1] == ""
+
+
+@pytest.fixture
+def classes(ask, data):
+    """print_control --best; -> status, output, messages."""
+    return functools.partial(ask, "print_control", "--best")
+
+
+@pytest.mark.long
+def test_adjacent_is_best_for_ordered_classes(classes, root, data):
+    status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1",
+                                     root / "sample_data" / "ordered")
+    assert status == 0
+    assert messages.endswith("best by uncertainty: adjacent, to be used with classify_m -Q "
+                             "least-squares\n")
+    assert text.splitlines()[0] == '"-c 10 -g 0.005" 0 / 1 2 3 4 5 6 7;'
+    assert text.splitlines()[-1] == "{ 0 1 2 3 4 5 6 7}"
+    assert not left_behind()
+
+
+@pytest.mark.long
+def test_one_vs_one_is_best_for_digits(classes, root, data):
+    status, text, messages = classes("-Q", "one-vs-one,one-vs-rest,adjacent,tree", "-n",
+                                     "--options", "-c 50 -g 0.01", "--trials", "1", "-M",
+                                     root / "sample_data" / "digits.svm")
+    assert status == 0
+    assert messages.endswith("best by uncertainty: one-vs-one, to be used with classify_m -Q "
+                             "inverse\n")
+    assert len(text.splitlines()) == 46
+
+
+@pytest.mark.long
+def test_shuffled_order_is_recovered(classes, root, tmp_path, data):
+    """The labels in any order: an adjacent code over the right order is best again."""
+    data = Path(root / "sample_data" / "ordered")
+    order = np.random.default_rng(2).permutation(8)
+    Path("mixed.vec").write_bytes(data.with_suffix(".vec").read_bytes())
+    write_cls("mixed.cls", order[read_cls(data.with_suffix(".cls"))].astype(np.int32))
+    status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1", "mixed")
+    assert status == 0 and "best by uncertainty: adjacent-ordered" in messages
+    found = [int(word) for word in text.splitlines()[-1].strip("{} ").split()]
+    assert found in (order.tolist(), order[::-1].tolist())
+
+
+def test_a_tree_may_be_best_as_a_code(classes, ask, data):
+    status, text, messages = classes("-Q", "tree:least-squares", "train")
+    assert status == 0 and "tree, to be used with classify_m -Q least-squares" in messages
+    assert text.endswith('"" 0 / 1 2;\n"" 1 / 2;\n{ 2 5 9}\n')
+    assert classes("-Q", "tree:recursive", "train")[1].splitlines()[3] == '"" {'
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("5",), 2, "cannot know them by their number of classes: found 5"),
+    (("-Q", "convert", "train"), 2, "starts from a file"),
+    (("-Q", "strange", "train"), 2, "no file 'strange'")])
+def test_best_refuses(classes, ask, words, status, message, data):
+    got = classes(*words)
+    assert got[0] == status and message in got[2] and got[1] == ""
+
+
+def test_options_of_best_alone(ask, data):
+    got = ask("print_control", "-d", "3", "5")
+    assert got[0] == 2 and "-d needs --best" in got[2]
+
+
+def test_inputs_are_not_overwritten(ask, data):
+    before = Path("train.cls").read_bytes()
+    got = ask("nfold", "1v1", "train", "train")
+    assert got[0] == 2 and "would overwrite an input" in got[2]
+    assert Path("train.cls").read_bytes() == before
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; { 2 5 9 }')
+    ask("multi_borders", "plan", "train", "m", "m.mbc")
+    for out in ("m.mbc", "m-00"):
+        kept = Path(out).read_bytes()
+        got = ask("mbh2mbm", "m.mbc", out)
+        assert got[0] == 2 and "would overwrite an input" in got[2]
+        assert Path(out).read_bytes() == kept
+    values = np.arange(9, dtype="<f4").tobytes()
+    Path("v.dat").write_bytes(values)
+    got = ask("float_to_class", "v.dat", "v.dat", "0", "9")
+    assert got[0] == 2 and Path("v.dat").read_bytes() == values
+
+
+def test_a_folder_may_have_the_name_of_a_scheme(ask, data):
+    Path("tree").mkdir()
+    ask("compare_control", "--trials", "1", "train", "1v1", "tree")
+
+
+def test_equal_names_are_refused_by_best(classes, ask, data):
+    got = classes("-Q", "one-vs-one:vote,one-vs-one:inverse", "train")
+    assert got[0] == 2 and "given twice" in got[2]
+
+
+@pytest.mark.parametrize("command, words, status, message", [
+    ("compare_control", ("train.vec",), 1, "expected the base name of the data, train"),
+    ("compare_control", ("train.names",), 1, "LIBSVM text is read with -M"),
+    ("print_control", ("-Q", "5", "train.cls"), 1, "expected the base name of the data, train"),
+    ("multi_borders", ("one-vs-one", "train", "m", "c"), 2,
+     "print_control -Q one-vs-one train | multi_borders"),
+    ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features")])
+def test_messages_help(ask, command, words, status, message, data):
+    write_std("narrow.std", Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32)))
+    got = ask(command, *words)
+    assert got[0] == status and message in got[2] and len(got[2].splitlines()) == 1
+
+
+def test_points_of_a_normalised_training_give_a_warning(ask, data):
+    control = ask("print_control", "train")[1]
+    ask("multi_borders", "-n", "train", "m", "m.mbc", stdin=control)
+    _, with_it, messages = ask("classify_m", "-a", "m.std", "m.mbc", "train.vec", "out")
+    assert messages == ""
+    _, without, messages = ask("classify_m", "m.mbc", "train.vec", "out")
+    assert "the points are assumed to be normalised" in messages
+    assert without != with_it
+
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
+
+
+@pytest.fixture
+def grid(folder, monkeypatch):
+    """Data of classes 2, 5, 9 with names, and a cache folder of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    rng = np.random.default_rng(5)
+    y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
+    write_vec("train.vec", (rng.normal(size=(120, 4)) + y[:, None] * [.3, -.2, 0, 0])
+              .astype(np.float32))
+    write_cls("train.cls", y)
+    (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
+    return folder
+
+
+@pytest.fixture
+def tune(run, grid):
+    return functools.partial(run, status=None)
+
+
+def results_on_disk():
+    """The bytes of the results that the unfinished run has kept."""
+    return sum(path.stat().st_size for path in Path("cache", "agfmc").glob("*.results"))
+
+
+@pytest.mark.parametrize("words", [(), ("--per-partition",)])
+def test_what_is_written_trains_and_keeps_the_score(tune, words, grid):
+    _, text, err = tune("tune_m", *QUICK, *words, "--json", "all.json", "-+", "-h 0",
+                        "one-vs-one", "train")
+    assert left_behind() == []
+    assert text.startswith("# class 2: pine\n# class 5: birch\n# class 9: moss\n\"-g ")
+    assert text.count(" -h 0\" ") == 3
+    Path("tuned.mbc").write_text(text)
+    tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
+    found = json.loads(Path("all.json").read_text())
+    [told] = json.loads(tune("compare_control", "-d", "3", "--platt", "loo", "--json", "train",
+                             "tuned.mbc")[1])["rows"]
+    if words:
+        assert told["accuracy"] == found["whole"]["tuned"]["accuracy"]
+        assert "whole configuration" in err and "partition" in err
+    else:
+        best = found["points"][found["best"]]
+        assert told["accuracy"]["mean"] == best["score"] and best["options"] in err
+        assert "one-vs-one, inverse" in err
+
+
+def test_control_from_a_pipe_and_rows_of_their_own(tune, grid):
+    control = tune("print_control", "train")[1].replace('""', '"-c 3"', 1)
+    _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "-", "train", stdin=control)
+    rows = [line for line in text.splitlines() if line.startswith('"')]
+    assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
+
+
+def test_same_bytes_for_all_threads_and_after_a_resume(tune, grid):
+    words = [*QUICK, "one-vs-rest", "train", "--csv"]
+    one = tune("tune_m", *words, "one.csv", "--no-state")
+    two = tune("tune_m", *words, "two.csv", "-j", "2", "--state", "state")
+    again = tune("tune_m", *words, "again.csv", "--state", "state")
+    assert one == two and again[:2] == one[:2]
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes() == \
+        Path("again.csv").read_bytes()
+    assert "of an earlier run" in again[2]
+    rows = list(csv.DictReader(Path("one.csv").open()))
+    chosen = [row for row in rows if row["chosen"] == "1"]
+    assert len(chosen) == 1 and f'"{chosen[0]["options"]}" ' in one[1]
+
+
+def test_killed_and_started_again(tune, monkeypatch, grid):
+    words = [*QUICK, "--refine", "2", "one-vs-one", "train", "--json"]
+    whole = tune("tune_m", *words, "whole.json", "--no-state")
+    code = "import sys; from agfmc.cli import main_of; sys.exit(main_of('tune_m')())"
+    process = subprocess.Popen([sys.executable, "-c", code, *words, "killed.json"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "PYTHONPATH": str(ROOT)})
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline and not results_on_disk():
+        time.sleep(0.005)
+    process.kill()
+    assert process.communicate()[0] == b"" and process.returncode == -signal.SIGKILL
+    assert not Path("killed.json").exists() and left_behind()
+    trained = []
+    fit = binary_problems.fit
+    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
+                        or fit(jobs, *args, **more))
+    again = tune("tune_m", *words, "killed.json")
+    assert again[:2] == whole[:2] and left_behind() == []
+    assert Path("killed.json").read_bytes() == Path("whole.json").read_bytes()
+    points = json.loads(Path("whole.json").read_text())["tried"]
+    assert 0 < len(trained) < 3 * 3 * points
+    assert "of an earlier run" in again[2]
+
+
+def test_time_limit(tune, monkeypatch, grid):
+    words = [*QUICK, "one-vs-one", "train"]
+    status, text, err = tune("tune_m", *words, "--time-limit", "0")
+    assert (status, text) == (3, "")
+    assert "time limit reached before anything was finished" in err
+    clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
+    with monkeypatch.context() as patch:
+        patch.setattr("agfmc.cli.tune_m.time", clock)
+        patch.setattr("agfmc.experiments.tuning.time", clock)
+        status, text, err = tune("tune_m", *words, "--time-limit", "60")
+    assert status == 3 and text.count('"-g ') + text.count('"-c ') == 3
+    assert "the best of which is written; the same command continues from there" in err
+    assert len(left_behind()) == 1
+    _, text, err = tune("tune_m", *words, "--time-limit", "1000")
+    assert "reused" in err and left_behind() == []
+    assert text == tune("tune_m", *words)[1]
+
+
+def test_quiet_and_pictures(tune, grid):
+    pytest.importorskip("matplotlib")
+    _, text, err = tune("tune_m", *QUICK, "--quiet", "--kernels", "linear,rbf,polynomial",
+                        "--degrees", "2", "--plot", "all.png", "one-vs-one", "train")
+    assert err == ""
+    assert Path("all.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("failing", ["all.csv", "all.svg"])
+def test_outputs_appear_together(tune, monkeypatch, failing, grid):
+    pytest.importorskip("matplotlib")
+    outputs = {"--json": "all.json", "--csv": "all.csv", "--plot": "all.svg"}
+    words = [*QUICK, *itertools.chain(*outputs.items()), "one-vs-one", "train"]
+    for name in outputs.values():
+        Path(name).write_text("old")
+    replace = os.replace
+
+    def refusing(source, target):
+        if os.path.basename(target) == failing and Path(source).read_bytes() != b"old":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refusing)
+        status, text, err = tune("tune_m", *words)
+    assert (status, text) == (1, "") and f"{failing}: cannot write: No space left" in err
+    assert {Path(name).read_text() for name in ("all.json", "all.csv")} == {"old"}
+    status, _, err = tune("tune_m", *words)  # what was found is not lost
+    assert status == 0 and "of an earlier run" in err
+    assert "old" not in {Path(name).read_text() for name in outputs.values()}
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
+    (("-+", "-x", "one-vs-one", "train"), 2, "unknown training option '-x'"),
+    (("--log2c", "3:1", "one-vs-one", "train"), 2, "exponents of 2 from low to high"),
+    (("--log2c", "1:2:3:4", "one-vs-one", "train"), 2, "expected LO:HI[:STEP]"),
+    (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "expected a step"),
+    (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO:HI"),
+    (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2, "expected rbf, linear, polynomial"),
+    (("--by", "brier", "tree", "train"), 2, "the decoder gives no brier all"),
+    (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
+    (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2, "one search"),
+    (("-", "-"), 2, "cannot both be standard input"),
+    (("one-vs-two", "train"), 2, "there is no file 'one-vs-two'"),
+    (("own.mbc", "train"), 2, "there is nothing to tune"),
+    (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
+    (("one-vs-one", "nowhere"), 1, "nowhere"),
+    (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
+    (("own.mbc", "train", "--json", "train.vec"), 2, "train.vec would overwrite an input"),
+    (("own.mbc", "train", "--csv", "./own.mbc"), 2, "own.mbc would overwrite an input"),
+    (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "two outputs would go to a"),
+    (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
+def test_errors_are_one_line(tune, words, status, message, grid):
+    Path("own.mbc").write_text('"-c 1" 0 / 1; "-c 1" 1 / 2; {2 5 9}')
+    Path("nu.mbc").write_text('"" 0 / 1;\n"-s 1" 1 / 2; {2 5 9}')
+    code, text, err = tune("tune_m", *QUICK, "--quiet", *words)
+    assert (code, text) == (status, "") and message in err and err.count("\n") == 1, err
+    assert err.startswith("tune_m: ")
+
+
+WORDS = {
+    nfold: ("-d", "2", "one-vs-one", "train"), compare_control: ("-d", "2", "train", "one-vs-one"),
+    tune_m: ("-d", "2", "--kernels", "linear", "--log2c", "0:2:2", "--refine", "0", "one-vs-one",
+             "train"),
+    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train")}
+GOES_ON = "the same command continues from there"
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """An empty folder with data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    rng = np.random.default_rng(5)
+    y = np.arange(60) % 3
+    write_vec("train.vec", (rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2]).astype(np.float32))
+    write_cls("train.cls", y.astype(np.int32))
+
+
+def kept():
+    return [path.suffix for path in Path("cache").glob("agfmc/*")]
+
+
+@pytest.mark.parametrize("command", WORDS, ids=lambda c: c.PROG)
+def test_results_that_could_not_be_printed(small, monkeypatch, capsys, command):
+    with open("/dev/full", "w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main_of(command.PROG)(WORDS[command]) == 1
+    assert "No space left" in capsys.readouterr().err and kept() == [".results"]
+    assert main_of(command.PROG)(WORDS[command]) == 0
+    out, err = capsys.readouterr()
+    assert out and "of an earlier run" in err and "reused" in err and kept() == []
+
+
+@pytest.mark.parametrize("command", [nfold, compare_control], ids=lambda c: c.PROG)
+def test_the_bar_is_gone_before_the_table(small, monkeypatch, command):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    both = Terminal()
+    monkeypatch.setattr(sys, "stdout", both)
+    monkeypatch.setattr(sys, "stderr", both)
+    assert main_of(command.PROG)(WORDS[command]) == 0
+    before, table = both.getvalue().rsplit("\r\033[K", 1)
+    assert "100%" in before and "one-vs-one" in table and table.endswith("\n")
+
+
+def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    with monkeypatch.context() as patch:
+        def draw(*words):
+            raise OSError(28, "No space left on device", "p.png")
+        patch.setattr("agfmc.picture.scores.draw_scores", draw)
+        assert main_of("nfold")(["--plot", "p.png", *WORDS[nfold]]) == 1
+    assert kept() == [".results"]
+
+
+def test_the_best_control_though_its_table_is_lost(small, monkeypatch, capsys):
+    words = WORDS[print_control]
+    assert main_of("print_control")(words) == 0
+    want = capsys.readouterr().out
+    with open("/dev/full", "w", buffering=1) as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", full)
+        assert main_of("print_control")(words) == 0
+    assert capsys.readouterr().out == want and want
+
+
+@pytest.mark.parametrize("command, room, work", [
+    (nfold, comparison, "cross_validate"), (compare_control, comparison, "compare")],
+                         ids=["nfold", "compare_control"])
+@pytest.mark.parametrize("where", ["kept", "refused", "no", "nothing"])
+def test_messages_of_an_interrupted_run(small, monkeypatch, capsys, command, room, work, where):
+    real = getattr(room, work)
+
+    def interrupted(*args, **more):
+        if where != "nothing":
+            real(*args, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, work, interrupted)
+    monkeypatch.setattr(wrapper, "_leave", lambda status: None)
+    if where == "refused":
+        os.makedirs("cache/agfmc")
+        os.chmod("cache/agfmc", 0o777)
+    with pytest.raises(KeyboardInterrupt):
+        main_of(command.PROG)([*WORDS[command], *["--no-state"] * (where == "no")])
+    err = capsys.readouterr().err
+    assert ("an interrupted run would start from the beginning" in err) == (where == "refused")
+    assert (GOES_ON in err) == (where == "kept") == (kept() == [".results"])
+
+
+@pytest.mark.parametrize("where", ["kept", "refused"])
+def test_what_is_said_when_the_time_is_over(small, monkeypatch, capsys, where):
+    if where == "refused":
+        os.makedirs("cache/agfmc")
+        os.chmod("cache/agfmc", 0o777)
+    clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
+    monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
+    monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
+    assert main_of("tune_m")([*WORDS[tune_m], "--time-limit", "3"]) == 3
+    err = capsys.readouterr().err
+    assert "time limit reached" in err and (GOES_ON in err) == (where == "kept")
