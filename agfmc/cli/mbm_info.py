@@ -38,6 +38,7 @@ def execute(args):
         show([format_tree(configuration.tree)])
     elif args.json:
         import json
-        print(json.dumps(describe(configuration), indent=1, sort_keys=True))
+        json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)
+        sys.stdout.write("\n")
     else:
         sys.stdout.write(format_description(describe(configuration)))

@@ -53,7 +53,7 @@ def plain(roff):
 
 
 def parser_of(command):
-    return importlib.import_module("agfmc.cli").get_parser()
+    return importlib.import_module(f"agfmc.cli.{command}").get_parser()
 
 
 def example_lines(path):

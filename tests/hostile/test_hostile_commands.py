@@ -284,7 +284,7 @@ SLOW = {"compare_control", "nfold", "simulate_decoders", "tune_m"}
 
 def random_line(command, rng):
     """The words of one command line."""
-    parser = importlib.import_module("agfmc.cli").get_parser()
+    parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
     words = ["--rounds", "50"] if command == "simulate_decoders" else []
     options = [action for action in parser._actions
                if action.option_strings and action.dest not in LEFT_OUT | {"help", "version"}]
