@@ -18,6 +18,7 @@ POINTS, FEATURES, CLASSES, NOISE, SEED = 1000, 20, 8, 0.3, 1
 
 
 def main(base):
+    """Write the data to base.vec and base.cls."""
     generator = np.random.default_rng(SEED)
     x = generator.uniform(-1.0, 1.0, (POINTS, FEATURES)).astype(np.float32)
     t = x.astype(np.float64) @ np.cos(np.arange(FEATURES))

@@ -81,6 +81,7 @@ class Parser(argparse.ArgumentParser):
         return self
 
     def parse_args(self, args=None, namespace=None):
+        """Options that run on are joined with their values first, as libAGF takes them."""
         if args is None:
             args = sys.argv[1:]
         return self.parse_intermixed_args(self._joined(args), namespace)
@@ -128,6 +129,7 @@ class Parser(argparse.ArgumentParser):
         return super()._get_value(action, arg_string.removeprefix(_OPERAND))
 
     def error(self, message):
+        """End with `UsageError`, in words that name the way out."""
         message = message.replace(_OPERAND, "")
         message = reword(message, self._option_string_actions, self._get_positional_actions(),
                            self.prog)
@@ -360,11 +362,13 @@ def training_data_options(args):
 
 
 def add_seed(group):
+    """The option --seed."""
     group.add_argument("--seed", type=whole_number(0), default=1, metavar="N",
                        help="seed of all random choices (default 1)")
 
 
 def add_workers(group):
+    """The option -j."""
     group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=1, metavar="N",
                        help="threads; 0 means all cores of this process (default 1). "
                             "Results do not depend on it")

@@ -180,7 +180,7 @@ def check_classes(tree: Tree, counts: dict[int, int], source: str,
     extra = sorted(set(counts) - wanted)
     hint = f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the " \
            "data" if remedy or extra else ""
-    for number, node in enumerate(tree.nodes):
+    for node in tree.nodes:
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
                 found, way = ("one sample", "") if child.label in counts else \

@@ -41,6 +41,7 @@ class PairSystem:
         self._diagonal = np.arange(k) * (k + 1)
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
+        """Probabilities (n, k) for decision values r (n, m)."""
         n, k = len(r), self.k
         u = np.empty((k, n))
         most = max(1, BUDGET // (8 * k * k))

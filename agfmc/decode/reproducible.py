@@ -27,6 +27,7 @@ class Exact:
         self.fine = 1.5 * 2.0**(52 - 2 * bits)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The product t @ x, (rows of t, n), for x (columns of t, n)."""
         upper, lower = self._parts(x)
         result = self.t @ upper
         result += self.t @ lower
@@ -61,6 +62,7 @@ class ExactBounded:
         self.fine = 1.5 * 2.0**(2 * bits - 23)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The product t @ x, tile by tile."""
         result = np.empty((len(self.t), x.shape[1]))
         for start in range(0, x.shape[1], TILE):
             part = slice(start, start + TILE)
@@ -81,6 +83,7 @@ class Uniform:
         self.b = np.ascontiguousarray(b, dtype=float)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The product x @ b, (n, columns of b), for x (n, rows of b)."""
         result = np.empty((len(x), self.b.shape[1]))
         for part, block in padded_blocks(x, TILE):
             product = np.ascontiguousarray(block) @ self.b  # BLAS sums as memory lies

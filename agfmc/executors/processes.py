@@ -60,6 +60,7 @@ class ProcessPool(Threads):
         return str(error) if isinstance(error, WorkerLost) else None
 
     def shutdown(self, wait=True, *, cancel_futures=False):
+        """As of any executor; the worker processes end with it."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         if wait:
             self.kill_workers()

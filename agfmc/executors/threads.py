@@ -176,6 +176,7 @@ class Background:
         return self
 
     def __call__(self, function, *args):
+        """Call function(*args) in the background, in the order of the calls."""
         while self._calls and (len(self._calls) >= self._most or self._calls[0].done()):
             self._calls.popleft().result()
         self._calls.append(self._threads.submit(self._call, function, *args))

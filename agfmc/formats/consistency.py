@@ -11,10 +11,31 @@ _FEW_FEATURES = 2**16  # where no number in the file stands for each
 def check_configuration(configuration, fail):
     """Check all that later steps take on trust; fail(message) makes the exception."""
     model, classifiers = configuration.machines, configuration.node_classifiers
+    _check_arrays(model, bool(classifiers), fail)
+    _check_features(configuration, fail)
+    for values in (model.sv, model.coef, model.rho):
+        if not np.isfinite(values).all():
+            raise fail("a number is not finite")
+    for values in (model.a, model.b):
+        if np.isinf(values).any():
+            raise fail("a number is not finite")
+    if np.any(np.isnan(model.a) != np.isnan(model.b)):
+        raise fail("half of a classifier's probabilities is missing")
+    for classifier in classifiers.values():
+        _check_node_classifier(classifier, model.sv.shape[1], fail)
+    norm = configuration.normalisation
+    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
+        raise fail("the normalisation is not finite")
+    if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
+        raise fail("a support vector belongs to a class that does not exist")
+
+
+def _check_arrays(model, may_be_empty, fail):
+    """Arrays of equal lengths, whose numbers point into each other."""
     m, s = len(model.rho), len(model.sv)
     per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
     if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or \
-            not (m or classifiers):
+            not (m or may_be_empty):
         raise fail("the arrays do not have the same number of classifiers")
     if len(model.group) != s or len(model.index) != len(model.coef):
         raise fail("the arrays do not have the same number of support vectors")
@@ -30,22 +51,6 @@ def check_configuration(configuration, fail):
         raise fail("an orientation or group is invalid")
     if _repeated(model.index, model.indptr, s):
         raise fail("a classifier has the same support vector twice")
-    _check_features(configuration, fail)
-    for values in (model.sv, model.coef, model.rho):
-        if not np.isfinite(values).all():
-            raise fail("a number is not finite")
-    for values in (model.a, model.b):
-        if np.isinf(values).any():
-            raise fail("a number is not finite")
-    if np.any(np.isnan(model.a) != np.isnan(model.b)):
-        raise fail("half of a classifier's probabilities is missing")
-    for classifier in classifiers.values():
-        _check_node_classifier(classifier, model.sv.shape[1], fail)
-    norm = configuration.normalisation
-    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
-        raise fail("the normalisation is not finite")
-    if s and model.group[-1] > len(configuration.tree.labels):
-        raise fail("a support vector belongs to a class that does not exist")
 
 
 def _repeated(index, indptr, s):

@@ -243,6 +243,7 @@ class RowText:
         self._text = {}
 
     def __call__(self, row):
+        """The text of a row."""
         text = self._text.get(row)
         if text is None:
             text = self._text[row] = sparse_text(self._x[row])

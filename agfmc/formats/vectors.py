@@ -80,6 +80,7 @@ class VecReader:
         self._context.__exit__(*error)
 
     def close(self):
+        """Close the file."""
         self._context.__exit__(None, None, None)
 
     def __iter__(self):

@@ -19,7 +19,8 @@ from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output, replacing
 
 __all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "nearest",
-           "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width", "thinned"]
+           "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width",
+           "thinned"]
 
 
 def load_matplotlib():

@@ -165,7 +165,7 @@ def _train_one(job, plan, part, row_text, put):
 
 
 def _check(made, name, trainer, features):
-    """The program said it succeeded: is there a model of this problem, a file or a folder?
+    """Check that a program that reports success made a model of this problem, file or folder.
 
     made: the folder where it was to be, with the files beside it;  features: of the points.
     """

@@ -83,7 +83,7 @@ class _Comparison:
 
 
 def _holds_contents(plan, job):
-    """Are the files of a job those that its learner writes?"""
+    """True where the files of a job are those that its learner writes."""
     try:
         with ExitStack() as stack:
             files = [stack.enter_context(open(plan.path_of(file), "rb")) for file in job.files
@@ -97,7 +97,7 @@ def _holds_contents(plan, job):
 
 
 def _is_normalisation(plan):
-    """Does the file of the normalisation hold that of the plan?"""
+    """True where the file of the normalisation holds that of the plan."""
     try:
         return os.path.isfile(plan.norm_file) and \
             read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()

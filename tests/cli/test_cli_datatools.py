@@ -223,7 +223,8 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
     ("-H trn o", "-H needs -A"), ("-M -H trn.svm o", "-H needs -A"),
     ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "need -f"),
-    ("-R --stratified -f 0.5 trn o t", "exclude each other"), ("-P -f 0.5 trn o t", "exclude each other"),
+    ("-R --stratified -f 0.5 trn o t", "exclude each other"),
+    ("-P -f 0.5 trn o t", "exclude each other"),
     ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
     ("-A -0", "input and output"), ("trn o 1 / 3 / 1", "class 1 is on two sides"),
     ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name")])

@@ -424,8 +424,8 @@ def readers():
         ("svm text, ordinates", functools.partial(
             libsvm_data.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
-        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, rows=2, block=8)), [SVM],
-         True,
+        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, rows=2, block=8)),
+         [SVM], True,
          chunks, [f + "libsvm_data.iter_svm"]),
         ("svm text to classify", lambda path: all_of(dataset.iter_points(path, InputFormat("svm"),
                                                                          3, 3)),
@@ -450,7 +450,8 @@ def readers():
         ("vec to classify", lambda path: all_of(dataset.iter_points(path, InputFormat(), 2, 3)),
          [VEC],
          False, chunks, []), ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
-        ("lvq alone", functools.partial(lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)), [PLAIN], True,
+        ("lvq alone", functools.partial(
+            lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)), [PLAIN], True,
          points, []),
         ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, rows=2, d=3, block=16)),
          [LVQ], True, chunks, [f + "lvq.iter_lvq"]),

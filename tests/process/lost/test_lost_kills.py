@@ -200,7 +200,8 @@ def check_training(place, done, alone, names):
     for status, _, err in done:
         assert status in (0, 3), err
         if status == 3:
-            assert err.count(b"\n") == 1 and b"another run has written files of the same names" in err, err
+            assert err.count(b"\n") == 1 and \
+                b"another run has written files of the same names" in err, err
     if (place / "ctl").exists():
         assert models in alone
         place.ok("mbh2mbm", "ctl", "x.mbm")

@@ -221,7 +221,7 @@ def test_folder_and_file_are_private(tmp_path, monkeypatch):
 def test_a_folder_that_others_may_write_in_is_not_used(tmp_path, mode):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(mode)
-    with pytest.warns(AgfmcWarning, match="other users can write to its folder: an interrupted run"):
+    with pytest.warns(AgfmcWarning, match="other users can write to its folder: an"):
         with ResultCache(str(tmp_path / "shared" / "state")) as cache:
             cache.put("k", b"v")
             assert cache.get("k") is None

@@ -28,7 +28,8 @@ from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.probability_text import format_points, read_probabilities
 from agfmc.formats.text import is_text
 from agfmc.formats.svm_predict_output import read_svm_output
-from agfmc.models import (BinaryModel, CollatedModel, Configuration, DirectModel, InputFormat, Kernel,
+from agfmc.models import (BinaryModel, CollatedModel, Configuration, DirectModel, InputFormat,
+                          Kernel,
                           Normalisation)
 from agfmc.prediction.configuration import load, save
 from agfmc.prediction.evaluation import evaluate, Results

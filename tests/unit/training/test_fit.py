@@ -79,7 +79,7 @@ def test_progress_ends_at_the_total():
     few = np.concatenate([np.flatnonzero(y == 9)[:3], np.flatnonzero(y == 0)])
     seen.clear()
     jobs = plan_jobs(parse('"" {0 9}'), "m", "", 1)
-    with pytest.warns(AgfmcWarning, match="has 3 samples: its probabilities rest on very few samples"):
+    with pytest.warns(AgfmcWarning, match="has 3 samples: its probabilities rest on very few"):
         list(fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args)))
     assert seen == [(i + 1, 4) for i in range(4)]
 
