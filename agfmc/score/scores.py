@@ -17,7 +17,8 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
     of its column in tables;  short: in lists of means;  title: in pages (shorter than 28
     letters) and pictures;  takes: what its function is called with, "table" (a `Contingency`),
     "probabilities" (p (n, k), columns y (n,) of the true classes, weights (n,) or None) or
-    "winner" (its probability (n,), correct (n,), weights (n,) or None);  function: "module:function" of the room `score`.
+    "winner" (its probability (n,), correct (n,), weights (n,) or None);  function:
+    "module:function" of the room `score`.
     """
 
     __slots__ = ()
