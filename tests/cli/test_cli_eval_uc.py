@@ -8,6 +8,8 @@ from itertools import chain
 import numpy as np
 import pytest
 
+from agfmc.score.scores import SCORES
+
 
 @pytest.fixture
 def files(monkeypatch, tmp_path):
@@ -180,12 +182,12 @@ def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, ru
         assert ("numbered differently from the truth" in done.err) == told
 
 
-KEYS = ("accuracy", "uncertainty_coefficient", "uncertainty_coefficient_reverse",
-        "uncertainty_coefficient_symmetric", "brier_all", "brier_winning", "log_loss",
-        "expected_calibration_error")
-LINES = ("accuracy", "uncertainty coefficient", "  reverse", "  symmetric",
-         "Brier score, all classes", "Brier score, winning class", "log loss",
-         "expected calibration error")
+# {key: title} of all that is printed: a new score needs its definition in `scores` below
+TITLES = {**{name: score.title for name, score in SCORES.items()},
+          "uncertainty_coefficient_reverse": "  reverse",
+          "uncertainty_coefficient_symmetric": "  symmetric",
+          "expected_calibration_error": "expected calibration error"}
+KEYS, LINES = tuple(TITLES), tuple(TITLES.values())
 LABELS = {2: [0, 1], 3: [2, 7, 2**31 - 1], 5: [0, 1, 4, 9, 1000]}
 
 

@@ -242,7 +242,9 @@ def blocks(text):
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
 def test_matrices_of_the_control_page(scheme):
     tag = re.escape(rf"\fB{scheme.heading}\fR".replace("-", r"\-"))
-    entry = re.search(rf"^\.TP\n{tag}\n(.*?)(?=^\.TP|^\.SH)", CONTROL, re.M | re.S)[1]
+    found = re.search(rf"^\.TP\n{tag}\n(.*?)(?=^\.TP|^\.SH)", CONTROL, re.M | re.S)
+    assert found, f"man/agfmc_control.5 has no entry for the scheme {scheme.heading}"
+    entry = found[1]
     if "classes" not in scheme.made_of:
         assert ".EX" not in entry
         return
@@ -292,7 +294,7 @@ def test_every_decoder_is_explained_in_the_overview():
     part = plain(part[part.index(".SS Decoders"):part.index(".SS Schemes")])
     tags = " ".join(re.findall(r"^\.TP(?: 10n)?\n(.*)$", part, re.M)).replace(",", "").split()
     assert tags == [str(m.number) if m.number is not None else m.name for m in METHODS
-                    if m.number != -1]
+                    if m.number != -1], "man/agfmc.7, Decoders: an entry for each row of the table"
 
 
 def test_the_session_of_the_overview_runs(tmp_path):

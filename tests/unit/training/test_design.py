@@ -158,17 +158,18 @@ def new_schemes(monkeypatch):
     monkeypatch.setitem(sys.modules, "agfmc.codes.new", SimpleNamespace(
         around=around, far_apart=far_apart))
     monkeypatch.setattr(schemes, "SCHEMES", (
-        *SCHEMES, schemes.Scheme(None, "circle", ("ring",), "in a circle", "codes.new:around"),
+        *SCHEMES, schemes.Scheme(
+            None, "invented-circle", ("invented-alias",), "in a circle", "codes.new:around"),
         schemes.Scheme(None, "apart", (), "far", "codes.new:far_apart", ("data", "confusions"),
                        {"metric": "hausdorff"}, lambda k, **_: (1, 1, ""))))
 
 
 def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main_of("print_control")(["-Q", "ring", "4"]) == 0
+    assert main_of("print_control")(["-Q", "invented-alias", "4"]) == 0
     assert capsys.readouterr().out == format_tree(from_rows(around(4), range(4)))
-    assert main_of("print_control")(["-Q", "circle", "-G", "4"]) == 2
-    assert "-G is for -Q random, not for circle" in capsys.readouterr().err
+    assert main_of("print_control")(["-Q", "invented-circle", "-G", "4"]) == 2
+    assert "-G is for -Q random, not for invented-circle" in capsys.readouterr().err
     x, y = points()
     svm = "".join(f"{label} 1:{a} 2:{b} 3:{c}\n" for label, (a, b, c) in zip(y, x))
     (tmp_path / "train.svm").write_text(svm)
@@ -178,4 +179,4 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     assert main_of("print_control")(["-Q", "apart", "4"]) == 2
     assert "expected training data or a contingency table" in capsys.readouterr().err
     assert design_for("apart", x, y, LABELS, None).rows == design_from_data("apart", x, y)[0].rows
-    assert sketch("circle").labels == sketch("apart").labels == (0, 1, 2, 3)
+    assert sketch("invented-circle").labels == sketch("apart").labels == (0, 1, 2, 3)
