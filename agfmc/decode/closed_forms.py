@@ -120,10 +120,11 @@ def isotonic_regression(y: np.ndarray) -> np.ndarray:
     at once, until none is left (Barlow et al. 1972: the order of pooling is free).
     """
     n, t = y.shape
-    total = mean = y.reshape(-1)
-    first = np.zeros(n * t, dtype=bool)
+    total: np.ndarray = y.reshape(-1)
+    mean: np.ndarray = total
+    first: np.ndarray = np.zeros(n * t, dtype=bool)
     first[::t] = True  # blocks that begin a row
-    start = np.append(np.arange(n * t), n * t)  # of each block, counted through all rows
+    start: np.ndarray = np.append(np.arange(n * t), n * t)  # of each block, counted through all rows
     while True:
         keep = np.flatnonzero((mean[1:] > mean[:-1]) | first[1:])
         if len(keep) == len(mean) - 1:

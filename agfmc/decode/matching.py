@@ -80,7 +80,7 @@ def match_by_masks(weights: np.ndarray) -> np.ndarray:
     for start in range(0, g, step):
         part = weights[start:start + step]
         each = np.arange(len(part))
-        best = np.zeros((len(part), 1))
+        best: np.ndarray = np.zeros((len(part), 1))
         chosen = []
         for lowest, partners, rest in levels:
             total = part[:, lowest[:, None], partners] + best[:, rest]

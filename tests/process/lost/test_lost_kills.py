@@ -201,7 +201,7 @@ def check_training(place, done, alone, names):
         assert status in (0, 3), err
         if status == 3:
             assert err.count(b"\n") == 1 and \
-                b"another run has written files of the same names" in err, err
+                b"another run took the same names" in err, err
     if (place / "ctl").exists():
         assert models in alone
         place.ok("mbh2mbm", "ctl", "x.mbm")
