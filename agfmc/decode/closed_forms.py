@@ -124,7 +124,7 @@ def isotonic_regression(y: np.ndarray) -> np.ndarray:
     mean: np.ndarray = total
     first: np.ndarray = np.zeros(n * t, dtype=bool)
     first[::t] = True  # blocks that begin a row
-    start: np.ndarray = np.append(np.arange(n * t), n * t)  # of each block, counted through all rows
+    start: np.ndarray = np.append(np.arange(n * t), n * t)  # of each block, through all rows
     while True:
         keep = np.flatnonzero((mean[1:] > mean[:-1]) | first[1:])
         if len(keep) == len(mean) - 1:
