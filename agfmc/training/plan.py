@@ -35,7 +35,7 @@ _BLOCK = 1 << 19  # values at a time
 
 @dataclass(frozen=True)
 class Source:
-    """What a run of training reads: a training control file and the data.
+    """Inputs of a run of training: a control file and the data.
 
     control: name of the file, or the tree in its place;
     path, form: of the data, as for `read_training`;  norm_file: of a normalisation that is
@@ -54,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """What a run of training writes: model files, and the files beside them.
+    """Outputs of a run of training: model files, and the files written with them.
 
     base: their base name;  folder: where they are, which the control file does not name, or
     None;  only: name of the one model wanted, or None;  unnormalised: support vectors are
@@ -108,7 +108,7 @@ class Plan:
 
     @functools.cached_property
     def origins(self):
-        """What gives the digest of the origin of a job's model."""
+        """The function that gives the digest of the origin of a job's model."""
         return _Origins(self)
 
     def path_of(self, name: str) -> str:
