@@ -311,20 +311,7 @@ QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
 
 
 @pytest.fixture
-def grid(folder, monkeypatch):
-    """Data of classes 2, 5, 9 with names, and a cache folder of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    rng = np.random.default_rng(5)
-    y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
-    write_vec("train.vec", (rng.normal(size=(120, 4)) + y[:, None] * [.3, -.2, 0, 0])
-              .astype(np.float32))
-    write_cls("train.cls", y)
-    (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
-    return folder
-
-
-@pytest.fixture
-def tune(run, grid):
+def tune(run, data):
     return functools.partial(run, status=None)
 
 
@@ -334,7 +321,7 @@ def results_on_disk():
 
 
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
-def test_what_is_written_trains_and_keeps_the_score(tune, words, grid):
+def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
     _, text, err = tune("tune_m", *QUICK, *words, "--json", "all.json", "-+", "-h 0",
                         "one-vs-one", "train")
     assert left_behind() == []
@@ -354,14 +341,14 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, grid):
         assert "one-vs-one, inverse" in err
 
 
-def test_control_from_a_pipe_and_rows_of_their_own(tune, grid):
+def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
     control = tune("print_control", "train")[1].replace('""', '"-c 3"', 1)
     _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "-", "train", stdin=control)
     rows = [line for line in text.splitlines() if line.startswith('"')]
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
 
 
-def test_same_bytes_for_all_threads_and_after_a_resume(tune, grid):
+def test_same_bytes_for_all_threads_and_after_a_resume(tune, data):
     words = [*QUICK, "one-vs-rest", "train", "--csv"]
     one = tune("tune_m", *words, "one.csv", "--no-state")
     two = tune("tune_m", *words, "two.csv", "-j", "2", "--state", "state")
@@ -375,7 +362,7 @@ def test_same_bytes_for_all_threads_and_after_a_resume(tune, grid):
     assert len(chosen) == 1 and f'"{chosen[0]["options"]}" ' in one[1]
 
 
-def test_killed_and_started_again(tune, monkeypatch, grid):
+def test_killed_and_started_again(tune, monkeypatch, data):
     words = [*QUICK, "--refine", "2", "one-vs-one", "train", "--json"]
     whole = tune("tune_m", *words, "whole.json", "--no-state")
     code = "import sys; from agfmc.cli import main_of; sys.exit(main_of('tune_m')())"
@@ -400,7 +387,7 @@ def test_killed_and_started_again(tune, monkeypatch, grid):
     assert "of an earlier run" in again[2]
 
 
-def test_time_limit(tune, monkeypatch, grid):
+def test_time_limit(tune, monkeypatch, data):
     words = [*QUICK, "one-vs-one", "train"]
     status, text, err = tune("tune_m", *words, "--time-limit", "0")
     assert (status, text) == (3, "")
@@ -418,7 +405,7 @@ def test_time_limit(tune, monkeypatch, grid):
     assert text == tune("tune_m", *words)[1]
 
 
-def test_quiet_and_pictures(tune, grid):
+def test_quiet_and_pictures(tune, data):
     pytest.importorskip("matplotlib")
     _, text, err = tune("tune_m", *QUICK, "--quiet", "--kernels", "linear,rbf,polynomial",
                         "--degrees", "2", "--plot", "all.png", "one-vs-one", "train")
@@ -427,7 +414,7 @@ def test_quiet_and_pictures(tune, grid):
 
 
 @pytest.mark.parametrize("failing", ["all.csv", "all.svg"])
-def test_outputs_appear_together(tune, monkeypatch, failing, grid):
+def test_outputs_appear_together(tune, monkeypatch, failing, data):
     pytest.importorskip("matplotlib")
     outputs = {"--json": "all.json", "--csv": "all.csv", "--plot": "all.svg"}
     words = [*QUICK, *itertools.chain(*outputs.items()), "one-vs-one", "train"]
@@ -471,7 +458,7 @@ def test_outputs_appear_together(tune, monkeypatch, failing, grid):
     (("own.mbc", "train", "--csv", "./own.mbc"), 2, "own.mbc would overwrite an input"),
     (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "two outputs would go to a"),
     (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
-def test_errors_are_one_line(tune, words, status, message, grid):
+def test_errors_are_one_line(tune, words, status, message, data):
     Path("own.mbc").write_text('"-c 1" 0 / 1; "-c 1" 1 / 2; {2 5 9}')
     Path("nu.mbc").write_text('"" 0 / 1;\n"-s 1" 1 / 2; {2 5 9}')
     code, text, err = tune("tune_m", *QUICK, "--quiet", *words)
