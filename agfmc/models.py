@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from .control.tree import Tree
     from agfmc import Classifier
 
-__all__ = ["BinaryModel", "CollatedModel", "Configuration", "Dataset", "DirectModel",
-           "InputFormat", "KERNELS", "Kernel", "KernelKind", "ModelFiles", "Normalisation",
-           "TUNED_KERNELS"]
+__all__ = ["BinaryModel", "Calibration", "CalibrationPoints", "CollatedModel", "Configuration",
+           "Dataset", "DecoderCalibration", "DirectModel", "HeldOut", "InputFormat", "KERNELS",
+           "Kernel", "KernelKind", "LearnedDecoder", "MAP_KINDS", "ModelFiles", "Normalisation",
+           "ProbabilityMap", "TUNED_KERNELS"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +267,104 @@ class CollatedModel:
     any_width: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Decision values of training points by classifiers that were trained without them.
+
+    rows (c,): numbers of the points in the training data, ascending;  y (c,) int32: their
+    labels;  x (c, d): the points, an array or `SparsePoints`, normalised as for training;
+    point, classifier (e,) int32 and value (e,) float64: a decision value f, with the sign of
+    the model, of the point with that number among `rows` by the classifier with that number in
+    the configuration, for every classifier that has the class of the point on a side; sorted by
+    point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes.
+
+    A classifier that has the class of a point on no side never saw it: its own value is as good.
+    """
+
+    rows: np.ndarray
+    y: np.ndarray
+    x: np.ndarray
+    point: np.ndarray
+    classifier: np.ndarray
+    value: np.ndarray
+    nodes: Mapping = field(default_factory=dict)
+
+
+MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityMap:
+    """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, 1e-16).
+
+    kind: one of `MAP_KINDS`;  weights: 1 / T as an array of shape () of a temperature, the
+    diagonal (c,) of W of a vector map, W (c, c) of a matrix map;  intercept (c,): b, zeros for
+    a temperature;  floor: 0 <= floor < 1.  "none" leaves p as it is.
+    """
+
+    kind: str
+    weights: np.ndarray | None = None
+    intercept: np.ndarray | None = None
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPoints:
+    """Points that no classifier was trained on, as a calibrated decoder answered them.
+
+    label (c,) int32: true classes;  p_true (c,): probability of the true class;
+    cumulative (c,): sum of the probabilities of the classes up to the true one, in falling order
+    of probability, those of equal ones in the order of the classes;  p_largest (c,): probability
+    of the answer;  right (c,) bool: the answer is the true class.
+    """
+
+    label: np.ndarray
+    p_true: np.ndarray
+    cumulative: np.ndarray
+    p_largest: np.ndarray
+    right: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderCalibration:
+    """The calibration of one decoder: its map, and points for thresholds and sets, or None."""
+
+    map: ProbabilityMap
+    points: CalibrationPoints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedDecoder:
+    """A decoder fitted to held-out decision values: softmax(W l + V z + b).
+
+    l (m,): log-odds 2 artanh(r) of the right sides, clipped to [-30, 30];  z (k,) = log max(p,
+    1e-16) of the least-squares probabilities p;  weights W (k, m);  share V: a number, 0 where
+    least squares has no part in it;  intercept b (k,).  Columns are classes, labels ascending.
+    """
+
+    weights: np.ndarray
+    share: float
+    intercept: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The calibration of a trained configuration: a map for each decoder that it was fitted for.
+
+    model: digest of the classifiers that it belongs to, `Configuration.digest`;  classes (k,):
+    labels, ascending;  source: the points it was fitted to, as text;  counts (k,): of them in
+    each class;  decoders: {key of a decoder: `DecoderCalibration`}, see
+    `Decoding.calibration_key`;  learned: the decoder "learned", or None.
+    """
+
+    model: str
+    classes: tuple[int, ...]
+    source: str
+    counts: tuple[int, ...]
+    decoders: Mapping[str, DecoderCalibration]
+    learned: LearnedDecoder | None = None
+
+
 @dataclass(frozen=True)
 class ModelFiles:
     """Files of binary models that another program reads, in the order of the classifiers."""
@@ -285,7 +384,8 @@ class Configuration:
     normalisation: applied to raw points, or None;
     made_by: {program: version} of the model file it was read from;
     merged_from: the number of support vectors in the files that were merged, None for a
-    configuration that was in one file or never in any.
+    configuration that was in one file or never in any;
+    calibration: the maps of its probabilities, or None.
 
     The methods are the functions of the package of the same meaning.
     """
@@ -296,6 +396,7 @@ class Configuration:
     normalisation: Normalisation | None = None
     made_by: Mapping = field(default_factory=dict)
     merged_from: int | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self):
         machines = self.machines
@@ -319,6 +420,30 @@ class Configuration:
         machines = self.machines
         return [*(() if isinstance(machines, ModelFiles) else machines.provenances),
                 *(one.provenance for one in self.node_classifiers.values())]
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits of its classes and classifiers, "" for `ModelFiles`.
+
+        They do not depend on the names of the classes nor on the files it was read from.
+        """
+        import hashlib
+
+        import numpy as np
+
+        machines = self.machines
+        if isinstance(machines, ModelFiles):
+            return ""
+        sides = [[sorted(side) for side in row] for row in self.tree.sides()]
+        branches = {number: [sorted(side) for side in self.tree.branch_labels()[number]]
+                    for number in self.tree.directs}
+        parts = [repr((sides, branches, self.tree.labels)).encode()]
+        for array in (machines.rho, machines.a, machines.b, np.diff(machines.indptr)):
+            parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        for node in self.node_classifiers.values():
+            for array in (getattr(node, "weights", None), getattr(node, "points", None)):
+                if array is not None:
+                    parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
     @property
     def lacks_normalisation(self) -> bool:
