@@ -7,6 +7,7 @@ import numpy as np
 from .control.tree import Tree
 from .errors import UsageError
 from .models import Configuration
+from .prediction.calibration import calibrated
 from .prediction.evaluation import evaluate, Results
 from .training.design import design_for
 from .training.fit import TrainingSettings
@@ -23,14 +24,15 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     training control tree, as `design` makes it;  options: training options of the binary
     classifiers, as for multi_borders;  normalise: divide features by their standard
     deviations, as a part of the configuration;  seed: of all random choices;  training:
-    further fields of `training.fit.TrainingSettings`.
+    further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
+    probabilities that are not calibrated.
     """
     x, y = np.asarray(x), np.asarray(y)
     if not isinstance(control, Tree):
         labels = [int(label) for label in np.unique(y)]
         control = design_for(control, x, y, labels, None, seed=seed)
-    return train_configuration(control, x, y, TrainingSettings(options, seed, normalise,
-                                                               **training))
+    return calibrated(*train_configuration(control, x, y, TrainingSettings(
+        options, seed, normalise, **training)))
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,

@@ -28,7 +28,7 @@ def get_parser():
         usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
               "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
               "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
-              "[--cv-errors FILE [--cv-irrelevant]] [--no-names] [-+ OPTIONS] "
+              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
@@ -80,6 +80,10 @@ def get_parser():
                             "all other classes, which takes longer")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the model files, which control-out does not name")
+    group.add_argument("--no-calibration", action="store_true",
+                       help="fit no calibration of the probabilities; without it one is fitted to "
+                            "decision values of samples that were held out, and written beside "
+                            "control-out, as CONTROL-OUT.cal")
     group.add_argument("--no-names", action="store_true",
                        help="leave the class names out of control-out: libAGF cannot read a "
                             "control file that holds them")
@@ -111,6 +115,7 @@ def execute(args):
     from ..learners.commands import Command
     from ..training.external import Trainer
     from ..training.fit import MEGABYTES, TrainingSettings
+    from ..training.held_out import CALIBRATION_POINTS
     from ..training.pair_errors import PairTally
     from ..training.plan import Output, plan, Source
 
@@ -127,10 +132,11 @@ def execute(args):
                     args.dense)
     is_file = args.only is None and args.control_out != "-"
     output = Output(args.model, args.path, args.only, args.unnormalised,
-                    args.control_out if is_file else None, args.cv_errors)
+                    args.control_out if is_file else None, args.cv_errors,
+                    _calibration_file(args) if args.only is None else None)
     settings = TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, loo=args.platt == "loo",
-        workers=args.jobs,
+        calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
     work = plan(source, output, settings, trainer)
     tally = None if args.cv_errors is None else PairTally(
@@ -140,7 +146,7 @@ def execute(args):
         return
     _train(args, work, pool, tally, deadline)
     if args.only is None:
-        _save(args, work.tree)
+        _save(args, work.tree, _calibration(args, work))
 
 
 def _check_together(args, form, binary):
@@ -185,17 +191,53 @@ def _check_together(args, form, binary):
             raise UsageError(message)
 
 
-def _save(args, tree):
+def _calibration_file(args):
+    """The file of the calibration: beside control-out, or beside the models."""
+    from ..formats.controlfile import CALIBRATION_END, model_file
+
+    control = args.control_out
+    beside = control != "-" and (os.path.isfile(control) or not os.path.exists(control))
+    return (control if beside else model_file(args.model, args.path)) + CALIBRATION_END
+
+
+def _calibration(args, work):
+    """The `Calibration` of the trained models, or None; says why there is none."""
+    from ..prediction.calibration import fit_calibration
+    from ..prediction.configuration import merged, ModelSource
+    from ..training.run import held_out_of
+
+    held_out = held_out_of(work)
+    if held_out is None:
+        if not args.no_calibration:
+            report(args, PROG, "the probabilities are not calibrated: another program gives no "
+                               "decision values of samples that were held out (calibrate_m "
+                               "calibrates by data kept apart)")
+        return None
+    normalisation = work.settings.normalisation
+    return fit_calibration(merged(work.tree, ModelSource(
+        args.control_out, normalisation, args.path, args.unnormalised)), held_out)
+
+
+def _save(args, tree, calibration=None):
+    """Write control-out and the calibration; without one, an earlier one goes."""
     from ..control.tree import changed
     from ..control.write import tree_lines
-    from ..formats.controlfile import write_control
+    from ..formats.atomic import remove, replacing_all
+    from ..formats.calibration_file import format_calibration
 
     if args.no_names:
         tree = changed(tree, names={})
+    path = _calibration_file(args)
+    contents = {} if args.control_out == "-" else {args.control_out: "".join(tree_lines(tree))}
+    if calibration is None:
+        remove(path)
+    else:
+        contents[path] = format_calibration(calibration)
+    with replacing_all(list(contents)) as files:
+        for file, content in zip(files, contents.values()):
+            file.write(content)
     if args.control_out == "-":
         show(tree_lines(tree))
-    else:
-        write_control(args.control_out, tree)
 
 
 def _print_commands(args, form, work):
@@ -222,6 +264,7 @@ def _command_line(args, form, work, job):
             ("-u", args.unnormalised), ("--platt", args.platt),
             ("--kernel-memory", args.kernel_memory), ("--cv-errors", cv_errors),
             ("--cv-irrelevant", args.cv_irrelevant), ("--retrain", args.retrain),
+            ("--no-calibration", args.no_calibration),
             ("--time-limit", args.time_limit), ("--path", args.path), ("--command", args.command),
             ("--convert", args.convert), ("--allow-commands", args.allow_commands),
             ("-K", args.keep), ("--quiet", args.quiet)):

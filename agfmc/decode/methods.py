@@ -12,8 +12,8 @@ from ..errors import UsageError
 __all__ = ["DEFAULT", "METHODS", "Method", "find_method"]
 
 
-class Method(namedtuple("Method", "number name aliases summary solver gives codes takes",
-                        defaults=("probabilities", "any", "r"))):
+class Method(namedtuple("Method", "number name aliases summary solver gives codes takes iterates",
+                        defaults=("probabilities", "any", "r", False))):
     """One way from decision values to the classes.
 
     number      as in libAGF's -Q, or None for a method that has only a name
@@ -32,6 +32,7 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
                 "one-vs-one" (a `PairTable`) or "one-vs-rest" (`OneVsRest`)
     takes       "r", decision values as differences of probabilities, or "g", raw
                 ones turned so that g > 0 speaks for +1
+    iterates    True where each point takes many steps, and a multiple of the time of others
     """
 
     __slots__ = ()
@@ -64,13 +65,13 @@ METHODS = (
            "unconstrained:prepare_renormalised"),
     Method(7, "zadrozny", (),
            "Zadrozny's iteration, to its fixed point",
-           "zadrozny:prepare"),
+           "zadrozny:prepare", iterates=True),
     Method(None, "zadrozny-kl", ("kullback-leibler",),
            "the smallest Kullback-Leibler divergence, Zadrozny's aim",
-           "zadrozny:prepare_kl"),
+           "zadrozny:prepare_kl", iterates=True),
     Method(None, "wu-lin-weng", ("svm-predict",),
            "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
-           "pairwise:prepare_sweeps", codes="one-vs-one"),
+           "pairwise:prepare_sweeps", codes="one-vs-one", iterates=True),
     *(Method(None, name, aliases, summary, f"pair_strategies:{solver}", "winner", "one-vs-one")
       for name, aliases, summary, solver in (
           ("max-win", ("maxwin",), "one-vs-one: every pair votes, and the most votes win",

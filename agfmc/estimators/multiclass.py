@@ -21,6 +21,7 @@ from ..formats.controlfile import read_control
 from ..learners.protocol import unnamed
 from ..formats.vectors import read_std
 from ..models import KERNELS
+from ..prediction.calibration import calibrated
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
 from ..prediction.decoding import decoders_of, gives_probabilities
@@ -160,11 +161,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
             tree, labelled = named(tree, labelled)
             self._decoder_for(tree)  # what does not suit it is refused before the training
-            configuration = train_configuration(
+            configuration = calibrated(*train_configuration(
                 tree, X, labelled.labels[codes], TrainingSettings(
                     options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
                     loo=self.platt == "loo", workers=workers_of(self.n_jobs),
-                    kernel_memory=self.kernel_memory))
+                    kernel_memory=self.kernel_memory)))
             return self._keep(configuration, labelled)
 
     def predict(self, X):

@@ -24,7 +24,8 @@ import numpy as np
 
 from ..errors import UsageError
 
-__all__ = ["FOLDS", "MOST_FREE", "fit_sigmoid", "fold_count", "folds", "job_seed", "loo_values"]
+__all__ = ["FOLDS", "MOST_FREE", "fit_sigmoid", "fold_count", "fold_count_of", "folds",
+           "folds_of", "job_seed", "loo_values"]
 
 FOLDS = 5
 
@@ -59,6 +60,39 @@ def folds(side, seed, count=FOLDS):
         where = np.flatnonzero(side == value)
         deal = np.arange(len(where)) % count
         fold[where[generator.permutation(len(where))]] = deal if value == 0 else count - 1 - deal
+    return fold
+
+
+def fold_count_of(sizes, chosen, count=FOLDS):
+    """Number of folds that hold out the chosen samples alone, at most 1 / count of all in each.
+
+    sizes, chosen: numbers of samples of each side, of all and of the chosen ones.  One sample
+    of each side is left to train on in each fold.
+    """
+    total = sum(chosen)
+    if not total:
+        return 0
+    number = -(-count * total // sum(sizes))
+    return 2 if number == 1 and any(part >= size for part, size in zip(chosen, sizes)) else number
+
+
+def folds_of(side, chosen, seed, count=FOLDS):
+    """The fold (l,) of each sample, -1 for those that are not `chosen` (c,), places in side (l,).
+
+    Stratified over the sides, 0 to their number - 1, and shuffled as in `folds`.
+    """
+    side = np.asarray(side)
+    sizes = np.bincount(side)
+    number = fold_count_of(sizes.tolist(), np.bincount(side[chosen],
+                                                       minlength=len(sizes)).tolist(), count)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    fold = np.full(len(side), -1, dtype=np.int64)
+    start = 0
+    for value in range(len(sizes)):
+        where = chosen[side[chosen] == value]
+        fold[where[generator.permutation(len(where))]] = (start + np.arange(len(where))) % max(
+            number, 1)
+        start += len(where)
     return fold
 
 

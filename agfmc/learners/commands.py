@@ -238,6 +238,10 @@ class CommandOptions(NodeLearner):
         streams[0].writelines(line.encode("ascii") for line in partition_text(
             problem.x, problem.samples, problem.text))
 
+    def held_out_probabilities(self, job, problem, model, rows):
+        """None: the program is not run in training."""
+        return None
+
     def read(self, name, branches):
         """Nothing: the file is the program's."""
         return None

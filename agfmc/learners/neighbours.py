@@ -87,6 +87,22 @@ class NeighbourOptions(NodeLearner):
                              "neighbours", file=f"{name}.vec")
         return self._model(name, branches, points, y)
 
+    def held_out_probabilities(self, job, problem, model, rows):
+        """p (c, branches) of points in those rows, a point not being a neighbour of itself."""
+        part = problem.samples
+        own = np.full(len(rows), -1)
+        at = np.searchsorted(rows, part.rows)
+        mine = np.flatnonzero(rows[np.minimum(at, len(rows) - 1)] == part.rows)
+        own[at[mine]] = mine
+        points = np.asarray(problem.x[rows]).astype(np.float32)
+        if self.k == len(part.rows):  # there is no further neighbour
+            return self.classifier(model).probabilities(points)
+        near = Neighbours(model.points, model.y, model.branches, self.k + 1).nearest(points)
+        is_own = near == own[:, None]
+        is_own[~is_own.any(axis=1), -1] = True  # it is too many for the others
+        kept = near[~is_own].reshape(len(rows), self.k)
+        return _shares(model.y[kept], model.branches)
+
     @staticmethod
     def classifier(model):
         """The classifier of a model."""
@@ -101,6 +117,12 @@ class NeighbourOptions(NodeLearner):
     def _model(self, name, branches, points, y):
         return DirectModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
                            points=points, y=y, k=self.k)
+
+
+def _shares(y, c):
+    """The share (n, c) of each class among the classes y (n, k) of neighbours."""
+    cells = y + np.arange(len(y))[:, None] * c
+    return np.bincount(cells.ravel(), minlength=len(y) * c).reshape(len(y), c) / y.shape[1]
 
 
 class Neighbours:
@@ -137,11 +159,7 @@ class Neighbours:
 
         Raises `DataError` where the points have another number of features.
         """
-        near = self.nearest(points)
-        cells = self._y[near]
-        cells += np.arange(len(near))[:, None] * self.c
-        counts = np.bincount(cells.ravel(), minlength=len(near) * self.c)
-        return counts.reshape(len(near), self.c) / self.k
+        return _shares(self._y[self.nearest(points)], self.c)
 
     def nearest(self, points):
         """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""

@@ -60,6 +60,31 @@ class NodeLearner(_Learner):
     sides = None
     own_vectors = True
 
+    def held_out_probabilities(self, job, problem, model, rows):
+        """p (c, branches) of points in those rows (c,), ascending, by models trained without them.
+
+        model: the `DirectModel` of a `NodeProblem`, which answers for points that are not
+        among its samples;  the others are held out in folds.  None where nothing can tell.
+        """
+        from dataclasses import replace
+
+        import numpy as np
+
+        from .calibration import folds_of, job_seed
+
+        part = problem.samples
+        p = self.classifier(model).probabilities(problem.x[rows])
+        counts = np.bincount(part.side, minlength=len(job.sides))
+        at = np.flatnonzero(np.isin(part.rows, rows) & (counts[part.side] > 1))
+        fold = folds_of(part.side, at, job_seed(job.seed, job.labels, ()))
+        for number in range(int(fold.max(initial=-1)) + 1):
+            train, out = fold != number, np.flatnonzero(fold == number)
+            fitted = self.fit(job, replace(problem, samples=replace(
+                part, rows=part.rows[train], side=part.side[train])))
+            p[np.searchsorted(rows, part.rows[out])] = \
+                self.classifier(fitted).probabilities(problem.x[part.rows[out]])
+        return p
+
 
 # Letters of libAGF's own trainer, class borders, and of svm-train that are not among them.
 BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())

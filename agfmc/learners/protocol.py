@@ -40,6 +40,8 @@ and a learner of nodes, for a `NodeProblem`,
     write(job, problem, streams)   write its `files` to binary streams
     read(name, branches)   the `DirectModel` in the files of that name
     classifier(model)      an object with probabilities(x (n, d)) -> (n, branches)
+    held_out_probabilities(job, problem, model, rows)   p (c, branches) of the points in those
+                           rows by models trained without them; None where nothing can tell
 
 A partition chooses its learner with the first word of its options, `learner=NAME`; without
 one it is trained by LIBSVM.  A node chooses with its letter.

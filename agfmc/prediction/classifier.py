@@ -13,6 +13,7 @@ from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode.convergence import Stops
 from ..decode.front import CodeDecoder, pair_decoder
+from ..decode.maps import apply_map
 from ..decode.methods import find_method
 from ..decode.nested import descend, products
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
@@ -50,7 +51,8 @@ class Classifier:
     """A configuration with a decoder, ready for points.
 
     decoding: a `Decoding`, or the name of its method alone;  execution: how the
-    classifiers are run.  Raises `ModelError` where the decoder needs probabilities that
+    classifiers are run;  values: gives their decision values and those of multi-class nodes,
+    None for the classifiers of the configuration.  Raises `ModelError` where the decoder needs probabilities that
     the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
@@ -58,18 +60,21 @@ class Classifier:
     """
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
-                 execution: Execution = Execution()):
+                 execution: Execution = Execution(), values: Any = None):
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
-        self._made = configuration, decoding, execution
+        self._made = configuration, decoding, execution, values
+        calibration = _map_of(configuration, decoding, execution)
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = configuration.tree
         self.decoding, self.counting = decoding, execution.counting
         self.classes = np.array(self.tree.classes, dtype=np.int32)
         self._labels = np.array(self.tree.labels, dtype=np.int32)
-        if isinstance(configuration.machines, ModelFiles):
-            self.values: Any = ExternalValues(configuration, execution)
+        if values is not None:
+            self.values = values
+        elif isinstance(configuration.machines, ModelFiles):
+            self.values = ExternalValues(configuration, execution)
         else:
             self.values = MachineValues(configuration, execution.points == "svm",
                                         execution.sigmoid)
@@ -79,7 +84,8 @@ class Classifier:
         method = _decoder(self.tree, decoding, self.values)
         nodes = _Nodes(configuration, execution, self.values,
                        None if kind is QueryPrediction else method)
-        self._prediction = kind(nodes, decoding, method, adjusted, execution.counting)
+        self._prediction = kind(nodes, decoding, method, _Adjustments(calibration, adjusted),
+                                execution.counting)
         self.all_classes = self._prediction.all_classes
 
     def __reduce__(self):
@@ -152,6 +158,26 @@ def classifier_for(configuration: Configuration, decoder: str | None = None) -> 
     return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
 
 
+def _map_of(configuration, decoding, execution):
+    """The calibration map of a configuration for a `Decoding`, or None."""
+    calibration = configuration.calibration
+    if calibration is None or not decoding.calibrated or execution.sigmoid is not None:
+        return None
+    found = calibration.decoders.get(decoding.calibration_key(configuration.tree))
+    return None if found is None or found.map.kind == "none" else found.map
+
+
+class _Adjustments(NamedTuple):
+    """The ways of the probabilities after the decoder, each None where it does nothing.
+
+    map: a calibration map, for columns with ascending labels;  priors: an `Adjustment`, for
+    columns in the order of the tree.
+    """
+
+    map: Any = None
+    priors: Any = None
+
+
 def _decoder(tree, decoding, values):
     """The method that finds the class, checked against what the classifiers can give."""
     method, flat = decoding.decoder, not tree.hierarchical
@@ -214,8 +240,9 @@ class _Nodes:
         self.branches = [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
                           for child, span in zip(node.children, spans)]
                          for node, spans in zip(tree.nodes, tree.spans())]
-        self._classifiers = {number: _ready(one, execution)
-                             for number, one in configuration.node_classifiers.items()}
+        self._classifiers = getattr(values, "nodes", None) or {
+            number: _ready(one, execution)
+            for number, one in configuration.node_classifiers.items()}
         self._plans = [None if method is None or node.bare or node.direct else
                        _plan(self.code(number), method) for number, node in enumerate(tree.nodes)]
 
@@ -289,7 +316,8 @@ class _Prediction:
     def __init__(self, nodes, decoding, method, adjusted, counting):
         self.nodes, self.values = nodes, nodes.values
         self.decoding, self.method = decoding, method
-        self.adjusted, self.counting = adjusted, counting
+        self.map, self.priors = adjusted
+        self.counting = counting
 
     def all_values(self, x):
         """f and r (n, m) of all binary classifiers; None where there are none."""
@@ -298,10 +326,25 @@ class _Prediction:
 
     def of_all_classes(self, p, stops):
         """`Predicted` of probabilities p (n, k) of the leaves; the first wins on ties."""
-        if self.adjusted is not None:
-            p = self.adjusted(p)
-        leaf = p.argmax(axis=1)
-        return Predicted(leaf, p[np.arange(len(p)), leaf], p[:, self.nodes.order], stops)
+        order = self.nodes.order
+        leaf = None
+        if self.map is not None:
+            if self.map.kind == "temperature":  # it keeps the order, but for rounding
+                leaf = p.argmax(axis=1)
+            mapped = np.empty_like(p)
+            mapped[:, order] = apply_map(self.map, p[:, order])
+            p = mapped
+        if self.priors is not None:
+            p, leaf = self.priors(p), None
+        if leaf is None:
+            leaf = p.argmax(axis=1)
+        return Predicted(leaf, p[np.arange(len(p)), leaf], p[:, order], stops)
+
+    def of_one_class(self, p):
+        """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""
+        if self.map is None:
+            return p
+        return apply_map(self.map, np.column_stack([p, 1.0 - p]))[:, 0]
 
 
 class FlatPrediction(_Prediction):
@@ -359,6 +402,7 @@ class DescentPrediction(_Prediction):
             return nodes.decoded(number, x[rows], r, stops)
 
         leaf, winner = descend(nodes.branches, len(x), ask)
+        winner = self.of_one_class(winner)
         columns = winner[:, None] if self.decoding.tree == "path" else None
         return Predicted(leaf, winner, columns, stops, queried)
 

@@ -115,12 +115,16 @@ class MachineValues:
         if not np.isfinite(total) and (wrong := ~np.isfinite(f).all(axis=1)).any():
             raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
                             "they hold NaN, or numbers too large for the kernel")
+        return f, self.differences(f, machine.columns)
+
+    def differences(self, f, columns):
+        """r (n, m') of the decision values f (n, m') of the classifiers `columns`."""
         if not self.has_probabilities:
-            return f, np.sign(f * self.model.orientation[machine.columns])
+            return np.sign(f * self.model.orientation[columns])
         with np.errstate(over="ignore"):
-            r = f * self._a[machine.columns]
-            r += self._b[machine.columns]  # an infinite sum is a probability of 0 or 1
-        return f, self._sigmoid(r, out=r)
+            r = f * self._a[columns]
+            r += self._b[columns]  # an infinite sum is a probability of 0 or 1
+        return self._sigmoid(r, out=r)
 
     def _machine(self, columns, width):
         """The `Machine` of the classifiers `columns` (a range) for points of that width."""

@@ -16,7 +16,7 @@ from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
 from ..control.tree import Tree
 from ..decode.code_kinds import one_vs_one
-from ..decode.methods import DEFAULT, find_method, Method
+from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.priors import Adjustment, class_counts
 from ..decode.pair_strategies import QueryOptions
 from ..errors import AgfmcWarning, DataError, ModelError, UsageError
@@ -26,7 +26,7 @@ from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
 __all__ = ["Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
-           "class_samples", "decoders_of", "gives_probabilities", "listed", "proportions"]
+           "calibrated_decodings", "class_samples", "decoders_of", "gives_probabilities", "listed", "proportions"]
 
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
@@ -68,7 +68,9 @@ class Decoding:
     reject: classes whose probability is below it become -1;
     priors: the proportions of the classes where the points come from, as for
     `proportions`;  trained_priors: those in training, None for what the models tell;
-    queries: of decoders that query some of the binary classifiers.
+    queries: of decoders that query some of the binary classifiers;
+    calibrated: the probabilities go through the calibration map of the configuration, where it
+    has one for this decoder.
 
     Raises `UsageError` for choices that do not go together.
     """
@@ -80,6 +82,7 @@ class Decoding:
     priors: Mapping | Sequence | str | None = None
     trained_priors: Mapping | Sequence | str | None = None
     queries: PairQueries = PairQueries()
+    calibrated: bool = True
 
     def __post_init__(self):
         decoder = self.decoder
@@ -109,6 +112,24 @@ class Decoding:
     def name(self) -> str:
         """The name of the decoder, or of the way through a tree where that says it all."""
         return self.tree if self.tree in TREE_DECODERS else self.decoder.name
+
+    def calibration_key(self, tree: Tree) -> str | None:
+        """The key of its map in a `Calibration` of a tree; None where there cannot be one.
+
+        A coding matrix, and a tree taken as one: the name of the decoder.  A multi-class node
+        alone: "direct".  A tree: "recursive" or "full", and the name of the decoder where nodes
+        have coding matrices.
+        """
+        method = self.decoder
+        if self.prints_values or method.gives not in ("probabilities", "estimates"):
+            return None
+        if not tree.hierarchical:
+            return "direct" if tree.directs else method.name
+        if self.tree == "flat":
+            return method.name
+        mode = "full" if self.tree == "full" else "recursive"
+        coded = any(node.rows and not node.bare for node in tree.nodes)
+        return f"{mode} {method.name}" if coded else mode
 
     @property
     def gives_scores(self) -> bool:
@@ -167,6 +188,24 @@ def _code(tree):
     """The coding matrix (m, k) of a tree of one node."""
     node = tree.nodes[0]
     return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
+
+
+def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
+    """{key: `Decoding`} of all decoders that a calibration of this tree may have maps for.
+
+    Those that its codes do not suit are among them.
+    """
+    modes = ("recursive", "full", "flat") if tree.hierarchical else ("recursive",)
+    found: dict[str, Decoding] = {}
+    for mode in modes:
+        if mode == "flat" and tree.directs:
+            continue  # it is no coding matrix
+        for method in METHODS:
+            decoding = Decoding(method.name, mode)
+            key = decoding.calibration_key(tree)
+            if key is not None:
+                found.setdefault(key, decoding)
+    return found
 
 
 def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:

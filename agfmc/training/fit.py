@@ -29,6 +29,7 @@ from ..learners.nodes import Solution
 from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, samples
 from ..models import BinaryModel, Normalisation
 from ..provenance import Provenance
+from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 
 __all__ = ["Fitted", "TrainingSettings", "fit"]
@@ -45,6 +46,8 @@ class TrainingSettings:
     a formula (`loo_values`), and from folds only where that would be more work;
     normalisation: the one that the points go through, or None;  scale, nsv: in its place, one
     that is fitted to the points: by standard deviations, by so many singular vectors;
+    calibration: at most so many training points, held out, serve the calibration of the
+    probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
     change nothing but the time.
@@ -56,6 +59,7 @@ class TrainingSettings:
     nsv: int | None = None
     normalisation: Normalisation | None = None
     loo: bool = False
+    calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
 
@@ -66,7 +70,9 @@ class Fitted(NamedTuple):
     model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
     support vectors, None for a learner whose models are made of vectors of its own;
     seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
-    for those sent to the right when they were held out: None where that was not asked for.
+    for those sent to the right when they were held out: None where that was not asked for;
+    values (c,) float32: decision values of its calibration points, rows ascending, when they were
+    held out, with the sign of the model; None without such points.
     """
 
     job: Job
@@ -75,21 +81,25 @@ class Fitted(NamedTuple):
     seconds: float = 0.0
     side: np.ndarray | None = None
     held_out: np.ndarray | None = None
+    values: np.ndarray | None = None
 
 
 @dataclass(eq=False)
 class _Training:
     """One job on its way: its samples, and what has come back, from one thread or several.
 
-    with_folds: it begins with folds;  fold (l,): of each sample, or None where leaving out
-    single ones is to do;  values (l,): decision values of samples that were not trained on;
-    left: fits that are still to come;  seconds: of a core that it took so far.
+    with_folds: it begins with folds;  chosen: places of its calibration points among the
+    samples, rows ascending, or None;  chosen_only: the folds serve these alone;  fold (l,): of each sample, -1 where it is never held out, or
+    None where leaving out single ones is to do;  values (l,): decision values of samples that were
+    not trained on;  left: fits that are still to come;  seconds: of a core that it took so far.
     """
 
     job: Job
     rows: np.ndarray
     side: np.ndarray
     with_folds: bool
+    chosen: np.ndarray | None = None
+    chosen_only: bool = False
     left: int = 1
     fold: np.ndarray | None = None
     values: np.ndarray | None = None
@@ -104,10 +114,13 @@ class _Training:
 
     def draw_folds(self):
         """Draw the folds; -> how many there are."""
-        self.fold = calibration.folds(self.side, calibration.job_seed(self.job.seed,
-                                                                      *self.job.sides))
-        self.values = np.empty(len(self.fold))
-        count = int(self.fold.max()) + 1
+        seed = calibration.job_seed(self.job.seed, *self.job.sides)
+        if self.chosen_only:
+            self.fold = calibration.folds_of(self.side, self.chosen, seed)
+        else:
+            self.fold = calibration.folds(self.side, seed)
+        self.values = np.full(len(self.fold), np.nan)
+        count = int(self.fold.max(initial=-1)) + 1
         self.left += count
         return count
 
@@ -137,15 +150,16 @@ class _Training:
 
 
 def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
-        progress: Callable[[int, int], None] | None = None,
-        held_out: bool = False) -> Iterator[Fitted]:
+        progress: Callable[[int, int], None] | None = None, held_out: bool = False,
+        calibration_rows: np.ndarray | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do
     not.  Each job is six fits, the classifier itself and five folds whose decision values fit
     the probabilities (Platt 1999), and the fits of all jobs share the threads; a learner with
     probabilities of its own needs only the first, unless held_out asks where each sample is
-    sent when it is held out.  x went through the normalisation of the settings already; the
+    sent when it is held out, or there are calibration_rows (c,), ascending: those of the points
+    whose decision values are wanted when they are held out.  x went through the normalisation of the settings already; the
     models tell its digest.  progress: called with (fits done, all fits), or jobs in their
     place where an executor has the workers; a job whose workers died comes with an error.
     Raises `DataError` before any training where a side has fewer than two samples, and
@@ -163,22 +177,61 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
         x = np.asarray(x, dtype=np.float64)
     way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
-    yield from way(jobs, x, y, rows_of, settings, progress, held_out)
+    wanted = _Wanted(held_out, None if calibration_rows is None else
+                     np.bincount(calibration_rows, minlength=len(y)).astype(bool))
+    yield from way(jobs, x, y, rows_of, settings, progress, wanted)
 
 
-def _fit_by_threads(jobs, x, y, rows_of, settings, progress, held_out):
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """What is wanted of samples that are held out.
+
+    sides: where each one is sent;  chosen (n,): a mask of the calibration points among all
+    points, or None.
+    """
+
+    sides: bool = False
+    chosen: np.ndarray | None = None
+
+    def with_folds(self, job, loo):
+        """True where the job begins with folds."""
+        return self.sides or self.chosen is not None if job.options.own_probabilities else not loo
+
+    def work(self, job, part, loo):
+        """The `_Training` of a job with its `Samples`."""
+        chosen = None
+        if self.chosen is not None:
+            chosen = np.flatnonzero(self.chosen[part.rows])
+            chosen = chosen[np.argsort(part.rows[chosen])]
+        return _Training(job, part.rows, part.side, self.with_folds(job, loo), chosen,
+                         self._chosen_only(job))
+
+    def _chosen_only(self, job):
+        """True where folds would not be needed but for the calibration points."""
+        return job.options.own_probabilities and not self.sides
+
+    def fold_count(self, job, rows_of):
+        """The number of folds that a job begins with."""
+        sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
+        if not self._chosen_only(job):
+            return calibration.fold_count(*sizes)
+        chosen = [sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
+                  for side in job.sides]
+        return calibration.fold_count_of(sizes, chosen)
+
+
+def _fit_by_threads(jobs, x, y, rows_of, settings, progress, wanted):
     workers, loo = settings.workers or available_cores(), settings.loo
     normalised = None if settings.normalisation is None else settings.normalisation.digest()
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
-    finish = functools.partial(_finished, x, normalised, held_out)
+    finish = functools.partial(_finished, x, normalised, wanted)
     done = 0
-    total = len(jobs) + sum(
-        calibration.fold_count(*(sum(len(rows_of[label]) for label in side) for side in job.sides))
-        for job in jobs if _with_folds(job, loo, held_out))
+    total = len(jobs) + sum(wanted.fold_count(job, rows_of) for job in jobs
+                            if wanted.with_folds(job, loo))
     again = []
     for work, (count, outcome) in _outcomes(functools.partial(_task, x, tables, finish),
-                                            _items(jobs, rows_of, tables, loo, held_out), again,
+                                            _items(jobs, rows_of, tables, loo, wanted), again,
                                             workers):
         if work.needs_folds:
             total += work.draw_folds()
@@ -194,16 +247,10 @@ def _fit_by_threads(jobs, x, y, rows_of, settings, progress, held_out):
             progress(done, total)
 
 
-def _with_folds(job, loo, held_out):
-    """True where the job begins with folds."""
-    return held_out if job.options.own_probabilities else not loo
-
-
-def _items(jobs, rows_of, tables, loo, held_out):
+def _items(jobs, rows_of, tables, loo, wanted):
     """(work, its fits that are one task, None for all) of every job."""
     for job in jobs:
-        part = samples(job, rows_of)
-        work = _Training(job, part.rows, part.side, _with_folds(job, loo, held_out))
+        work = wanted.work(job, samples(job, rows_of), loo)
         yield from [(work, None)] if tables.has_own(job) else [
             (work, [one]) for one in work.parts()]
 
@@ -268,7 +315,7 @@ def _flat(solution, x, rows):
                           solution.labels)
 
 
-def _finished(x, normalised, held_out, work, seconds):
+def _finished(x, normalised, wanted, work, seconds):
     """(`Fitted`, the fit of its probabilities converged) of a job whose fits are all there.
 
     normalised: a digest, or None;  seconds: those of the job that its tasks did not take.
@@ -292,9 +339,11 @@ def _finished(x, normalised, held_out, work, seconds):
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
     fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds)
-    if held_out:
+    if wanted.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
+    if wanted.chosen is not None:
+        fitted = fitted._replace(values=work.values[work.chosen].astype(np.float32))
     return fitted, converged
 
 
@@ -306,21 +355,23 @@ class _Data:
     y: np.ndarray
     rows: np.ndarray
     settings: TrainingSettings
-    held_out: bool
+    wanted: _Wanted
 
     def part(self, job):
         """The data with the samples of a job alone."""
         own = np.flatnonzero(np.isin(self.y, job.labels))
         if len(own) == len(self.y):
             return self
-        return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own])
+        chosen = self.wanted.chosen
+        return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own], wanted=replace(
+            self.wanted, chosen=None if chosen is None else chosen[own]))
 
 
-def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, held_out):
+def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, wanted):
     executor = settings.workers
     together = getattr(executor, "together", None) or workers_of(executor)
     data = _Data(x, y, np.arange(len(y)), replace(
-        settings, workers=1, kernel_memory=settings.kernel_memory // together), held_out)
+        settings, workers=1, kernel_memory=settings.kernel_memory // together), wanted)
     for done, (job, result) in enumerate(run_remote(
             executor, _fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=_Data.part), 1):
         if isinstance(result, AgfmcError):
@@ -340,7 +391,7 @@ def _fit_one(data, job):
     """
     data = data.part(job)
     fitted, = _fit_by_threads([job], data.x, data.y, rows_by_class(data.y), data.settings, None,
-                              data.held_out)
+                              data.wanted)
     if isinstance(fitted.model, AgfmcError):
         return fitted.model
     if fitted.rows is None:

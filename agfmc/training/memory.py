@@ -13,14 +13,17 @@ from ..errors import AgfmcError, DataError
 from ..learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
 from ..prepare.normalise import fit_normalisation
 from .fit import fit, TrainingSettings
+from .held_out import calibration_rows, gather_held_out
 
 __all__ = ["fit_nodes", "train_configuration"]
 
 
 def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None):
-    """Train a control tree on points x (n, d) with labels y (n,); -> `Configuration`.
+    """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
-    It is the one that multi_borders and mbh2mbm make of the same points: `save` writes
+    The second is None where the settings want no calibration, or a learner has no decision values
+    of points that were held out; `prediction.calibration.calibrated` makes one of both.
+    The configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
     the same file.  tree: a training control tree over the labels in y, whole numbers
     from 0;  x: float32 or float64, and not changed;  name: the binary models have names that
     begin with it;  progress: as for `fit`.
@@ -38,13 +41,21 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
                                                                      nsv=settings.nsv))
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
-    models = {}
-    for fitted in fit([job for job in jobs if job.is_binary], x, y, settings, progress):
+    binary = [job for job in jobs if job.is_binary]
+    rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
+        if settings.calibration else None
+    results = {}
+    for fitted in fit(binary, x, y, settings, progress, calibration_rows=rows):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
-        models[fitted.job.name] = fitted.model
-    return assemble(tree, [models[job.name] for job in jobs if job.is_binary],
-                    fit_nodes(tree, jobs, x, y, settings.normalisation), settings.normalisation)
+        results[fitted.job.name] = fitted
+    results = [results[job.name] for job in binary]
+    nodes = fit_nodes(tree, jobs, x, y, settings.normalisation)
+    configuration = assemble(tree, [fitted.model for fitted in results], nodes,
+                             settings.normalisation)
+    held_out = None if rows is None else gather_held_out(
+        tree, jobs, [fitted.values for fitted in results], (x, y, nodes), rows, settings)
+    return configuration, held_out
 
 
 def fit_nodes(tree, jobs, x, y, normalisation=None):

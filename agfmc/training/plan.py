@@ -26,6 +26,7 @@ from ..learners.protocol import (check_learners, Job, named, parse_options, plan
 from ..models import Dataset, InputFormat
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
+from .held_out import calibration_rows
 
 __all__ = ["Output", "Plan", "Source", "plan"]
 
@@ -59,7 +60,8 @@ class Output:
     base: their base name;  folder: where they are, which the control file does not name, or
     None;  only: name of the one model wanted, or None;  unnormalised: support vectors are
     written as they were before the normalisation;  control: the control file for
-    classification, errors: the file of the errors of cross-validation, or None.
+    classification, errors: the file of the errors of cross-validation, calibration: that of the
+    maps of probabilities, or None.
     """
 
     base: str
@@ -68,6 +70,7 @@ class Output:
     unnormalised: bool = False
     control: str | None = None
     errors: str | None = None
+    calibration: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,18 @@ class Plan:
         return [job for job in self.jobs if not job.is_binary]
 
     @functools.cached_property
+    def calibration_rows(self) -> np.ndarray | None:
+        """Rows, ascending, of the points that calibrate the probabilities; None without any.
+
+        Other programs have no decision values of points that were held out.
+        """
+        settings = self.settings
+        if not settings.calibration or self.trainer is not None or any(
+                job.options.is_program for job in self.jobs):
+            return None
+        return calibration_rows(self.data.y, self.tree.labels, settings.calibration, settings.seed)
+
+    @functools.cached_property
     def origins(self):
         """The function that gives the digest of the origin of a job's model."""
         return _Origins(self)
@@ -126,8 +141,8 @@ class _Origins:
     """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
 
     Sixteen hexadecimal digits, of the points of the job's classes in their order, the
-    classes on each side, the options, the seed, where the probabilities come from, the
-    normalisation, and the versions of this program and of the library that trains.
+    classes on each side, the options, the seed, where the probabilities come from, the number of
+    calibration points of each class, the normalisation, and the versions of this program and of the library that trains.
     Points that the job does not see, its name and its place in the control file do not
     matter, nor do threads and memory.  Each class is read once.
     """
@@ -137,7 +152,9 @@ class _Origins:
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
         self._rows = rows_by_class(self._y)
         self._classes = {}
-        normalisation = plan.settings.normalisation
+        normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
+        self._chosen = None if chosen is None else dict(zip(*map(
+            np.ndarray.tolist, np.unique(self._y[chosen], return_counts=True))))
         self._common = [
             # of sparse points a linear machine is written as one plane
             __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
@@ -148,6 +165,8 @@ class _Origins:
         sides = [sorted(side) for side in job.sides]
         digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
                          digest_size=8)
+        if self._chosen is not None and job.is_binary:
+            digest.update(repr([self._chosen[label] for label in sum(sides, [])]).encode())
         for side in sides:
             for label in side:
                 digest.update(self._of_class(label))
@@ -287,7 +306,8 @@ def _check_outputs(plan, source, output):
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
     named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
-             (output.control, "control-out"), (output.errors, "the file of --cv-errors")]
+             (output.control, "control-out"), (output.errors, "the file of --cv-errors"),
+             (output.calibration, "the calibration")]
     checked = set()
     for path, what in [*named, *plan.files]:
         if path is None:

@@ -20,15 +20,17 @@ from ..errors import AgfmcError, DataError, JobsFailed
 from ..executors.threads import Background, start_threads
 from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..formats.inputs import read_bytes
-from ..formats.libsvm_model import format_svm_model, RowText
+from ..formats.libsvm_model import format_svm_model, held_out_values, RowText
 from ..formats.seal import seal_of, sealed
 from ..formats.vectors import read_std, write_std
-from ..learners.protocol import NodeProblem, rows_by_class, samples
+from ..learners.protocol import NodeProblem, read_node, rows_by_class, samples
+from ..models import HeldOut
 from .external import train_external
 from .fit import fit
+from .held_out import gather_held_out
 
-__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "replaced", "save_normalisation",
-           "train", "until", "write_node"]
+__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "replaced",
+           "save_normalisation", "train", "until", "write_node"]
 
 
 def finished(plan):
@@ -179,7 +181,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
 
     with Background() as background:
         settings = plan.settings if workers is None else replace(plan.settings, workers=workers)
-        results = fit(jobs, plan.data.x, plan.data.y, settings, tell, held_out is not None)
+        results = fit(jobs, plan.data.x, plan.data.y, settings, tell, held_out is not None,
+                      plan.calibration_rows)
         try:
             for fitted in until(results, deadline):
                 job, model, rows = fitted[:3]
@@ -195,12 +198,29 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                     model = _with_raw_vectors(model, plan.raw[rows])
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
                 background(_write, plan.path_of(job.name),
-                           sealed(format_svm_model(model, lines), plan.origins(job)),
+                           sealed(format_svm_model(model, lines, fitted.values),
+                                  plan.origins(job)),
                            earlier.control_out)
         except TimeUp:
             stopped = models + len(failures) < len(jobs)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
     return Outcome(before + models, errors, stopped)
+
+
+def held_out_of(plan) -> HeldOut | None:
+    """The `HeldOut` of the calibration points of a finished `plan`, from its model files.
+
+    None where there are no such points, or where a model has no values of them.
+    """
+    rows = plan.calibration_rows
+    if rows is None:
+        return None
+    values = [held_out_values(plan.path_of(job.name)) for job in plan.binary]
+    branches = plan.tree.branch_labels()
+    nodes = {number: read_node(node, len(branches[number]), plan.path_of(node.name))
+             for number, node in plan.tree.directs.items()}
+    return gather_held_out(plan.tree, plan.jobs, values, (plan.data.x, plan.data.y, nodes), rows,
+                           plan.settings)
 
 
 def _write(path, text, control_out):

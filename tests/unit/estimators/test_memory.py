@@ -15,6 +15,11 @@ from agfmc.training.memory import train_configuration
 from agfmc.prepare.normalise import fit_normalisation
 
 
+def train(*arguments, **more):
+    """The trained configuration without its calibration."""
+    return train_configuration(*arguments, **more)[0]
+
+
 def points(n=60):
     rng = np.random.default_rng(2)
     y = np.arange(n) % 3 * 2
@@ -31,7 +36,7 @@ def test_trained_saved_and_read_again(tmp_path, scheme):
     with pytest.warns(UserWarning, match="orthogonal") if scheme == "orthogonal" else nullcontext():
         tree = design(scheme, [0, 2, 4])
     steps = []
-    configuration = train_configuration(tree, x, y, TrainingSettings("-t 0", scale=True),
+    configuration = train(tree, x, y, TrainingSettings("-t 0", scale=True),
                                         progress=lambda *step: steps.append(step))
     assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
     answers = probabilities(configuration, x)
@@ -45,8 +50,8 @@ def test_a_given_normalisation():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     given = fit_normalisation(x)
-    one = train_configuration(tree, x, y, TrainingSettings(normalisation=given))
-    two = train_configuration(tree, x, y, TrainingSettings(scale=True))
+    one = train(tree, x, y, TrainingSettings(normalisation=given))
+    two = train(tree, x, y, TrainingSettings(scale=True))
     assert one.provenances == two.provenances and one.provenances[0].normalisation is not None
     np.testing.assert_array_equal(one.machines.coef, two.machines.coef)
 
@@ -54,15 +59,15 @@ def test_a_given_normalisation():
 def test_classifiers_may_be_finished_in_any_order(monkeypatch):
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
-    one = train_configuration(tree, x, y)
+    one = train(tree, x, y)
     monkeypatch.setattr(memory, "fit", lambda *args, **more: reversed(list(fit(*args, **more))))
-    two = train_configuration(tree, x, y)
+    two = train(tree, x, y)
     assert one.machines.rho.tobytes() == two.machines.rho.tobytes()
 
 
 def test_many_points_are_cut_up():
     x, y = points()
-    configuration = train_configuration(design("one-vs-one", [0, 2, 4]), x, y)
+    configuration = train(design("one-vs-one", [0, 2, 4]), x, y)
     many = np.random.default_rng(0).normal(size=(5000, 4))
     classifier = configuration.classifier()
     assert classifier.rows < len(many)
@@ -84,17 +89,17 @@ def test_many_points_are_cut_up():
     (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4")])
 def test_data_that_do_not_fit(change, kind, message):
     with pytest.raises(kind, match=message):
-        train_configuration(design("one-vs-one", [0, 2, 4]), *change(*points()))
+        train(design("one-vs-one", [0, 2, 4]), *change(*points()))
 
 
 def test_options_that_cannot_be():
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     with pytest.raises(UsageError, match="-c"):
-        train_configuration(tree, x, y, TrainingSettings("-c x"))
+        train(tree, x, y, TrainingSettings("-c x"))
     # the name of the classifier that LIBSVM refuses
     with pytest.raises(AgfmcError, match="'m-00'"), pytest.warns(AgfmcWarning):
-        train_configuration(tree, x, np.where(np.arange(60) < 50, 0, y),
+        train(tree, x, np.where(np.arange(60) < 50, 0, y),
                             TrainingSettings("-s 1 -n 0.99"))
 
 
@@ -102,5 +107,5 @@ def test_whole_numbers_are_points_too():
     x, y = points()
     x = np.rint(3 * x).astype(int)
     tree = design("one-vs-one", [0, 2, 4])
-    one, two = (train_configuration(tree, part, y) for part in (x, x.astype(float)))
+    one, two = (train(tree, part, y) for part in (x, x.astype(float)))
     np.testing.assert_array_equal(one.machines.coef, two.machines.coef)

@@ -42,7 +42,7 @@ def labelled(text, labels):
 def trained(text, labels, x, y):
     y = np.array(list(labels.values()), np.int32)[y]
     return train_configuration(parse(labelled(text, labels)), x, y,
-                               TrainingSettings("-e 1e-8 -g 0.3 -c 2"))
+                               TrainingSettings("-e 1e-8 -g 0.3 -c 2"))[0]
 
 
 def columns(configuration, labels, points, **options):

@@ -1,0 +1,77 @@
+"""Calibration points: training points with their decision values when they were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..learners.calibration import job_seed
+from ..learners.protocol import NodeProblem, rows_by_class, samples
+from ..models import HeldOut
+
+__all__ = ["CALIBRATION_POINTS", "calibration_rows", "gather_held_out"]
+
+CALIBRATION_POINTS = 5000
+
+
+def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:
+    """Rows, ascending, of about `count` points of the classes `labels`, or of all there are.
+
+    y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
+    drawn of a class depends on its own number of samples and on that of all alone.
+    """
+    rows_of = rows_by_class(y)
+    parts = [rows_of[label] for label in labels if label in rows_of]
+    total = sum(map(len, parts))
+    if total <= count:
+        return np.sort(np.concatenate(parts))
+    chosen = []
+    for label, rows in zip((label for label in labels if label in rows_of), parts):
+        generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
+        chosen.append(rows[generator.permutation(len(rows))[:-(-len(rows) * count // total)]])
+    return np.sort(np.concatenate(chosen))
+
+
+def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
+    """The `HeldOut` of calibration points; None where a learner gives no such values.
+
+    tree, jobs: of the training, binary jobs first;  values: for each binary job those of its
+    `Fitted`, or None;  data: (x (n, d), y (n,), {node number: `DirectModel`});  rows (c,),
+    ascending: of the points.
+    """
+    x, y, node_models = data
+    binary = [job for job in jobs if job.is_binary]
+    if not len(rows) or any(value is None for value in values):
+        return None
+    labels = y[rows]
+    places = rows_by_class(labels)
+    points, classifiers = [], []
+    for number, job in enumerate(binary):
+        own = np.sort(np.concatenate([places[label] for label in job.labels if label in places]
+                                     or [np.empty(0, dtype=np.int64)]))
+        points.append(own.astype(np.int32))
+        classifiers.append(np.full(len(own), number, dtype=np.int32))
+    empty = [np.empty(0, dtype=np.int32)]
+    point = np.concatenate(points or empty)
+    order = np.argsort(point, kind="stable")
+    nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
+    if nodes is None:
+        return None
+    return HeldOut(rows, labels, x[rows], point[order],
+                   np.concatenate(classifiers or empty)[order],
+                   np.concatenate(values or empty).astype(np.float64)[order], nodes)
+
+
+def _nodes(tree, jobs, data, rows, settings):
+    """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
+    x, y, models = data
+    rows_of = rows_by_class(y)
+    normalised = None if settings.normalisation is None else settings.normalisation.digest()
+    found = {}
+    for number, job in zip(tree.directs, jobs):
+        problem = NodeProblem(x, samples(job, rows_of), normalised)
+        found[number] = job.options.held_out_probabilities(job, problem, models[number], rows)
+        if found[number] is None:
+            return None
+    return found
