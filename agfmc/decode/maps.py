@@ -1,0 +1,307 @@
+"""Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, 1e-16).
+
+A temperature has W = I / T, b = 0, a vector map a diagonal W, a matrix map any W; e is the
+floor.  C. Guo and others, "On calibration of modern neural networks", ICML 2017 (temperature,
+vector, matrix); M. Kull and others, "Beyond temperature scaling: obtaining well-calibrated
+multi-class probabilities with Dirichlet calibration", NeurIPS 2019 (ridge on what is off the
+diagonal and on b).
+
+All maps are fitted by the log loss.  Few points, or points that are all answered rightly, must
+not make certain answers, so the sum of their losses gets two terms, which many points outweigh:
+-log(e) / 2, as if one half of an error had been seen that only the floor explains (the floor of n
+points without any is then about 1 / (2 n)), and log(T)^2 / 2, a temperature of 1 with a deviation
+of a factor of e = 2.7.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+from ..models import MAP_KINDS, ProbabilityMap
+from .reproducible import Uniform
+
+__all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps", "fit_map",
+           "fit_matrix", "fit_temperature", "fit_vector", "held_out_map", "losses", "refit",
+           "stratified_folds"]
+
+SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
+BOUNDS = 1 / 20, 20.0  # of a temperature
+PRIOR_ERRORS = 0.5
+PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
+MOST_FLOOR = 0.999
+FOLDS = 5
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
+GRID = 13  # temperatures at which the search begins
+STEPS = 200  # of L-BFGS at most
+ROWS = 4096  # points whose logarithms are made at once
+
+
+# A map applied
+
+def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
+    """Calibrated probabilities (n, c) of p (n, c), whose rows sum to 1.
+
+    Numbers below 1e-16 count as that, so that estimates may be negative.  "none" leaves p as it
+    is.  A row's bits do not depend on its neighbours.
+    """
+    weights, intercept = fitted.weights, fitted.intercept
+    if weights is None or intercept is None:
+        return np.asarray(p)
+    product = Uniform(weights.T) if fitted.kind == "matrix" else None
+    out = np.empty(np.shape(p))  # row by row in memory, so that every row is summed alike
+    for start in range(0, len(out), ROWS):
+        z = out[start:start + ROWS]
+        np.log(np.maximum(p[start:start + ROWS], SMALLEST), out=z)
+        if product is not None:
+            z[:] = product(z)
+        else:
+            z *= weights
+        z += intercept
+        _softmax(z)
+        z *= 1 - fitted.floor
+        z += fitted.floor / z.shape[1]
+    return out
+
+
+def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """-log p_i,y(i) (n,) of p (n, c) and true columns y (n,), probabilities of 1e-16 at least."""
+    return -np.log(np.clip(p[np.arange(len(y)), y], SMALLEST, None))
+
+
+def _softmax(z):
+    """Turn z (n, c) into exp(z) with rows that sum to 1, in place."""
+    z -= z.max(axis=1)[:, None]
+    np.exp(z, out=z)
+    z /= z.sum(axis=1)[:, None]
+    return z
+
+
+# Fitting a temperature
+
+def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None,
+                    floor: bool = True) -> ProbabilityMap:
+    """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
+
+    y (n,): true columns;  weights (n,): of the points;  floor: False for a floor of 0, and neither
+    of the terms for few points.  For each temperature the loss is convex in the floor; the
+    temperature is sought on a grid, then between its neighbours.
+    """
+    from scipy.optimize import brentq, minimize_scalar
+
+    _check(p, y)
+    z = np.log(np.maximum(p, SMALLEST))
+    z -= z.max(axis=1)[:, None]
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    found = {}
+
+    def profile(log_u):  # loss, and its slope in log_u, at the best floor
+        if log_u not in found:
+            found[log_u] = _at_temperature(z, y, weights, np.exp(log_u), floor)
+        return found[log_u]
+
+    grid = np.linspace(-np.log(BOUNDS[1]), -np.log(BOUNDS[0]), GRID).tolist()
+    best = min(range(GRID), key=lambda i: profile(grid[i])[0])
+    other = best + (1 if profile(grid[best])[1] < 0 else -1)
+    where = grid[best]
+    if 0 <= other < GRID:
+        ends = sorted((grid[best], grid[other]))
+        if profile(ends[0])[1] < 0 < profile(ends[1])[1]:
+            where = brentq(lambda at: profile(at)[1], *ends, xtol=1e-13, rtol=1e-12)
+        else:
+            where = minimize_scalar(lambda at: profile(at)[0], bounds=ends, method="bounded").x
+    c = np.shape(p)[1]
+    return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(c),
+                          profile(where)[2])
+
+
+def _at_temperature(z, y, weights, u, floor):
+    """(loss, slope in log u, floor) of softmax(u z) with its best floor."""
+    s = np.exp(u * z)
+    total = s.sum(axis=1)
+    z_true = z[np.arange(len(y)), y]
+    true = np.exp(u * z_true) / total
+    above = z_true - np.einsum("ij,ij->i", s, z) / total  # d log(true) / du
+    part = 1 / z.shape[1]
+    e = _best_floor(true, part, weights) if floor else 0.0
+    if e == 0:  # by logarithms, which do not overflow
+        loss = weights @ (np.log(total) - u * z_true)
+        return loss, -u * (weights @ above), e
+    q = (1 - e) * true + e * part
+    loss = -(weights @ np.log(q)) - PRIOR_ERRORS * np.log(e)
+    log_u = np.log(u)
+    return loss + PRIOR_TEMPERATURE * log_u**2 / 2, \
+        PRIOR_TEMPERATURE * log_u - u * (weights @ ((1 - e) * true * above / q)), e
+
+
+def _best_floor(true, part, weights):
+    """The floor e with the largest sum of w log((1 - e) true + e part), and of the prior."""
+    from scipy.optimize import brentq
+
+    more = part - true
+
+    def slope(e):
+        return -(weights @ (more / (true + e * more))) - PRIOR_ERRORS / e
+
+    least = 1e-12
+    if slope(least) >= 0:
+        return least
+    return MOST_FLOOR if slope(MOST_FLOOR) <= 0 else brentq(slope, least, MOST_FLOOR, xtol=1e-13)
+
+
+# Fitting vectors and matrices
+
+def fit_vector(p: np.ndarray, y: np.ndarray, ridge: float) -> ProbabilityMap:
+    """The vector map of p (n, c) and true columns y (n,) with the least penalised log loss.
+
+    mean log loss + ridge (sum (a_j - u)^2 + sum b_j^2), where u is free: towards a temperature.
+    """
+    return _fit_linear(p, y, ridge, "vector")
+
+
+def fit_matrix(p: np.ndarray, y: np.ndarray, ridge: float) -> ProbabilityMap:
+    """The matrix map of p (n, c) and true columns y (n,) with the least penalised log loss.
+
+    mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), where u is free.
+    """
+    return _fit_linear(p, y, ridge, "matrix")
+
+
+def _fit_linear(p, y, ridge, kind):
+    """A vector or matrix map by L-BFGS from the temperature map.
+
+    Variables: deviations from u on the diagonal, b, u, log(e / (1 - e)).
+    """
+    from scipy.optimize import Bounds, minimize
+
+    start = fit_temperature(p, y)
+    z = np.log(np.maximum(p, SMALLEST))
+    n, c = z.shape
+    shape = (c,) if kind == "vector" else (c, c)
+    size = int(np.prod(shape))
+    x = np.zeros(size + c + 2)
+    x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
+
+    def loss(x):
+        deviation, b = x[:size].reshape(shape), x[size:size + c]
+        e = 1 / (1 + np.exp(-x[-1]))
+        s = x[-2] * z + b
+        s += z * deviation if kind == "vector" else z @ deviation.T
+        _softmax(s)
+        true = s[np.arange(n), y]
+        q = (1 - e) * true + e / c
+        log_u = np.log(x[-2])
+        value = (PRIOR_TEMPERATURE * log_u**2 / 2 - np.log(q).sum()
+                 - PRIOR_ERRORS * np.log(e)) / n + ridge * (x[:-2] @ x[:-2])
+        ratio = (1 - e) * true / q
+        s *= ratio[:, None]  # d loss / d logits
+        s[np.arange(n), y] -= ratio
+        s /= n
+        slope = np.empty_like(x)
+        slope[:size] = ((s * z).sum(axis=0) if kind == "vector" else s.T @ z).ravel()
+        slope[size:size + c] = s.sum(axis=0)
+        slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
+        slope[:-2] += 2 * ridge * x[:-2]
+        slope[-1] = -e * (1 - e) * ((1 / c - true) / q).sum() / n - PRIOR_ERRORS * (1 - e) / n
+        return value, slope
+
+    limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
+    least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
+    found = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
+                     bounds=Bounds(least, most)).x
+    deviation = found[:size].reshape(shape)
+    scale = found[-2] if kind == "vector" else found[-2] * np.eye(c)
+    return ProbabilityMap(kind, scale + deviation, found[size:size + c].copy(),
+                          float(1 / (1 + np.exp(-found[-1]))))
+
+
+# Choosing a map
+
+class MapTrial(NamedTuple):
+    """A kind of map tried by cross-validation: its ridge, 0 without one, and losses (n,)."""
+
+    kind: str
+    ridge: float
+    losses: np.ndarray
+
+
+def fit_map(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
+            folds: int = FOLDS) -> ProbabilityMap:
+    """A map of `kind`, one of `MAP_KINDS` or "auto", of p (n, c) and true columns y (n,).
+
+    "auto" takes what `choose_map` chooses; ridges have the least cross-validated log loss.
+    """
+    if kind == "none":
+        return ProbabilityMap("none")
+    if kind == "temperature":
+        return fit_temperature(p, y)
+    return refit(choose_map(compare_maps(p, y, kind, seed, folds)), p, y)
+
+
+def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray) -> ProbabilityMap:
+    """The map of a `MapTrial` fitted to p (n, c) and true columns y (n,)."""
+    if trial.kind == "none":
+        return ProbabilityMap("none")
+    if trial.kind == "temperature":
+        return fit_temperature(p, y)
+    return _fit_linear(p, y, trial.ridge, trial.kind)
+
+
+def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
+                 folds: int = FOLDS) -> list[MapTrial]:
+    """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
+
+    p (n, c), y (n,): true columns.  The ridge of a kind is that with the least cross-validated
+    log loss on the same folds.  "auto" leaves out matrices of more numbers than there are points.
+    """
+    c = p.shape[1]
+    kinds = [one for one in MAP_KINDS if one != "matrix" or c * (c + 1) < len(y)] \
+        if kind == "auto" else [kind]
+    fold = stratified_folds(y, seed, folds)
+    return [min((MapTrial(one, ridge, losses(_held_out(MapTrial(one, ridge, p[:0]), p, y, fold), y))
+                 for ridge in (RIDGES if one in ("vector", "matrix") else (0.0,))),
+                key=lambda trial: trial.losses.mean()) for one in kinds]
+
+
+def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, seed: int = 1,
+                 folds: int = FOLDS) -> np.ndarray:
+    """p' (n, c), each point by the map that was fitted without its fold."""
+    return _held_out(trial, p, y, stratified_folds(y, seed, folds))
+
+
+def _held_out(trial, p, y, fold):
+    out = np.empty(p.shape)
+    for number in range(fold.max() + 1):
+        test = fold == number
+        out[test] = apply_map(refit(trial, p[~test], y[~test]), p[test])
+    return out
+
+
+def choose_map(trials: list[MapTrial]) -> MapTrial:
+    """The simplest of trials whose mean loss is within one standard error of the least.
+
+    The standard error is that of the mean difference of the losses, point by point.
+    """
+    best = min(trials, key=lambda trial: trial.losses.mean())
+    for trial in trials:
+        difference = trial.losses - best.losses
+        if difference.mean() <= difference.std(ddof=1) / np.sqrt(len(difference)):
+            return trial
+    return best
+
+
+def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:
+    """The folds (n,) of points of classes y (n,), drawn so that each has its share of a class."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[order] = np.arange(len(y)) % min(count, len(y))
+    return fold
+
+
+def _check(p, y):
+    if len(y) == 0:
+        raise DataError("a calibration map needs points, there are none")
