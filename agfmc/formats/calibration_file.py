@@ -38,10 +38,15 @@ from .inputs import read_bytes
 from .seal import check_seal, sealed
 from .text import numbers
 
-__all__ = ["format_calibration", "read_calibration"]
+__all__ = ["calibration_of", "format_calibration", "read_calibration"]
 
 _TITLE = "agfmc calibration 1"
 _WHOLE = re.compile("[0-9]{1,15}", re.ASCII)
+
+
+def calibration_of(path):
+    """The name of the calibration beside a control file; `-` where there is no file."""
+    return path if path == "-" else f"{path}.cal"
 
 
 def format_calibration(calibration):
