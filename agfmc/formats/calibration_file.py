@@ -115,7 +115,7 @@ class _Reader:
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            self._at = raw[:error.start].count(b"\n")
+            self._at = raw[:error.start].count(b"\n") + 1
             raise self._fail("expected a calibration as text, found other bytes") from None
         self._lines = text.replace("\r\n", "\n").split("\n")
         self._at = 1  # lines taken
@@ -127,7 +127,7 @@ class _Reader:
             raise self._fail(f"expected '{_TITLE}', found {found}")
 
     def _fail(self, message):
-        return ModelError(message, file=self._path, line=max(self._at, 1))
+        return ModelError(message, file=self._path, line=self._at)
 
     def calibration(self):
         """The `Calibration`, which is all that the file holds."""
