@@ -364,6 +364,12 @@ class Calibration:
     decoders: Mapping[str, DecoderCalibration]
     learned: LearnedDecoder | None = None
 
+    def fits(self, configuration: Configuration) -> bool:
+        """True where it belongs to the classes and classifiers of this configuration."""
+        tree = configuration.tree
+        return (self.model == configuration.digest() and self.classes == tree.classes
+                and (self.learned is None or self.learned.weights.shape[1] == len(tree.rows)))
+
 
 @dataclass(frozen=True)
 class ModelFiles:
@@ -460,7 +466,10 @@ class Configuration:
         """The same with the coding matrix that its tree stands for."""
         from .control.build import to_code
 
-        return replace(self, tree=to_code(self.tree), node_classifiers={})
+        code = replace(self, tree=to_code(self.tree), node_classifiers={})
+        if self.calibration is None:
+            return code
+        return replace(code, calibration=replace(self.calibration, model=code.digest()))
 
     def save(self, path: str) -> None:
         """Write it as a `.mbm` file: `agfmc.save`."""

@@ -11,9 +11,9 @@ from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
-from .options import (add_executor, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, Parser, probability, PROPORTIONS, proportions, refuse_ending,
-                      refuse_inputs, whole_number, workers)
+from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
+                      data_files, input_format, Parser, probability, PROPORTIONS, proportions,
+                      refuse_ending, refuse_inputs, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -28,7 +28,8 @@ def get_parser():
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--reject P] [-a FILE [-u]] [-y FOLDER] "
-              "[-j N | --executor WHERE] [--header] [--opponents L] [--top T] [--seed N] "
+              "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
+              "[--opponents L] [--top T] [--seed N] "
               "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
               "[-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
               "{control | model} test output")
@@ -86,6 +87,7 @@ def _add_decoding(group):
                             "normalised as they are read")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the models that control names")
+    add_calibration(group)
     group.add_argument("-c", "--sigmoid", type=whole_number(0, 3), metavar="CODE",
                        help="function g of r = g(a f + b) for a decision value f: 0 tanh, for "
                             "which a and b are fitted, 1 error function, 2 logistic function, 3 "
@@ -143,7 +145,8 @@ def execute(args):
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
                           args.jobs or available_cores(), args.count)
     source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
-                         args.path, args.unnormalised, foreign=external)
+                         args.path, args.unnormalised, foreign=external,
+                         calibration=args.calibration, uncalibrated=args.uncalibrated)
     configuration = load_configuration(source)
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
@@ -204,7 +207,8 @@ def _check_files(args, kind, tree):
                                                                 f"{args.output}.con"]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     refuse_inputs(outputs, [
-        args.model, args.norm_file, args.pair_errors, args.test, *data_files(base),
+        args.model, args.norm_file, args.calibration, args.pair_errors, args.test,
+        *data_files(base),
         *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
         *model_files(tree, args.path, outputs)])
     if base is not None:

@@ -5,7 +5,7 @@ import warnings
 
 from .hints import refuse_scheme
 from .messages import report
-from .options import Parser, refuse_inputs
+from .options import add_calibration, Parser, refuse_inputs
 
 __all__ = ["execute", "get_parser"]
 
@@ -18,7 +18,8 @@ def get_parser():
         PROG,
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.",
-        usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [-Z | --libsvm] control out")
+        usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [--calibration FILE | --uncalibrated] "
+              "[-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
     parser.add_argument("out", help="the model file to be written (.mbm)")
@@ -29,6 +30,7 @@ def get_parser():
                        help="class names, line i for label i, in place of those in control")
     group.add_argument("-y", "--path", metavar="PATH",
                        help="folder of the models that control names")
+    add_calibration(group)
     group = parser.add_argument_group("format of out")
     group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
     group.add_argument("--libsvm", action="store_true",
@@ -47,9 +49,10 @@ def execute(args):
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
     if args.ascii and args.libsvm:
         raise UsageError("-Z and --libsvm exclude each other")
-    for option, value in (("-a", args.norm_file), ("--names", args.names)):
+    for option, value, what in (("-a", args.norm_file, "normalisation"),
+                                ("--names", args.names, "class names"),
+                                ("--calibration", args.calibration, "calibration")):
         if form and value is not None:
-            what = "normalisation" if option == "-a" else "class names"
             raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
                              f"that format has no place for {what}")
     if args.out in ("", "-"):
@@ -57,12 +60,13 @@ def execute(args):
                          f"'{args.out}' (/dev/stdout is one)")
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    refuse_inputs([args.out], [args.control, args.norm_file, args.names])
+    refuse_inputs([args.out], [args.control, args.norm_file, args.names, args.calibration])
     _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
     configuration = load_configuration(ModelSource(args.control, normalisation, args.path,
-                                                   names=names))
+                                                   names=names, calibration=args.calibration,
+                                                   uncalibrated=args.uncalibrated))
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))
@@ -79,12 +83,18 @@ def execute(args):
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
+    if form and configuration.calibration is not None:
+        warnings.warn(f"{args.control}: the calibration is left out, that format has no place for "
+                      "it: answers are those of the decoders (--uncalibrated)", AgfmcWarning,
+                      stacklevel=2)
     after = len(configuration.machines.sv)
     found = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""
         found = f"{before} support vectors, {after} after merging{share}"
-    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}")
+    calibrated = "" if form or configuration.calibration is None else \
+        f", with a calibration of {len(configuration.calibration.decoders)} decoders"
+    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}{calibrated}")
 
 
 def _refuse_control(out):

@@ -3,7 +3,7 @@
 import sys
 
 from .messages import show
-from .options import Parser
+from .options import add_calibration, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -14,10 +14,13 @@ def get_parser():
         "mbm_info",
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, and the settings that made it.",
-        usage="%(prog)s [--control | --json] [-y FOLDER] model")
+        usage="%(prog)s [--control | --json] [-y FOLDER] [--calibration FILE | --uncalibrated] "
+              "model")
     parser.add_argument("model", help="model file, or a control file whose models are read")
-    parser.add_argument_group("input").add_argument(
-        "-y", "--path", metavar="FOLDER", help="folder of the models that a control file names")
+    group = parser.add_argument_group("input")
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="folder of the models that a control file names")
+    add_calibration(group)
     group = parser.add_argument_group("output")
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -33,7 +36,8 @@ def execute(args):
 
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
-    configuration = load(args.model, models_in=args.path)
+    configuration = load(args.model, models_in=args.path, calibration=args.calibration,
+                         uncalibrated=args.uncalibrated)
     if args.control:
         show([format_tree(configuration.tree)])
     elif args.json:

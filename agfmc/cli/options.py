@@ -40,8 +40,9 @@ from ..errors import UsageError
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
-__all__ = ["PROPORTIONS", "Parser", "add_executor", "add_input_kind", "add_min_class",
-           "add_label_options", "add_normalisation", "add_seed", "add_train", "add_workers",
+__all__ = ["PROPORTIONS", "Parser", "add_calibration", "add_executor", "add_input_kind",
+           "add_label_options", "add_min_class", "add_normalisation", "add_seed", "add_train",
+           "add_workers",
            "data_files", "finite_number", "input_format", "list_of",
            "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
            "training_data_options", "whole_number", "workers"]
@@ -313,6 +314,15 @@ def add_input_kind(parser, what="train"):
     group.add_argument("-H", "--no-header", action="store_true",
                        help="with -A: there is no first line with the number of features")
     return group
+
+
+def add_calibration(group):
+    """--calibration and --uncalibrated, of the commands that read a trained configuration."""
+    group.add_argument("--calibration", metavar="FILE",
+                       help="calibration of the probabilities, in place of the file control.cal "
+                            "beside a control file, or of the one in a .mbm")
+    group.add_argument("--uncalibrated", action="store_true",
+                       help="no calibration: the probabilities are those of the decoder")
 
 
 def add_min_class(group):

@@ -1,11 +1,19 @@
 """Consistency of a configuration, whatever file it comes from."""
 
+import re
+
 import numpy as np
 
-__all__ = ["check_configuration"]
+from ..errors import one_line
+from ..models import MAP_KINDS
+
+__all__ = ["check_calibration", "check_configuration"]
 
 _MOST_FEATURES = 2**24
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
+_LARGEST = 1e100  # of a weight: a sum of its products with log-probabilities stays finite
+_MODEL = re.compile("[0-9a-f]{16}")
+_DECODER = re.compile("[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?")
 
 
 def check_configuration(configuration, fail):
@@ -84,3 +92,77 @@ def _check_node_classifier(model, features, fail):
         raise fail("the weights of a multi-class node are invalid")
     if not np.isfinite(model.weights if model.points is None else model.points).all():
         raise fail("a number is not finite")
+
+
+def check_calibration(calibration, fail):
+    """Check all that later steps take on trust of a `Calibration`; fail(message): the exception.
+
+    The number of classifiers of a learned decoder is left to who has the configuration.
+    """
+    classes, counts = calibration.classes, calibration.counts
+    if not _MODEL.fullmatch(calibration.model):
+        raise fail("the calibration names no model")
+    if not classes or list(classes) != sorted(set(classes)) or classes[0] < 0 or \
+            classes[-1] >= 2**31:
+        raise fail("the classes of the calibration are invalid")
+    if len(counts) != len(classes) or not all(0 <= count < 2**53 for count in counts):
+        raise fail("the calibration does not count the points of each class")
+    if calibration.source != one_line(calibration.source):
+        raise fail("the source of the calibration is not a line of text")
+    for key, decoder in calibration.decoders.items():
+        if not _DECODER.fullmatch(key):
+            raise fail("a decoder of the calibration has an invalid name")
+        columns = 2 if key.split()[0] == "recursive" else len(classes)
+        _check_map(decoder.map, columns, lambda message: fail(f"{message} ('{key}')"))
+        if decoder.points is not None:
+            _check_points(decoder.points, classes, lambda message: fail(f"{message} ('{key}')"))
+    if calibration.learned is not None:
+        _check_learned(calibration.learned, len(classes), fail)
+
+
+def _check_map(found, columns, fail):
+    """The map of a decoder of so many columns."""
+    shapes = {"none": None, "temperature": (), "vector": (columns,), "matrix": (columns,) * 2}
+    if found.kind not in MAP_KINDS:
+        raise fail("there is no calibration map of this kind")
+    if not 0 <= found.floor < 1:
+        raise fail("the floor of a calibration map is not at least 0 and below 1")
+    shape, weights, intercept = shapes[found.kind], found.weights, found.intercept
+    if shape is None:
+        if weights is not None or intercept is not None or found.floor:
+            raise fail("a calibration map of kind none has numbers")
+        return
+    if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
+        raise fail("a calibration map does not fit the number of classes")
+    if not (_moderate(weights) and _moderate(intercept)):
+        raise fail("a number of a calibration map is not finite, or too large")
+    if found.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
+        raise fail("a temperature is not above 0")
+
+
+def _check_points(points, classes, fail):
+    """The calibration points of a decoder."""
+    n = len(points.label)
+    if any(len(part) != n for part in (points.p_true, points.cumulative, points.p_largest,
+                                       points.right)):
+        raise fail("the calibration points are not all of one number")
+    if not np.isin(points.label, classes).all():
+        raise fail("a calibration point is of none of the classes")
+    for values in (points.p_true, points.cumulative, points.p_largest):
+        if not np.all((values >= -1e-9) & (values <= 1 + 1e-9)):
+            raise fail("a probability of a calibration point is not in [0, 1]")
+
+
+def _check_learned(learned, k, fail):
+    """A learned decoder of k classes."""
+    if np.ndim(learned.weights) != 2 or len(learned.weights) != k or \
+            np.shape(learned.intercept) != (k,):
+        raise fail("the learned decoder does not fit the number of classes")
+    if not (_moderate(learned.weights) and _moderate(learned.intercept)
+            and _moderate(learned.share)):
+        raise fail("a number of the learned decoder is not finite, or too large")
+
+
+def _moderate(values):
+    """True where all are finite and no sum of their products overflows."""
+    return bool(np.all(np.abs(values) <= _LARGEST))

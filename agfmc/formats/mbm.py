@@ -2,8 +2,8 @@
 
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
-    8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes (uint32,
-                  little-endian throughout)
+    8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes, or 2 with a
+                  calibration (uint32, little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
@@ -23,17 +23,18 @@ import numpy as np
 from ..control.parse import parse
 from ..control.write import format_tree
 from ..errors import ControlError, ModelError, one_line
-from ..models import (CollatedModel, Configuration, DirectModel, Kernel, KERNELS,
-                      Normalisation)
+from ..models import (Calibration, CalibrationPoints, CollatedModel, Configuration,
+                      DecoderCalibration, DirectModel, Kernel, KERNELS, LearnedDecoder,
+                      Normalisation, ProbabilityMap)
 from ..provenance import Provenance
 from .atomic import replacing
-from .consistency import check_configuration
+from .consistency import check_calibration, check_configuration
 from .inputs import read_bytes
 
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 1
+_MAJOR, _MINOR = 1, 2
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -42,6 +43,11 @@ _ARRAYS = {  # name: (dtype, number of dimensions)
 }
 _NORMALISATION = {"matrix": ("<f4", 2), "mean": ("<f4", 1)}
 _DIRECT = {"K": {"points": ("<f4", 2), "y": ("<i4", 1)}, "L": {"weights": ("<f8", 2)}}
+# Those of a calibration, followed by the number of the decoder; the weights by their kind.
+_WEIGHTS = {"none": None, "temperature": 0, "vector": 1, "matrix": 2}
+_POINTS = {"label": ("<i4", 1), "p_true": ("<f8", 1), "cumulative": ("<f8", 1),
+           "p_largest": ("<f8", 1), "right": ("|u1", 1)}
+_LEARNED = {"learned_weights": ("<f8", 2), "learned_intercept": ("<f8", 1)}
 _KEYS = {"arrays", "any_width", "control", "kernels", "made_by", "names", "settings"}
 
 
@@ -63,6 +69,14 @@ def write_store(path, configuration, made_by):
         for name, kind in _DIRECT[direct.code].items():
             wanted[f"{name} {number}"] = kind
             arrays[f"{name} {number}"] = getattr(direct, name)
+    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
+                        for d in directs]} if directs else {}
+    minor = 1 if directs else 0
+    if configuration.calibration is not None:
+        minor = _MINOR
+        extra["calibration"] = _calibration_header(configuration.calibration)
+        wanted.update(_calibration_arrays(extra["calibration"]))
+        arrays.update(_arrays_of(configuration.calibration))
     listing = {}
     blobs = []
     offset = 0
@@ -71,8 +85,6 @@ def write_store(path, configuration, made_by):
         listing[name] = {"shape": list(np.shape(arrays[name])), "offset": offset}
         blobs.append(blob + bytes(-len(blob) % 64))
         offset += len(blobs[-1])
-    extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
-                        for d in directs]} if directs else {}
     header = json.dumps({
         "control": format_tree(tree), "names": {str(k): v for k, v in sorted(tree.names.items())},
         "kernels": [[k.kind, k.gamma, k.coef0, k.degree] for k in model.kernels],
@@ -82,7 +94,7 @@ def write_store(path, configuration, made_by):
     }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
-    start = _START.pack(MAGIC, _MAJOR, 1 if directs else 0, len(header), size, bytes(32))
+    start = _START.pack(MAGIC, _MAJOR, minor, len(header), size, bytes(32))
     body = b"".join([header, *blobs])
     digest = hashlib.sha256(start[:32] + body).digest()
     with replacing(path, binary=True) as file:
@@ -103,7 +115,7 @@ def read_store(path, raw=None):
     def fail(message):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
 
-    if not isinstance(header, dict) or set(header) - {"direct"} != _KEYS:
+    if not isinstance(header, dict) or set(header) - {"direct", "calibration"} != _KEYS:
         raise fail("the header does not have the expected keys")
     listing = header["arrays"]
     wanted = dict(_ARRAYS)
@@ -112,6 +124,9 @@ def read_store(path, raw=None):
     entries = _direct_entries(header.get("direct", []), fail)
     for number, entry in enumerate(entries):
         wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
+    if "calibration" in header:
+        _check_calibration_header(header["calibration"], fail)
+        wanted.update(_calibration_arrays(header["calibration"]))
     if not isinstance(listing, dict) or set(listing) != set(wanted):
         raise fail("the list of arrays is invalid")
     stored = _Arrays(raw, start, fail)
@@ -146,14 +161,19 @@ def read_store(path, raw=None):
     if [(node.code, len(tree.nodes[number].children)) for number, node in nodes.items()] != \
             [(one.code, one.branches) for one in direct]:
         raise fail("the multi-class nodes are not those of the control text")
+    calibration = _calibration(header.get("calibration"), arrays)
     machines = CollatedModel(kernels=_kernels(kernels, fail), any_width=header["any_width"],
                              provenances=tuple(map(Provenance.from_line, settings)), **arrays)
     try:
         configuration = Configuration(tree, machines, dict(zip(nodes, direct)), normalisation,
-                                      header["made_by"])
+                                      header["made_by"], calibration=calibration)
     except ModelError as error:  # another number of classifiers
         raise fail(error.message) from None
     check_configuration(configuration, fail)
+    if calibration is not None:
+        check_calibration(calibration, fail)
+        if not calibration.fits(configuration):
+            raise fail("its calibration belongs to other classifiers")
     return configuration
 
 
@@ -242,6 +262,80 @@ class _Arrays:
         self._spans.sort()
         if any(end > start for (_, end), (start, _) in zip(self._spans, self._spans[1:])):
             raise self._fail("two arrays share bytes")
+
+
+def _calibration_header(calibration):
+    """The part of the header that tells of a `Calibration` all but its arrays."""
+    learned = calibration.learned
+    return {"model": calibration.model, "classes": [int(c) for c in calibration.classes],
+            "source": calibration.source, "counts": [int(n) for n in calibration.counts],
+            "decoders": [[key, one.map.kind, float(one.map.floor), one.points is not None]
+                         for key, one in calibration.decoders.items()],
+            "share": None if learned is None else float(learned.share)}
+
+
+def _calibration_arrays(header):
+    """{name: (dtype, number of dimensions)} of the arrays that this part of a header needs."""
+    wanted = {}
+    for number, (_, kind, _, has_points) in enumerate(header["decoders"]):
+        if _WEIGHTS[kind] is not None:
+            wanted[f"map_weights {number}"] = "<f8", _WEIGHTS[kind]
+            wanted[f"map_intercept {number}"] = "<f8", 1
+        if has_points:
+            wanted.update({f"{name} {number}": kind for name, kind in _POINTS.items()})
+    return wanted if header["share"] is None else {**wanted, **_LEARNED}
+
+
+def _arrays_of(calibration):
+    """{name: array} of all arrays of a `Calibration`."""
+    arrays = {}
+    for number, one in enumerate(calibration.decoders.values()):
+        arrays[f"map_weights {number}"] = one.map.weights
+        arrays[f"map_intercept {number}"] = one.map.intercept
+        if one.points is not None:
+            arrays.update({f"{name} {number}": getattr(one.points, name) for name in _POINTS})
+    if calibration.learned is not None:
+        arrays.update(learned_weights=calibration.learned.weights,
+                      learned_intercept=calibration.learned.intercept)
+    return arrays
+
+
+def _check_calibration_header(header, fail):
+    """Refuse a calibration whose values have the wrong types, or name no map that there is."""
+    def whole(values):
+        return isinstance(values, list) and all(type(value) is int for value in values)
+
+    if not (isinstance(header, dict)
+            and set(header) == {"model", "classes", "source", "counts", "decoders", "share"}
+            and isinstance(header["model"], str) and isinstance(header["source"], str)
+            and whole(header["classes"]) and whole(header["counts"])
+            and (header["share"] is None or type(header["share"]) is float)
+            and isinstance(header["decoders"], list)
+            and all(isinstance(entry, list) and [type(part) for part in entry] == [
+                str, str, float, bool] and entry[1] in _WEIGHTS for entry in header["decoders"])
+            and len({entry[0] for entry in header["decoders"]}) == len(header["decoders"])):
+        raise fail("a value of the calibration has the wrong type")
+
+
+def _calibration(header, arrays):
+    """The `Calibration` of the header, whose arrays are taken out of {name: array}; or None."""
+    if header is None:
+        return None
+    decoders = {}
+    for number, (key, kind, floor, has_points) in enumerate(header["decoders"]):
+        points = None
+        if has_points:
+            columns = {name: arrays.pop(f"{name} {number}") for name in _POINTS}
+            points = CalibrationPoints(**{**columns, "right": columns["right"] != 0})
+        decoders[key] = DecoderCalibration(ProbabilityMap(
+            kind, arrays.pop(f"map_weights {number}", None),
+            arrays.pop(f"map_intercept {number}", None), floor), points)
+    learned = None
+    if header["share"] is not None:
+        learned = LearnedDecoder(arrays.pop("learned_weights"), header["share"],
+                                 arrays.pop("learned_intercept"))
+    return Calibration(header["model"], tuple(header["classes"]), header["source"],
+                       tuple(header["counts"]), decoders, learned)
 
 
 def _direct_entries(entries, fail):

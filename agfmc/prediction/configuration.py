@@ -14,6 +14,7 @@ from .._version import __version__
 from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
+from ..formats.calibration_file import calibration_of, read_calibration
 from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
@@ -38,7 +39,9 @@ class ModelSource:
     models_in: folder of the models that a control file names;
     unnormalised: the normalisation is for the support vectors too;
     names: of the labels of a LIBSVM model, entry i names label i;
-    foreign: the binary models of the control file are for another program, and not read.
+    foreign: the binary models of the control file are for another program, and not read;
+    calibration: file of the calibration, in place of CONTROL.cal or of the one in a .mbm;
+    uncalibrated: no calibration is wanted, wherever there is one.
     """
 
     path: str
@@ -47,18 +50,27 @@ class ModelSource:
     unnormalised: bool = False
     names: Sequence[str] | None = None
     foreign: bool = False
+    calibration: str | None = None
+    uncalibrated: bool = False
 
     def __post_init__(self):
         if self.unnormalised and self.foreign:
             raise UsageError("-u is for support vector machines: it cannot be combined with -O")
         if self.unnormalised and self.normalisation is None:
             raise UsageError("-u needs -a")
+        if self.calibration is not None and (self.uncalibrated or self.foreign):
+            raise UsageError("--calibration cannot be combined with "
+                             + ("--uncalibrated" if self.uncalibrated else
+                                "-O: the answers of another program are not calibrated"))
 
 
 def load(path: str, normalisation: Normalisation | None = None, models_in: str | None = None,
-         unnormalised: bool = False) -> Configuration:
+         unnormalised: bool = False, *, calibration: str | None = None,
+         uncalibrated: bool = False) -> Configuration:
     """The `Configuration` in a file of any kind; arguments are the fields of `ModelSource`."""
-    return load_configuration(ModelSource(os.fspath(path), normalisation, models_in, unnormalised))
+    return load_configuration(ModelSource(
+        os.fspath(path), normalisation, models_in, unnormalised, uncalibrated=uncalibrated,
+        calibration=None if calibration is None else os.fspath(calibration)))
 
 
 def load_configuration(source: ModelSource) -> Configuration:
@@ -73,7 +85,8 @@ def load_configuration(source: ModelSource) -> Configuration:
     raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
     svm = re.match(rb"svm_type\s", raw)
     if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
-        return _merged(read_control(path, raw), source)
+        return _calibrated(_merged(read_control(path, raw), source), source,
+                           calibration_of(path))
     if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
     if svm:
@@ -88,7 +101,28 @@ def load_configuration(source: ModelSource) -> Configuration:
         tree = configuration.tree
         configuration = replace(configuration, machines=regroup(
             configuration.machines, tree.sides(), tree.classes))
-    return _normalised(configuration, source, path)
+    return _calibrated(_normalised(configuration, source, path), source)
+
+
+def _calibrated(configuration, source, beside="-"):
+    """`configuration` with the calibration that its source names, or the file `beside`, if any.
+
+    Raises `ModelError` for that of other classifiers.
+    """
+    if source.uncalibrated:
+        return replace(configuration, calibration=None)
+    if source.calibration is not None:
+        path, calibration = source.calibration, read_calibration(source.calibration)
+    elif beside != "-" and os.path.lexists(beside):
+        with regular_files():
+            path, calibration = beside, read_calibration(beside)
+    else:
+        return configuration
+    if not calibration.fits(configuration):
+        raise ModelError(f"is the calibration of other classifiers than those of {source.path}: "
+                         "--uncalibrated does without, multi_borders or calibrate_m makes it anew",
+                         file=path)
+    return replace(configuration, calibration=calibration)
 
 
 def _merged(tree, source):

@@ -43,7 +43,21 @@ def describe(configuration: Configuration) -> dict:
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
         "written_by": configuration.made_by,
+        "calibration": _calibration(configuration.calibration),
     }
+
+
+def _calibration(calibration):
+    """The source, the points and the maps of a calibration; None where there is none."""
+    if calibration is None:
+        return None
+    return {"source": calibration.source, "samples": list(calibration.counts),
+            "decoders": [{"decoder": key, "map": one.map.kind,
+                          **({"temperature": 1 / float(one.map.weights)}
+                             if one.map.kind == "temperature" else {}), "floor": one.map.floor,
+                          "points": None if one.points is None else len(one.points.label)}
+                         for key, one in calibration.decoders.items()],
+            "learned": calibration.learned is not None}
 
 
 def _samples(configuration):
@@ -96,6 +110,7 @@ def format_description(info: dict) -> str:
     if info["written_by"]:
         lines.append("written by        " + ", ".join(
             f"{k} {v}" for k, v in sorted(info["written_by"].items())))
+    lines += _calibration_lines(info["calibration"])
     settings = {}
     for binary in info["binary_models"]:
         text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
@@ -118,6 +133,20 @@ def format_description(info: dict) -> str:
     if info["control"] is not None:
         lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
     return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's model holds any text
+
+
+def _calibration_lines(found):
+    """The lines about a calibration, or that there is none."""
+    if found is None:
+        return ["calibration       none"]
+    lines = [f"calibration       {found['source']}, of the classes "
+             + " ".join(map(str, found["samples"]))]
+    for one in found["decoders"]:
+        text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
+        points = "" if one["points"] is None else f", {one['points']} calibration points"
+        lines.append(f"                  {one['decoder']}: {text}, floor {one['floor']:.4g}"
+                     f"{points}")
+    return lines + ["                  a learned decoder"] * found["learned"]
 
 
 def _short(labels):

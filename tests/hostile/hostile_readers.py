@@ -7,10 +7,12 @@ A `Reader` takes a path.  `covers` names the public functions that it goes throu
 import functools
 import io
 import os
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from hostile_store import calibration
 
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
@@ -19,8 +21,8 @@ from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
-                           libsvm_model, logistic_model, lvq, probability_text, seal,
+from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
+                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq, probability_text, seal,
                            svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
@@ -153,6 +155,28 @@ def classifying(configuration, raw):
         return
     all_finite(f, r)
     assert (np.abs(r) <= 1).all()
+
+
+def calibrated(found, raw):
+    """What is written of a calibration is read again, and is the same text."""
+    text = calibration_file.format_calibration(found)
+    assert text == calibration_file.format_calibration(reread(
+        calibration_file.read_calibration, text))
+    assert len(found.counts) == len(found.classes)
+    for one in found.decoders.values():
+        assert 0 <= one.map.floor < 1
+        if one.map.kind != "none":
+            all_finite(one.map.weights, one.map.intercept)
+        if one.points is not None:
+            assert np.isin(one.points.label, found.classes).all()
+            all_finite(one.points.p_true, one.points.cumulative, one.points.p_largest)
+
+
+def reread(read, text):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(text.encode())
+        file.flush()
+        return read(file.name)
 
 
 def logistic(model, raw):
@@ -371,6 +395,8 @@ c
  0.5 -0.5 1
  1 2
 """
+CALIBRATION = calibration_file.format_calibration(
+    calibration("0123456789abcdef", (0, 2, 5), 4)).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
 PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
@@ -475,6 +501,9 @@ def readers():
         ("seal", lambda path: (seal.seal_of(bytes_of(path)),
                                seal.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
          anything, [f + "seal.seal_of", f + "seal.unsealed"]),
+        ("calibration", calibration_file.read_calibration,
+         [CALIBRATION, b"\n".join(CALIBRATION.split(b"\n")[:-2])], True, calibrated,
+         [f + "calibration_file.read_calibration"]),
         ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
          [f + "probability_text.read_probabilities"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,

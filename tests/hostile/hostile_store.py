@@ -25,7 +25,9 @@ from agfmc.errors import AgfmcError
 from agfmc.prediction.configuration import _check_neighbours, export, load, save
 from agfmc.prediction.description import describe, format_description
 from agfmc.formats import mbm
-from agfmc.models import CollatedModel, Configuration, DirectModel, Kernel, Normalisation
+from agfmc.models import (Calibration, CalibrationPoints, CollatedModel, Configuration,
+                          DecoderCalibration, DirectModel, Kernel, LearnedDecoder, Normalisation,
+                          ProbabilityMap)
 from agfmc.provenance import Provenance
 
 START = struct.Struct("<8sIIQQ32s")
@@ -55,7 +57,31 @@ def models():
     none = np.full(len(machines.rho), np.nan)
     found["votes"] = replace(found["pairs"], machines=replace(machines, a=none, b=none,
                                                               any_width=True))
+    for name in ("pairs", "mixed"):
+        one = found[name]
+        found[f"calibrated {name}"] = replace(one, calibration=calibration(
+            one.digest(), one.tree.classes, len(one.tree.rows)))
     return found
+
+
+def calibration(model, classes, m):
+    """A `Calibration` with everything that there can be, for m binary classifiers."""
+    rng, k = np.random.default_rng(m), len(classes)
+    right = np.arange(9) % 4 != 3
+    p = rng.random(9) / 2
+    points = CalibrationPoints(
+        rng.choice(classes, 9).astype(np.int32), p, np.where(right, p, p + 0.5),
+        np.where(right, p, 0.5), right)
+    none = CalibrationPoints(*(np.empty(0, part.dtype) for part in vars(points).values()))
+    return Calibration(model, tuple(classes), "9 points, b\u00e4r", (3,) * k, {
+        "least-squares": DecoderCalibration(
+            ProbabilityMap("temperature", np.array(1 / 0.7), np.zeros(k), 1 / 300), points),
+        "inverse": DecoderCalibration(ProbabilityMap("none")),
+        "recursive least-squares": DecoderCalibration(
+            ProbabilityMap("vector", rng.random(2), rng.random(2)), points),
+        "full inverse": DecoderCalibration(
+            ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none)},
+        LearnedDecoder(rng.random((k, m)), 0.5, rng.random(k)))
 
 
 def _model(tree, rng):
@@ -103,7 +129,8 @@ def taken_apart(raw):
 
 def dtype_of(name):
     """The numbers of an array, by its name."""
-    known = {**mbm._ARRAYS, **mbm._NORMALISATION, **mbm._DIRECT["K"], **mbm._DIRECT["L"]}
+    known = {**mbm._ARRAYS, **mbm._NORMALISATION, **mbm._DIRECT["K"], **mbm._DIRECT["L"],
+             **mbm._POINTS, **mbm._LEARNED, "map_weights": ("<f8", 0), "map_intercept": ("<f8", 1)}
     return np.dtype(known[name.split()[0]][0]) if name.split()[0] in known else np.dtype("u1")
 
 

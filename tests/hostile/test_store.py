@@ -40,7 +40,7 @@ def strict():
 def changed(name="pairs", header=None, **arrays):
     """A forged file: header(h) changes the header in place; arrays in place of the true ones."""
     told, blobs = forge.taken_apart(RAW[name])
-    blobs.update({key.replace("_0", " 0"): value for key, value in arrays.items()})
+    blobs.update({(key[:-2] + key[-2:].replace("_", " ")): value for key, value in arrays.items()})
     if header is not None:
         header(told)
     return forge.put_together(told, blobs)
@@ -83,7 +83,7 @@ def test_every_byte_of_the_start():
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
-    for major, minor in ((0, 0), (1, 2), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+    for major, minor in ((0, 0), (1, 3), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
     forge.stored("m", forge.sealed(text, body))
@@ -530,3 +530,55 @@ def test_a_pipe_may_be_named_on_the_command_line(here, run):
     os.waitpid(child, 0)
     assert "one binary" not in done.out
     assert read_bytes("t.vec") == Path("t.vec").read_bytes()
+
+
+def _calibration(change):
+    return lambda header: change(header["calibration"])
+
+
+CALIBRATIONS = {
+    "no kind": _calibration(lambda c: c["decoders"][0].__setitem__(1, "isotonic")),
+    "a decoder twice": _calibration(lambda c: c["decoders"][1].__setitem__(0, "least-squares")),
+    "a floor of 1": _calibration(lambda c: c["decoders"][0].__setitem__(2, 1.0)),
+    "a floor below 0": _calibration(lambda c: c["decoders"][0].__setitem__(2, -0.1)),
+    "a floor that is whole": _calibration(lambda c: c["decoders"][0].__setitem__(2, 0)),
+    "a map without arrays": _calibration(lambda c: c["decoders"][1].__setitem__(1, "vector")),
+    "another digest": _calibration(lambda c: c.update(model="0123456789abcdef")),
+    "no digest": _calibration(lambda c: c.update(model="")),
+    "other classes": _calibration(lambda c: c.update(classes=[3, 7, 10])),
+    "fewer classes": _calibration(lambda c: c.update(classes=[3, 7])),
+    "a negative count": _calibration(lambda c: c.update(counts=[3, 3, -3])),
+    "fewer counts": _calibration(lambda c: c.update(counts=[3, 3])),
+    "a source of two lines": _calibration(lambda c: c.update(source="a\nb")),
+    "no share": _calibration(lambda c: c.update(share=None)),
+    "another key": _calibration(lambda c: c.update(more=1)),
+    "no calibration": lambda header: header.update(calibration=None),
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_calibrations_that_are_wrong(name):
+    refused(changed("calibrated pairs", CALIBRATIONS[name]))
+
+
+@pytest.mark.parametrize("name, value, words", [
+    ("map_weights_0", np.array(0.0), "not above 0"), ("map_weights_0", np.array(-1.0), "above 0"),
+    ("map_weights_0", np.array(np.nan), "not finite"),
+    ("map_weights_0", np.array(1e200), "too large"),
+    ("map_intercept_0", np.ones(3), "not above 0"), ("map_intercept_0", np.zeros(2), "number of c"),
+    ("map_weights_2", np.ones(3), "does not fit"), ("map_weights_3", np.ones((3, 2)), "not fit"),
+    ("label_0", np.full(9, 4), "none of the classes"), ("label_0", np.full(8, 3), "one number"),
+    ("p_true_0", np.full(9, 1.01), "not in [0, 1]"), ("p_largest_0", np.full(9, np.nan), "not in"),
+    ("cumulative_0", np.full(9, -0.01), "not in [0, 1]"), ("right_0", np.ones(10), "one number")])
+def test_calibrations_with_arrays_that_are_wrong(name, value, words):
+    refused(changed("calibrated pairs", **{name: value}), words)
+
+
+@pytest.mark.parametrize("name, value, words", [
+    ("learned_weights", np.ones((2, 3)), "does not fit"),
+    ("learned_weights", np.ones((3, 2)), "other classifiers"),
+    ("learned_weights", np.full((3, 3), np.inf), "not finite"),
+    ("learned_intercept", np.ones(2), "does not fit"),
+    ("learned_intercept", np.full(3, np.nan), "not finite")])
+def test_learned_decoders_that_are_wrong(name, value, words):
+    refused(changed("calibrated pairs", **{name: value}), words)
