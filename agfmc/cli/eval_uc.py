@@ -30,8 +30,8 @@ def get_parser():
     group.add_argument("-H", "--no-header", action="store_true",
                        help="with -b or -B: leave the line of headings out")
     group.add_argument("-B", "--brier", action="store_true",
-                       help="the Brier score over all classes alone; with -b that of the "
-                            "winning classes")
+                       help="libAGF's Brier score alone, the root of the mean square over all "
+                            "classes; with -b that of the winning classes")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     group.add_argument("--json", action="store_true", help="all scores as one JSON object")

@@ -178,7 +178,7 @@ def evaluate(results, bins=10):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
     Keys: points, classes, labels, rejected, accuracy, uncertainty_coefficient (with
-    reverse and symmetric), brier_all, brier_winning, log_loss, contingency
+    reverse and symmetric), log_loss, brier, brier_all, brier_winning, contingency
     (rows truth, columns result), calibration, expected_calibration_error; where points
     have weights, also priors, the shares of the true classes with them.
     """

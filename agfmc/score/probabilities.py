@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["Bin", "Curves", "Validation", "all_samples", "brier_all", "brier_winning",
+__all__ = ["Bin", "Curves", "Validation", "all_samples", "brier", "brier_all", "brier_winning",
            "calibration", "class_weights", "confidence", "curves", "expected_calibration_error",
            "inverse_sum", "log_loss", "mean", "probability", "validate"]
 
@@ -45,12 +45,23 @@ def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
 
 # Brier scores, log loss, confidence
 
-def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)) for p (n, k) and true columns y (n,).
+def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """mean_i sum_j (p_ij - [j = y_i])^2 for p (n, k) and true columns y (n,): from 0 to 2.
 
     weights (n,): of the points, in this score and the others; n is then their sum.
-    NaN without points.
+    NaN without points (Brier, "Verification of forecasts expressed in terms of
+    probability", 1950).
     """
+    n = len(p)
+    if _nothing(n, weights):
+        return float("nan")
+    difference = np.array(p, dtype=float)
+    difference[np.arange(n), y] -= 1.0
+    return float(mean(np.sum(difference**2, axis=1), weights))
+
+
+def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)), libAGF's: the root of `brier` by k."""
     n, k = p.shape
     if _nothing(n, weights):
         return float("nan")

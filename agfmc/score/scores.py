@@ -9,7 +9,7 @@ from importlib import import_module
 __all__ = ["BY_OPTION", "SCORES", "Score"]
 
 
-class Score(namedtuple("Score", "name option head short title larger_is_better takes "
+class Score(namedtuple("Score", "name option head short title larger_is_better takes pools "
                               "function")):
     """A score of results.
 
@@ -17,8 +17,10 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
     of its column in tables;  short: in lists of means;  title: in pages (shorter than 28
     letters) and pictures;  takes: what its function is called with, "table" (a `Contingency`),
     "probabilities" (p (n, k), columns y (n,) of the true classes, weights (n,) or None) or
-    "winner" (its probability (n,), correct (n,), weights (n,) or None);  function:
-    "module:function" of the room `score`.
+    "winner" (its probability (n,), correct (n,), weights (n,) or None);  pools: how its values
+    on several splits become that of all held-out points, "table" (computed from the classes of
+    all points), "mean" (weighted by the points) or "square" (root of the mean of squares,
+    weighted so);  function: "module:function" of the room `score`.
     """
 
     __slots__ = ()
@@ -40,15 +42,17 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
 
 
 SCORES = {score.name: score for score in (
-    Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table",
+    Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table", "table",
           "contingency:accuracy"),
-    Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
-          "uncertainty coefficient", True, "table", "contingency:explained_share"),
-    Score("brier_all", "brier", "Brier all", "Brier score, all classes",
-          "Brier score, all classes", False, "probabilities", "probabilities:brier_all"),
-    Score("brier_winning", "brier-winning", "Brier win", "Brier score, winning",
-          "Brier score, winning class", False, "winner", "probabilities:brier_winning"),
     Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False, "probabilities",
-          "probabilities:log_loss"),
+          "mean", "probabilities:log_loss"),
+    Score("brier", "brier", "Brier", "Brier score", "Brier score", False, "probabilities", "mean",
+          "probabilities:brier"),
+    Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
+          "uncertainty coefficient", True, "table", "table", "contingency:explained_share"),
+    Score("brier_all", "brier-rms", "RMS all", "RMS error, all classes",
+          "RMS error, all classes", False, "probabilities", "square", "probabilities:brier_all"),
+    Score("brier_winning", "brier-winning", "RMS win", "RMS error, winning",
+          "RMS error, winning class", False, "winner", "square", "probabilities:brier_winning"),
 )}
 BY_OPTION = {score.option: score.name for score in SCORES.values()}

@@ -255,6 +255,9 @@ class Case:
             "brier_all": math.sqrt(math.fsum(
                 w * (p - (label == t))**2 for t, _, row, _, w in rows
                 for p, label in zip(row, self.labels)) / total / self.k) if all_p else None,
+            "brier": math.fsum(
+                w * (p - (label == t))**2 for t, _, row, _, w in rows
+                for p, label in zip(row, self.labels)) / total if all_p else None,
             "log_loss": math.fsum(-w * math.log(max(row[self.labels.index(t)], 2**-52))
                                   for t, _, row, _, w in rows) / total if all_p else None,
             "brier_winning": math.sqrt(math.fsum(w * (p - hit)**2 for w, p, hit in told) / counted)}

@@ -174,7 +174,7 @@ def test_random_splits_are_written_one_after_the_other(ask, data):
 def test_nfold_takes_trees_and_votes(ask, data):
     _, text, _ = ask("nfold", *OPTIONS, "-Q", "recursive", "tree", "train", "held")
     assert not os.path.exists("held.txt")
-    assert "Brier score, all classes" in text
+    assert "RMS error, all classes" in text
     _, text, _ = ask("nfold", *OPTIONS, "-b", "-Q", "vote", "1v1", "train", "held")
     assert "contingency" not in text
 
@@ -445,7 +445,7 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
     (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "expected a step"),
     (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO:HI"),
     (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2, "expected rbf, linear, polynomial"),
-    (("--by", "brier", "tree", "train"), 2, "the decoder gives no brier all"),
+    (("--by", "brier", "tree", "train"), 2, "the decoder gives no brier"),
     (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
     (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2, "one search"),
     (("-", "-"), 2, "cannot both be standard input"),

@@ -23,7 +23,8 @@ def row(configuration, decoder, time, score, sd=None, **others):
     return {"configuration": configuration, "decoder": decoder, "classifiers": 3,
             "train_s": value(1.0), "classify_s": value(time), "accuracy": value(score),
             "uncertainty_coefficient": value(score), "brier_all": value(1 - score),
-            "brier_winning": value(1 - score), "log_loss": value(1 - score), **others}
+            "brier": value(1 - score), "brier_winning": value(1 - score),
+            "log_loss": value(1 - score), **others}
 
 
 def result(rows, trials=5):

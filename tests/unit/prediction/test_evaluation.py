@@ -50,7 +50,7 @@ def test_check_values(files):
     assert json.loads(json.dumps(scores)) == scores
     text = format_scores(scores)
     assert "uncertainty coefficient     0.737175\n" in text
-    assert "Brier score, all classes    0.344964\n" in text
+    assert "RMS error, all classes      0.344964\n" in text
     assert "nan" not in text and "None" not in text
 
 

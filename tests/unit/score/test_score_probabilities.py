@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
 from agfmc.prediction.evaluation import evaluate, Results
-from agfmc.score.probabilities import (all_samples, brier_all, brier_winning, calibration,
+from agfmc.score.probabilities import (all_samples, brier, brier_all, brier_winning, calibration,
                                        class_weights, confidence, curves,
                                        expected_calibration_error, inverse_sum, log_loss,
                                        probability, validate)
@@ -19,6 +19,7 @@ Y = np.array([0, 1, 2, 0, 2])
 
 
 def test_brier():
+    assert abs(brier(P, Y) - 1.785 / 5) < 1e-15
     assert abs(brier_all(P, Y) - .3449637662) < 1e-10
     correct = P.argmax(axis=1) == Y
     assert abs(brier_winning(P.max(axis=1), correct) - math.sqrt(.78 / 5)) < 1e-15
@@ -28,6 +29,7 @@ def test_brier():
 
 def test_scores_of_nothing():
     none = np.zeros((0, 3))
+    assert math.isnan(brier(none, np.zeros(0, dtype=int)))
     assert math.isnan(brier_all(none, np.zeros(0, dtype=int)))
     assert math.isnan(brier_winning(none[:, 0], none[:, 0]))
     assert math.isnan(log_loss(none, np.zeros(0, dtype=int)))
@@ -196,8 +198,8 @@ def test_integer_weights_repeat_points(seed, k, n):
     many = evaluate(results(seed, k, n, repeated=weights), 4)
     assert some["points"] == n and many["points"] == weights.sum()
     for key in ("accuracy", "uncertainty_coefficient", "uncertainty_coefficient_reverse",
-                "uncertainty_coefficient_symmetric", "brier_all", "brier_winning", "log_loss",
-                "expected_calibration_error"):
+                "uncertainty_coefficient_symmetric", "brier", "brier_all", "brier_winning",
+                "log_loss", "expected_calibration_error"):
         assert some[key] == pytest.approx(many[key], rel=1e-9, abs=1e-9, nan_ok=True), key
     columns = len(many["contingency"][0])
     np.testing.assert_allclose(np.array(some["contingency"])[:, :columns], many["contingency"])
@@ -211,8 +213,8 @@ def test_equal_weights_change_nothing():
     plain = evaluate(results(3, 4, 50))
     for scale in (1.0, 1e-6, 1e6):
         same = evaluate(results(3, 4, 50, np.full(50, scale)))
-        for key in ("accuracy", "uncertainty_coefficient", "brier_all", "brier_winning",
-                    "log_loss", "expected_calibration_error", "rejected"):
+        for key in ("accuracy", "uncertainty_coefficient", "brier", "brier_all",
+                    "brier_winning", "log_loss", "expected_calibration_error", "rejected"):
             assert same[key] == pytest.approx(plain[key], rel=1e-12)
         # the standard error knows that there are 50 points, whatever they weigh
         for one, other in zip(same["calibration"], plain["calibration"]):
