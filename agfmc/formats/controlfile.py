@@ -12,8 +12,10 @@ from .atomic import replacing
 from .inputs import read_bytes, refuse_irregular
 from .mbm import MAGIC
 
-__all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
-           "write_control"]
+__all__ = ["CALIBRATION_END", "elsewhere", "model_file", "model_files", "read_control",
+           "require_regular", "write_control"]
+
+CALIBRATION_END = ".cal"  # of the file beside a control file: its name, and this
 
 
 def read_control(path, raw=None):

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._version import __version__
+from ..control.tree import Tree
 from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
 from ..formats.calibration_file import calibration_of, read_calibration
-from ..formats.controlfile import elsewhere, model_file, read_control, require_regular
+from ..formats.controlfile import (CALIBRATION_END, elsewhere, model_file, read_control,
+                                   require_regular)
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
 from ..formats.libsvm_model import (format_svm_multiclass, read_svm_model, read_svm_multiclass,
@@ -26,7 +28,8 @@ from ..models import Configuration, ModelFiles, Normalisation
 from ..provenance import classes_text
 from .external import ExternalClassifier
 
-__all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "save"]
+__all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "merged",
+           "save"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def load_configuration(source: ModelSource) -> Configuration:
     raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
     svm = re.match(rb"svm_type\s", raw)
     if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
-        return _calibrated(_merged(read_control(path, raw), source), source,
+        return _calibrated(merged(read_control(path, raw), source), source,
                            calibration_of(path))
     if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
@@ -125,8 +128,8 @@ def _calibrated(configuration, source, beside="-"):
     return replace(configuration, calibration=calibration)
 
 
-def _merged(tree, source):
-    """The configuration of a control file: the models that it names, merged."""
+def merged(tree: Tree, source: ModelSource) -> Configuration:
+    """The configuration of a control tree, of the source's path: its models, merged."""
     tree.require_names()
     models = list(within_memory((_read(row, tree.source, source.models_in) for row in tree.rows),
                                 tree.source, lambda model: model.sv.nbytes,

@@ -1,0 +1,170 @@
+"""Calibrated configurations: maps fitted to held-out decision values, and their place in answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.decode.front import CodeDecoder
+from agfmc.decode.maps import apply_map, fit_temperature
+from agfmc.decode.priors import Adjustment
+from agfmc.models import HeldOut
+from agfmc.prediction.calibration import calibrated, fit_calibration, held_out_answers
+from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.decision_values import MachineValues
+from agfmc.prediction.decoding import Decoding
+from agfmc.prediction.external import Execution
+from agfmc.score.probabilities import confidence, log_loss
+from agfmc.training.design import design_for
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.memory import train_configuration
+
+LABELS = [1, 4, 6, 9]
+
+
+def points(seed, n=400):
+    """Four classes that overlap, in the corners of a square."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 4, n)
+    x = generator.normal(size=(n, 5)) * 1.1
+    x[:, 0] += 2 * (y & 1)
+    x[:, 1] += 2 * (y >> 1)
+    return x, np.array(LABELS, dtype=np.int32)[y]
+
+
+X, Y = points(1)
+TEST_X, TEST_Y = points(2, 2000)
+COLUMN = np.searchsorted(LABELS, TEST_Y)
+NESTED = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}'
+
+
+def trained(layout, **settings):
+    tree = parse(layout) if "{" in layout else design_for(layout, X, Y, LABELS, None)
+    return train_configuration(tree, X, Y, TrainingSettings("-c 4 -g 0.2", **settings))
+
+
+@pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "orthogonal", "adjacent"])
+def test_calibrated_answers_have_the_same_classes_and_less_log_loss(scheme):
+    configuration = calibrated(*trained(scheme))
+    calibration = configuration.calibration
+    assert calibration.fits(configuration) and calibration.classes == tuple(LABELS)
+    assert sum(calibration.counts) == len(Y)
+    for decoder in ("least-squares", "renormalised"):
+        own, mapped = (Classifier(configuration, Decoding(decoder, calibrated=on))(TEST_X)
+                       for on in (False, True))
+        np.testing.assert_array_equal(own.classes, mapped.classes)
+        np.testing.assert_allclose(mapped.columns.sum(axis=1), 1, atol=1e-12)
+        np.testing.assert_array_equal(
+            mapped.columns, apply_map(calibration.decoders[decoder].map, own.columns))
+        assert log_loss(mapped.columns, COLUMN) < log_loss(own.columns, COLUMN) + 0.002
+        np.testing.assert_array_equal(
+            mapped.confidence, confidence(mapped.columns.max(axis=1), 4))
+        assert mapped.columns.min() > 0
+
+
+def test_values_of_calibration_points_by_definition():
+    """One-vs-one: f of the folds where the point was seen, f of the classifier elsewhere."""
+    configuration, held_out = trained("one-vs-one")
+    f = MachineValues(configuration)(range(6), held_out.x)[0].copy()
+    for point, classifier, value in zip(held_out.point, held_out.classifier, held_out.value):
+        assert held_out.y[point] in sum(configuration.tree.sides()[classifier], ())
+        f[point, classifier] = value
+    machines = configuration.machines
+    code = np.zeros((6, 4))
+    for row, (left, right) in zip(code, configuration.tree.sides()):
+        row[np.searchsorted(LABELS, left)], row[np.searchsorted(LABELS, right)] = -1, 1
+    p = CodeDecoder(code, "least-squares")(np.tanh(machines.a * f + machines.b)).p
+    points, found, answer = held_out_answers(configuration, held_out)["least-squares"]
+    np.testing.assert_array_equal(points, np.arange(len(Y)))
+    np.testing.assert_allclose(found, p, atol=1e-12)
+    np.testing.assert_array_equal(answer, found.argmax(axis=1))
+    wanted = fit_temperature(found, np.searchsorted(LABELS, Y))
+    got = fit_calibration(configuration, held_out).decoders["least-squares"].map
+    assert (got.weights, got.floor) == (wanted.weights, wanted.floor)
+
+
+@pytest.mark.parametrize("layout, keys", [
+    ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
+    (NESTED, {"recursive least-squares", "full least-squares", "full inverse", "least-squares"}),
+    ('"" L {1 4 6 9}', {"direct"}), ('"" {"" L {1 4 6} 9}', {"recursive", "full"}),
+    ("one-vs-one", {"inverse", "wu-lin-weng", "zadrozny-kl"}),
+    ("one-vs-rest", {"argmax", "orthogonal"})])
+def test_decoders_that_have_maps(layout, keys):
+    configuration = calibrated(*trained(layout))
+    found = configuration.calibration.decoders
+    assert keys <= set(found)
+    if layout == '"" L {1 4 6 9}':
+        assert set(found) == keys
+    for mode, method in [("recursive", "least-squares"), ("full", "least-squares"),
+                         ("full", "vote"), ("flat", "least-squares")]:
+        decoding = Decoding(method, mode)
+        key = decoding.calibration_key(configuration.tree)
+        assert (key is None) == (method == "vote")
+        if method != "vote" and not (configuration.tree.directs and mode == "flat"):
+            assert key in found
+
+
+def test_a_tree_that_is_descended_has_a_calibrated_probability_of_its_answer():
+    configuration = calibrated(*trained("tree"))
+    own, mapped = (Classifier(configuration, Decoding(tree="path", calibrated=on))(TEST_X)
+                   for on in (False, True))
+    np.testing.assert_array_equal(own.classes, mapped.classes)
+    p = own.columns[:, 0]
+    map_ = configuration.calibration.decoders["recursive"].map
+    np.testing.assert_array_equal(
+        mapped.columns[:, 0], apply_map(map_, np.column_stack([p, 1 - p]))[:, 0])
+    right = mapped.classes == TEST_Y
+
+    def loss(p):
+        return -np.mean(np.log(np.where(right, p, 1 - p)))
+
+    assert loss(mapped.columns[:, 0]) < loss(p) + 0.002
+
+
+def test_priors_come_after_the_map():
+    configuration = calibrated(*trained("one-vs-rest"))
+    priors = [0.7, 0.1, 0.1, 0.1]
+    counts = np.bincount(np.searchsorted(LABELS, Y))
+    mapped = Classifier(configuration, Decoding())(TEST_X).columns
+    both = Classifier(configuration, Decoding(priors=priors))(TEST_X)
+    np.testing.assert_allclose(both.columns, Adjustment(np.array(priors), counts / len(Y))(mapped),
+                               atol=1e-12)
+    np.testing.assert_array_equal(both.classes, np.array(LABELS)[both.columns.argmax(axis=1)])
+
+
+def test_what_is_not_calibrated():
+    configuration, held_out = trained("one-vs-one")
+    own = Classifier(configuration, "least-squares")(TEST_X).columns
+    assert calibrated(configuration, None) is configuration
+    with_map = calibrated(configuration, held_out)
+    for decoding in (Decoding(calibrated=False), Decoding("vote"), Decoding("max-win")):
+        one, other = (Classifier(each, decoding)(TEST_X) for each in (configuration, with_map))
+        np.testing.assert_array_equal(one.columns, other.columns)
+    sigmoid = Classifier(with_map, Decoding(), Execution(sigmoid=0))(TEST_X).columns
+    np.testing.assert_array_equal(sigmoid, own)
+    assert not np.array_equal(Classifier(with_map, Decoding())(TEST_X).columns, own)
+
+
+def test_a_point_does_not_depend_on_its_neighbours():
+    configuration = calibrated(*trained("one-vs-rest"))
+    classifier = Classifier(configuration, Decoding())
+    whole = classifier(TEST_X[:700]).columns
+    np.testing.assert_array_equal(classifier(TEST_X[333:334]).columns, whole[333:334])
+
+
+def test_points_of_the_calibration_serve_the_suiting_decoders():
+    decoders = calibrated(*trained("one-vs-one")).calibration.decoders
+    assert {key for key, one in decoders.items() if one.points is not None} == \
+        {"inverse", "least-squares"}
+    kept = decoders["inverse"].points
+    assert len(kept.label) == len(Y) and set(kept.label) == set(LABELS)
+    assert 0.6 < kept.right.mean() < 0.9
+
+
+def test_a_decoder_that_fails_has_no_map():
+    """A calibration point too far away for the kernel makes decision values that are no numbers."""
+    configuration, held_out = trained("one-vs-rest")
+    broken = replace(held_out, value=np.full(len(held_out.value), np.nan))
+    assert isinstance(broken, HeldOut)
+    assert not fit_calibration(configuration, broken).decoders
