@@ -20,7 +20,9 @@ from .decoding import calibrated_decodings, decoders_of, Decoding
 __all__ = ["calibrated", "fit_calibration", "held_out_answers"]
 
 _ENTRIES = 1 << 22  # decision values at a time
-_FEW = 250  # calibration points of decoders that iterate: they are slow
+# Decoders that iterate are slow: so many points for one entry of the coding matrix, and no map
+# where these are too few for one.
+_ITERATED, _FEWEST = 300_000, 250
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None) -> Configuration:
@@ -83,9 +85,14 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut) -> dict:
             with suppress(AgfmcError):  # the code does not suit this decoder
                 classifiers[key] = Classifier(
                     configuration, replace(decoding, tree=way, calibrated=False), values=given)
-        step, stride = given.rows(len(classes)), -(-len(held_out.rows) // _FEW)
-        for start in range(0, len(held_out.rows), step):
-            everyone = given.load(start, min(start + step, len(held_out.rows)))
+        step, size = given.rows(len(classes)), len(held_out.rows)
+        few = _ITERATED // max(1, given.count * len(classes))
+        stride = -(-size // max(few, 1))
+        if few < min(_FEWEST, size):
+            classifiers = {key: one for key, one in classifiers.items()
+                           if not one.decoding.decoder.iterates}
+        for start in range(0, size, step):
+            everyone = given.load(start, min(start + step, size))
             for key, classifier in list(classifiers.items()):
                 rows = everyone
                 if classifier.decoding.decoder.iterates:

@@ -16,7 +16,7 @@ from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
 from ..formats.calibration_file import calibration_of, read_calibration
-from ..formats.controlfile import (CALIBRATION_END, elsewhere, model_file, read_control,
+from ..formats.controlfile import (elsewhere, model_file, read_control,
                                    require_regular)
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
