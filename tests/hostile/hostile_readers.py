@@ -22,8 +22,8 @@ from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
-                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq, probability_text, seal,
-                           svm_predict_output, vectors)
+                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
+                           probability_text, seal, svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
