@@ -42,6 +42,7 @@ def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..errors import AgfmcWarning, UsageError
     from ..prediction.configuration import export, load_configuration, ModelSource, save
+    from ..formats.calibration_file import calibration_of
     from ..formats.controlfile import model_files
     from ..formats.class_names import read_names, read_names_of
     from ..formats.vectors import read_std
@@ -60,7 +61,8 @@ def execute(args):
                          f"'{args.out}' (/dev/stdout is one)")
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    refuse_inputs([args.out], [args.control, args.norm_file, args.names, args.calibration])
+    refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
+                               args.names, args.calibration])
     _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)

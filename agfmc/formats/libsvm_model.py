@@ -2,7 +2,8 @@
 
 Numbers are written so that they read back bit for bit (LIBSVM itself rounds support vectors
 to eight digits): equal support vectors are equal in every file.  A last line that LIBSVM does
-not read, `# agfmc ...`, is the `Provenance`.
+not read, `# agfmc ...`, is the `Provenance`; one before it, `# agfmc held out N BASE64`, has N
+decision values (float32, little-endian) of points that the classifier was not trained on.
 
 Several classes are one-vs-one in a single file.  With the classes numbered in the order of the
 line `label`, a support vector of class i has k - 1 coefficients, one for each other class j: the
@@ -12,6 +13,7 @@ There, and only there, the samples of the provenance are those of each class, in
 order of the labels: what each classifier tells of its own two classes follows.
 """
 
+import base64
 import math
 import os
 import re
@@ -29,10 +31,12 @@ from .text import NUMBER, numbers
 from .seal import check_seal, unsealed
 
 __all__ = ["Header", "MARK", "RowText", "format_kernel", "format_svm_model",
-           "format_svm_multiclass", "provenance_after", "read_lines", "read_svm_model",
-           "read_svm_multiclass", "refuse_huge", "sparse_text", "support_vectors"]
+           "format_svm_multiclass", "held_out_values", "provenance_after", "read_lines",
+           "read_svm_model", "read_svm_multiclass", "refuse_huge", "sparse_text",
+           "support_vectors"]
 
 MARK = "# agfmc "
+_HELD_OUT = f"{MARK}held out "
 _TYPES = ("c_svc", "nu_svc")
 _KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
          "label", "probA", "probB", "nr_sv", "prob_density_marks")
@@ -159,7 +163,10 @@ class Header:
 def provenance_after(lines, at, total, path):
     """The (Provenance, features or 0) in the lines after `total` support vectors from `at`."""
     provenance = Provenance()
-    for number, line in enumerate(lines[at + total:], at + total + 1):
+    after = at + total
+    if len(lines) > after and lines[after].startswith(_HELD_OUT):
+        after += 1
+    for number, line in enumerate(lines[after:], after + 1):
         if line.startswith(MARK) and not provenance:
             provenance = Provenance.from_line(unsealed(line[len(MARK):]))
         elif line.strip():
@@ -250,10 +257,11 @@ class RowText:
         return text
 
 
-def format_svm_model(model, sv_text=None):
+def format_svm_model(model, sv_text=None, held_out=None):
     """The text of a `BinaryModel` as a LIBSVM model file.
 
-    `sv_text`: text of each support vector, where the caller has it already.
+    `sv_text`: text of each support vector, where the caller has it already;  held_out (n,):
+    decision values, kept as float32, of points that it was not trained on.
     """
     lines = format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
@@ -264,6 +272,9 @@ def format_svm_model(model, sv_text=None):
     if sv_text is None:
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
+    if held_out is not None:
+        values = np.asarray(held_out, dtype="<f4").tobytes()
+        lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values).decode()}")
     if model.provenance:
         lines.append(f"{MARK}{model.provenance.to_line()}")
     return "\n".join(lines) + "\n"
@@ -299,6 +310,25 @@ def read_svm_model(path):
     rho = header.values("rho", float)[0]
     return BinaryModel(path, svm_type, kernel, sv, coef[:, 0].copy(), rho, labels, n_sv,
                        platt and platt[0], provenance, features)
+
+
+def held_out_values(raw, path=None):
+    """The held-out decision values (n,) float32 in the bytes of a model file; None without them.
+
+    Raises `ModelError` with the line where they are damaged.
+    """
+    start = raw.rfind(b"\n" + _HELD_OUT.encode()) + 1
+    if start == 0:
+        return None
+    count, _, text = raw[start + len(_HELD_OUT):].partition(b"\n")[0].rstrip().partition(b" ")
+    try:
+        values = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
+    except ValueError:  # binascii.Error is one
+        values = np.array([np.nan])
+    if count != b"%d" % len(values) or not np.isfinite(values).all():
+        raise ModelError("the held-out decision values are damaged", file=path,
+                         line=raw.count(b"\n", 0, start) + 1)
+    return values
 
 
 _MOST = 1024  # classes: 2**19 binary classifiers

@@ -22,8 +22,8 @@ from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
-                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq, probability_text, seal,
-                           svm_predict_output, vectors)
+                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
+                           probability_text, seal, svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
@@ -413,6 +413,7 @@ def found(name):
 def readers():
     """The table, by name."""
     svm = tuple(text.encode() for text in _svm_models())
+    held = (libsvm_model.format_svm_model(_binary(), held_out=X[:, 0]).encode(),)
     weights = logistic_model.LogisticModel(X[:2], 0.5, 40,
                                           Provenance.from_line("logistic; ridge 0.5"))
     logistics = (logistic_model.format_logistic_model(weights).encode(),)
@@ -484,10 +485,13 @@ def readers():
         ("lvq training", functools.partial(dataset.read_training, form=InputFormat("lvq")), [LVQ],
          True, points,
          []),
-        ("svm model", libsvm_model.read_svm_model, svm, True, binary_model,
+        ("svm model", libsvm_model.read_svm_model, svm + held, True, binary_model,
          [f"{f}libsvm_model.read_svm_model",
           *(f"{f}libsvm_model.{name}" for name in ("read_lines", "Header", "provenance_after",
                                                 "support_vectors"))]),
+        ("held-out values", lambda path: libsvm_model.held_out_values(bytes_of(path), path), held,
+         True, lambda found, raw: found is None or all_finite(found),
+         [f + "libsvm_model.held_out_values"]),
         ("svm multiclass", libsvm_model.read_svm_multiclass, [MULTICLASS], True, multiclass,
          [f + "libsvm_model.read_svm_multiclass"]),
         ("svm multiclass used", load, [MULTICLASS], True, classifying, []),

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from agfmc.errors import ModelError
-from agfmc.formats.libsvm_model import format_svm_model, read_svm_model, RowText
+from agfmc.formats.libsvm_model import (format_svm_model, held_out_values, read_svm_model,
+                                        RowText)
+from agfmc.formats.seal import check_seal, seal_of, sealed
 from agfmc.models import BinaryModel, Kernel
 from agfmc.provenance import Provenance
 
@@ -204,3 +206,61 @@ def test_real_libsvm_writes_and_reads_them(tmp_path, libsvm, kind, first):
         assert header == f"labels {first} {1 - first}"
         told.append(np.array([row.split() for row in rows], dtype=float))
     np.testing.assert_allclose(told[1], told[0], rtol=0, atol=1e-6)
+
+
+HELD_OUT = np.array([1 / 3, -2.5, 0.0, 3.4e38, 1e-45], dtype=np.float32)
+
+
+@pytest.mark.parametrize("values", [HELD_OUT, HELD_OUT[:0], HELD_OUT.astype(">f8")])
+def test_held_out_values_are_kept(tmp_path, values):
+    one = model_of()
+    text = sealed(format_svm_model(one, held_out=values), "0123456789abcdef")
+    found = held_out_values(text.encode())
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, values.astype(np.float32))
+    np.testing.assert_array_equal(held_out_values(text.replace("\n", "\r\n").encode()), found)
+    assert seal_of(text.encode()) == "0123456789abcdef"
+    (tmp_path / "m").write_text(text)
+    again = read_svm_model(str(tmp_path / "m"))
+    assert again.provenance == one.provenance
+    assert sealed(format_svm_model(again), "0123456789abcdef") == \
+        sealed(format_svm_model(one), "0123456789abcdef")
+
+
+def test_held_out_values_are_under_the_seal():
+    text = sealed(format_svm_model(model_of(), held_out=HELD_OUT), "0123456789abcdef")
+    place = text.index("held out 5 ") + 12
+    changed = text[:place] + ("B" if text[place] == "A" else "A") + text[place + 1:]
+    with pytest.raises(ModelError, match="checksum"):
+        check_seal(changed.encode(), "m")
+
+
+def test_models_without_held_out_values():
+    assert held_out_values(format_svm_model(model_of()).encode()) is None
+    assert held_out_values(b"") is None
+
+
+@pytest.mark.parametrize("words", [
+    "5", "", "2 AACAPwAAAEA= x", "3 AACAPwAAAEA=", "2 AACAPwAAAE*A=", "2 AACAPwAAAEA",
+    "+2 AACAPwAAAEA=",
+    "1 AACAfw==", "1 AADAfw==", "999999999999999999999 AACAPw=="])
+def test_held_out_values_that_are_damaged(words):
+    text = format_svm_model(model_of(), held_out=HELD_OUT).split("\n")
+    line, = [i for i, one in enumerate(text) if one.startswith("# agfmc held out 5 ")]
+    text[line] = f"# agfmc held out {words}"
+    with pytest.raises(ModelError, match="m:.*held-out decision values are damaged") as caught:
+        held_out_values("\n".join(text).encode(), "m")
+    assert caught.value.line == line + 1
+
+
+@pytest.mark.skipif(not shutil.which("svm-predict"), reason="LIBSVM is not installed")
+def test_svm_predict_reads_models_with_held_out_values(tmp_path):
+    (tmp_path / "points").write_text("0 1:0.5 2:1\n1 1:-1\n0 2:4\n")
+    answers = []
+    for values in (None, np.linspace(-1, 1, 3000)):
+        text = format_svm_model(model_of(), held_out=values)
+        (tmp_path / "m").write_text(sealed(text, "0" * 16))
+        subprocess.run(["svm-predict", "-q", "-b", "1", "points", "m", "out"], cwd=tmp_path,
+                       check=True)
+        answers.append((tmp_path / "out").read_text())
+    assert answers[0] == answers[1] and answers[0].startswith("labels 0 1")
