@@ -72,8 +72,9 @@ def _points_of_answers(p, labels, right):
 def held_out_answers(configuration: Configuration, held_out: HeldOut) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
-    points (c',): their numbers, all of them, or fewer for a decoder that iterates;  p: before any map, columns with ascending labels, or (p, 1 - p) of the answer where a tree is
-    descended;  answer: the column of the class, in the order of the labels.
+    points (c',): their numbers, all of them, or fewer for a decoder that iterates;  p: before any
+    map, columns with ascending labels, or (p, 1 - p) of the answer where a tree is descended;
+    answer: the column of the class, in the order of the labels.
     """
     given = _GivenValues(configuration, held_out)
     classes = np.array(configuration.tree.classes)

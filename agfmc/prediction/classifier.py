@@ -50,10 +50,10 @@ class Answers:
 class Classifier:
     """A configuration with a decoder, ready for points.
 
-    decoding: a `Decoding`, or the name of its method alone;  execution: how the
-    classifiers are run;  values: gives their decision values and those of multi-class nodes,
-    None for the classifiers of the configuration.  Raises `ModelError` where the decoder needs probabilities that
-    the models lack, and `UsageError` where it does not suit the configuration.
+    decoding: a `Decoding`, or the name of its method alone;  execution: how the classifiers are
+    run;  values: gives their decision values and those of multi-class nodes, None for the
+    classifiers of the configuration.  Raises `ModelError` where the decoder needs probabilities
+    that the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
     classes (k,) are their labels.

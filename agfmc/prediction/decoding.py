@@ -26,7 +26,8 @@ from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
 __all__ = ["Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
-           "calibrated_decodings", "class_samples", "decoders_of", "gives_probabilities", "listed", "proportions"]
+           "calibrated_decodings", "class_samples", "decoders_of", "gives_probabilities", "listed",
+           "proportions"]
 
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.

@@ -88,10 +88,11 @@ class Fitted(NamedTuple):
 class _Training:
     """One job on its way: its samples, and what has come back, from one thread or several.
 
-    with_folds: it begins with folds;  chosen: places of its calibration points among the
-    samples, rows ascending, or None;  chosen_only: the folds serve these alone;  fold (l,): of each sample, -1 where it is never held out, or
-    None where leaving out single ones is to do;  values (l,): decision values of samples that were
-    not trained on;  left: fits that are still to come;  seconds: of a core that it took so far.
+    with_folds: it begins with folds;  chosen: places of its calibration points among the samples,
+    rows ascending, or None;  chosen_only: the folds serve these alone;  fold (l,): of each sample,
+    -1 where it is never held out, or None where leaving out single ones is to do;  values (l,):
+    decision values of samples that were not trained on;  left: fits that are still to come;
+    seconds: of a core that it took so far.
     """
 
     job: Job
@@ -154,16 +155,16 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         calibration_rows: np.ndarray | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
-    Yields `Fitted` as jobs finish; the order depends on the workers, the models do
-    not.  Each job is six fits, the classifier itself and five folds whose decision values fit
-    the probabilities (Platt 1999), and the fits of all jobs share the threads; a learner with
-    probabilities of its own needs only the first, unless held_out asks where each sample is
-    sent when it is held out, or there are calibration_rows (c,), ascending: those of the points
-    whose decision values are wanted when they are held out.  x went through the normalisation of the settings already; the
-    models tell its digest.  progress: called with (fits done, all fits), or jobs in their
-    place where an executor has the workers; a job whose workers died comes with an error.
-    Raises `DataError` before any training where a side has fewer than two samples, and
-    `UsageError` for a learner that is not there, or that cannot do without folds.
+    Yields `Fitted` as jobs finish; the order depends on the workers, the models do not.  Each job
+    is six fits, the classifier itself and five folds whose decision values fit the probabilities
+    (Platt 1999), and the fits of all jobs share the threads; a learner with probabilities of its
+    own needs only the first, unless held_out asks where each sample is sent when it is held out, or
+    there are calibration_rows (c,), ascending: those of the points whose decision values are wanted
+    when they are held out.  x went through the normalisation of the settings already; the models
+    tell its digest.  progress: called with (fits done, all fits), or jobs in their place where an
+    executor has the workers; a job whose workers died comes with an error. Raises `DataError`
+    before any training where a side has fewer than two samples, and `UsageError` for a learner that
+    is not there, or that cannot do without folds.
     """
     check_learners(jobs, settings.loo)
     rows_of = rows_by_class(y)

@@ -22,11 +22,11 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
     The second is None where the settings want no calibration, or a learner has no decision values
-    of points that were held out; `prediction.calibration.calibrated` makes one of both.
-    The configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
-    the same file.  tree: a training control tree over the labels in y, whole numbers
-    from 0;  x: float32 or float64, and not changed;  name: the binary models have names that
-    begin with it;  progress: as for `fit`.
+    of points that were held out; `prediction.calibration.calibrated` makes one of both. The
+    configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
+    the same file.  tree: a training control tree over the labels in y, whole numbers from 0;  x:
+    float32 or float64, and not changed;  name: the binary models have names that begin with it;
+    progress: as for `fit`.
 
     Raises `DataError` for points and labels that cannot be trained on, `ControlError`
     where the tree does not fit the labels, `UsageError` for options, and the error of the

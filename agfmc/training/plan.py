@@ -140,10 +140,10 @@ class Plan:
 class _Origins:
     """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
 
-    Sixteen hexadecimal digits, of the points of the job's classes in their order, the
-    classes on each side, the options, the seed, where the probabilities come from, the number of
-    calibration points of each class, the normalisation, and the versions of this program and of the library that trains.
-    Points that the job does not see, its name and its place in the control file do not
+    Sixteen hexadecimal digits, of the points of the job's classes in their order, the classes on
+    each side, the options, the seed, where the probabilities come from, the number of calibration
+    points of each class, the normalisation, and the versions of this program and of the library
+    that trains. Points that the job does not see, its name and its place in the control file do not
     matter, nor do threads and memory.  Each class is read once.
     """
 
