@@ -193,11 +193,12 @@ def _check_together(args, form, binary):
 
 def _calibration_file(args):
     """The file of the calibration: beside control-out, or beside the models."""
-    from ..formats.controlfile import CALIBRATION_END, model_file
+    from ..formats.calibration_file import calibration_of
+    from ..formats.controlfile import model_file
 
     control = args.control_out
     beside = control != "-" and (os.path.isfile(control) or not os.path.exists(control))
-    return (control if beside else model_file(args.model, args.path)) + CALIBRATION_END
+    return calibration_of(control if beside else model_file(args.model, args.path))
 
 
 def _calibration(args, work):

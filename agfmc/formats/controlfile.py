@@ -12,10 +12,8 @@ from .atomic import replacing
 from .inputs import read_bytes, refuse_irregular
 from .mbm import MAGIC
 
-__all__ = ["CALIBRATION_END", "elsewhere", "model_file", "model_files", "read_control",
-           "require_regular", "write_control"]
-
-CALIBRATION_END = ".cal"  # of the file beside a control file: its name, and this
+__all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
+           "write_control"]
 
 
 def read_control(path, raw=None):

@@ -215,7 +215,8 @@ def held_out_of(plan) -> HeldOut | None:
     rows = plan.calibration_rows
     if rows is None:
         return None
-    values = [held_out_values(plan.path_of(job.name)) for job in plan.binary]
+    values = [held_out_values(read_bytes(plan.path_of(job.name)), job.name)
+              for job in plan.binary]
     branches = plan.tree.branch_labels()
     nodes = {number: read_node(node, len(branches[number]), plan.path_of(node.name))
              for number, node in plan.tree.directs.items()}
