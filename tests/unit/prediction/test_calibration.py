@@ -1,4 +1,4 @@
-"""Calibrated configurations: maps fitted to held-out decision values, and their place in answers."""
+"""Calibrated configurations: maps fitted to held-out decision values, and what they do."""
 
 from dataclasses import replace
 
