@@ -20,8 +20,8 @@ import numpy as np
 from ..errors import AgfmcWarning
 from ..models import CalibrationPoints
 
-__all__ = ["SCORES", "calibration_points", "class_groups", "class_scores", "least_points",
-           "p_values", "point_scores", "prediction_sets", "quantile", "quantiles"]
+__all__ = ["SCORES", "answer_points", "calibration_points", "class_groups", "class_scores",
+           "least_points", "p_values", "point_scores", "prediction_sets", "quantile", "quantiles"]
 
 SCORES = ("lac", "aps")
 TOLERANCE = 1e-12  # of the comparison of scores
@@ -40,6 +40,15 @@ def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
         cumulative[part] = class_scores(p[part], "aps")[rows[:part.stop - part.start], y[part]]
     return CalibrationPoints(np.asarray(labels, dtype=np.int32)[y], p[rows, y], cumulative,
                              p[rows, answer], y == answer)
+
+
+def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray) -> CalibrationPoints:
+    """`CalibrationPoints` where the probabilities p (n,) of the answers alone are known.
+
+    They serve for thresholds, not for sets.  labels (n,): true classes;  right (n,) bool.
+    """
+    return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
+                             np.ones(len(p)), p, right)
 
 
 def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:

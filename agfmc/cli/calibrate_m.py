@@ -1,0 +1,142 @@
+"""calibrate_m: calibrate the probabilities of a trained configuration by points kept apart."""
+
+from __future__ import annotations
+
+import sys
+
+from .messages import json_text
+from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
+                      input_format, Parser, refuse_inputs, whole_number)
+
+__all__ = ["execute", "get_parser"]
+
+PROG = "calibrate_m"
+MAPS = ("auto", "none", "temperature", "vector", "matrix")
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Calibrate the class probabilities of a trained configuration with points that it was "
+        "not trained on, show what that does, and write the model with the calibration.",
+        usage="%(prog)s {--data DATA [-M [-E VALUE] | -A [-H]] | --from BASE} [-Q DECODER] "
+              "[--tree MODE] [--map KIND] [--folds N] [--seed N] [-a FILE] [-y FOLDER] "
+              "[--calibration FILE | --uncalibrated] [-j N] [--json] [-o OUT] {control | model}")
+    parser.add_argument("model", metavar="{control | model}",
+                        help="model file, or control file for classification (- is standard "
+                             "input); its calibration, if it has one, is kept for the other "
+                             "decoders")
+    group = add_input_kind(parser, "--data")
+    group.add_argument("--data", metavar="DATA",
+                       help="points with labels that were kept apart from training: base name of "
+                            ".vec and .cls files, or a text file with -M or -A")
+    group.add_argument("--from", dest="base", metavar="BASE",
+                       help="in place of --data: the answers of a cross-validation, the files "
+                            "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes")
+    group = parser.add_argument_group("model")
+    group.add_argument("-a", "--norm-file", metavar="FILE",
+                       help="normalisation (.std) to be applied to the points, and stored in OUT; "
+                            "an error for a model file that holds its own")
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="folder of the models that control names")
+    add_calibration(group)
+    group = parser.add_argument_group("calibration")
+    group.add_argument("-Q", "--decoder", metavar="DECODER",
+                       help="the decoder that is calibrated, as for nfold (default: the one that "
+                            "suits the configuration; with --data also least-squares, and full of "
+                            "a tree)")
+    group.add_argument("--tree", choices=("recursive", "full"), metavar="MODE",
+                       help="for trees: recursive or full, with -Q as the decoder of the matrices "
+                            "in it, as for classify_m")
+    group.add_argument("--map", choices=MAPS, default=MAPS[0], metavar="KIND",
+                       help="auto (default): the simplest whose log loss is within one standard "
+                            "error of the least; temperature, vector or matrix: this one, with a "
+                            "floor; none: the decoder's own probabilities")
+    group.add_argument("--folds", type=whole_number(2, 1000), default=5, metavar="N",
+                       help="parts of the points in the cross-validation of the maps (default 5)")
+    add_seed(group)
+    add_workers(group)
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", metavar="OUT",
+                       help="the model file to be written (.mbm), which may be model itself; or "
+                            "a name that ends in .cal, for the calibration alone. Without it, "
+                            "nothing is written")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser.finish()
+
+
+def execute(args):
+    """Read the model and the points, fit, write, print."""
+    from ..errors import UsageError
+    from ..executors.threads import available_cores
+    from ..formats.atomic import check_output, replacing
+    from ..formats.calibration_file import format_calibration
+    from ..formats.controlfile import model_files
+    from ..formats.vectors import read_std
+    from ..prediction.configuration import load_configuration, ModelSource, save
+    from ..prediction.recalibration import format_reports, recalibrate, with_decoders
+
+    form = input_format(args)
+    if (args.data is None) == (args.base is None):
+        raise UsageError("expected points, either --data or --from" if args.data is None else
+                         "--data and --from exclude each other")
+    if args.base is not None and form.kind != "binary":
+        raise UsageError("-M and -A are for --data")
+    if args.output in ("", "-"):
+        raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
+    if args.output is not None:
+        ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con")
+        refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,
+                                      *data_files(args.base, ends=ends)])
+        check_output(args.output)
+    configuration = load_configuration(ModelSource(
+        args.model, None if args.norm_file is None else read_std(args.norm_file), args.path,
+        calibration=args.calibration, uncalibrated=args.uncalibrated))
+    if configuration.merged_from is not None and args.output is not None:
+        refuse_inputs([args.output], [args.model, *model_files(configuration.tree, args.path,
+                                                               [args.output])])
+    stored = {} if configuration.calibration is None or args.data is None else \
+        configuration.calibration.decoders
+    found = {}
+    for key, answered in _answers(args, configuration, form, args.jobs or available_cores()):
+        found[key] = recalibrate(answered, key, configuration.tree.classes, args.map, args.seed,
+                                 args.folds, stored[key].map if key in stored else None)
+    configuration = with_decoders(configuration, found, answered.y)
+    if args.output is not None:
+        if args.output.endswith(".cal"):
+            with replacing(args.output) as file:
+                file.write(format_calibration(configuration.calibration))
+        else:
+            save(args.output, configuration)
+    reports = [one.report for one in found.values()]
+    sys.stdout.write(json_text(reports) if args.json else format_reports(reports))
+    sys.stdout.flush()
+
+
+def _answers(args, configuration, form, workers):
+    """Yield (key of a decoder, its `Answered`)."""
+    from ..decode.methods import DEFAULT
+    from ..errors import UsageError
+    from ..formats.dataset import read_training
+    from ..prediction.decoding import decoders_of, Decoding
+    from ..prediction.recalibration import answers_of_data, answers_of_files, kept_decodings
+
+    tree = configuration.tree
+    kept = kept_decodings(configuration)
+    if args.tree is not None and not tree.hierarchical:
+        raise UsageError(f"--tree is for trees, and {args.model} is none")
+    if args.tree is not None:
+        wanted = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
+    elif args.decoder is not None:
+        wanted = decoders_of(tree, (args.decoder,))
+    else:
+        wanted = list(kept.values())[:None if args.base is None else 1]
+    data = None if args.data is None else read_training(args.data, form)
+    for decoding in wanted:
+        key = decoding.calibration_key(tree)
+        if key is None:
+            raise UsageError(f"the decoder {decoding.decoder.name} does not give the probabilities "
+                             "of all classes: it has no calibration")
+        yield key, answers_of_files(configuration, key, args.base) if data is None else \
+            answers_of_data(configuration, decoding, data, form.kind, args.data, workers)
