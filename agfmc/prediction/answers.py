@@ -11,10 +11,11 @@ import numpy as np
 from ..decode.convergence import Stops
 from ..formats.atomic import replacing, replacing_all
 from ..formats.probability_text import format_points
+from ..formats.set_text import format_sets
 from ..formats.vectors import cls_bytes, con_bytes
 from .classifier import classify
 
-__all__ = ["Summary", "write_answers", "write_predictions"]
+__all__ = ["Summary", "output_ends", "write_answers", "write_predictions"]
 
 
 @dataclass
@@ -22,7 +23,8 @@ class Summary:
     """Numbers of a run: points, rejected points, and how the decoders stopped.
 
     queried, kernels: binary classifiers and kernel values that were needed, all points
-    together, where they were counted.
+    together, where they were counted;  members, empty: classes in all sets together, and sets
+    without one.
     """
 
     points: int = 0
@@ -30,6 +32,8 @@ class Summary:
     stops: Stops = Stops()
     queried: int = 0
     kernels: int = 0
+    members: int = 0
+    empty: int = 0
 
     def add(self, answers, counter=None):
         """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
@@ -37,6 +41,10 @@ class Summary:
             self.stops += stop
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
+        if answers.sets is not None:
+            sizes = np.count_nonzero(answers.sets, axis=1)
+            self.members += int(sizes.sum())
+            self.empty += int(np.count_nonzero(sizes == 0))
         if answers.queried is not None:
             self.queried += int(np.count_nonzero(answers.queried))
             if counter is not None:
@@ -46,6 +54,8 @@ class Summary:
 def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
+    Sets of classes, where they are wanted, are what is printed, and go to base.sets too.
+
     header: begin with a line `labels ...` where there is a column for each
     class.  counter: a `KernelCounter` for a classifier that counts.  workers: as for
     `classify`.  The files appear together when `show` has had everything; show(b"")
@@ -54,11 +64,12 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
     with_class = not classifier.decoding.prints_values
     head = _labels(classifier) if header and classifier.all_classes else b""
     summary = Summary()
-    written = functools.partial(_written, with_class)
-    with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
-            classes.write(labels)
-            confidence.write(ratings)
+    written = functools.partial(_written, with_class, classifier.classes)
+    ends = output_ends(classifier.decoding)
+    with replacing_all([base + end for end in ends], binary=True) as files:
+        for answers, text, *contents in classify(classifier, chunks, workers, written):
+            for file, content in zip(files, contents):
+                file.write(content)
             if text is not None:
                 show(head + text)
                 head = b""
@@ -67,11 +78,19 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
     return summary
 
 
-def _written(with_class, answers):
-    """Answers, of which the text is made, and the bytes of labels, ratings and text."""
-    text = None if answers.columns is None else format_points(
-        answers.columns, answers.classes if with_class else None)
-    return (replace(answers, columns=None), cls_bytes(answers.classes),
+def output_ends(decoding):
+    """The endings of the files that `write_answers` writes."""
+    return (".cls", ".con") if decoding.guarantees.coverage is None else (".cls", ".con", ".sets")
+
+
+def _written(with_class, labels, answers):
+    """Answers, the text to be printed, and the bytes of each file."""
+    text = None
+    if answers.sets is not None:
+        text = format_sets(answers.sets, labels)
+    elif answers.columns is not None:
+        text = format_points(answers.columns, answers.classes if with_class else None)
+    return (replace(answers, columns=None), text, cls_bytes(answers.classes),
             con_bytes(answers.confidence), text)
 
 
