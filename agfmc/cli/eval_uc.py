@@ -5,7 +5,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import json_text
-from .options import Parser, PROPORTIONS, proportions, whole_number
+from .options import add_seed, Parser, PROPORTIONS, proportions, whole_number
 
 __all__ = ["execute", "get_parser"]
 
@@ -14,16 +14,38 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         "eval_uc",
-        "Score classification results: accuracy, uncertainty coefficient, contingency table, "
-        "Brier scores and calibration.",
+        "Score classification results: accuracy, scores of probabilities and of sets of classes, "
+        "contingency table, calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
-              "[--priors P] [--json] [--plot FILE] truth result [probabilities]")
+              "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
+              "[--sets FILE] [--before FILE] [--json | --csv] [--plot FILE] truth result "
+              "[probabilities]")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and result.con, as classify_m "
                                        "writes them")
     parser.add_argument("probabilities", nargs="?",
                         help="what classify_m printed: k probabilities and a class in each line, "
                              "with or without a first line `labels ...` (- is standard input)")
+    group = parser.add_argument_group("scores")
+    group.add_argument("--top", type=whole_number(1), metavar="K",
+                       help="the share of the points whose true class is among the K most "
+                            "probable ones")
+    group.add_argument("--ordered", action="store_true",
+                       help="scores for classes that have an order, that of their labels: mean "
+                            "class error, share within one class, ranked probability score")
+    group.add_argument("--by-class", action="store_true",
+                       help="calibration of the probability of each class")
+    group.add_argument("--intervals", nargs="?", const=1000, default=0,
+                       type=whole_number(10, 1_000_000), metavar="N",
+                       help="intervals of 95 %% of all scores, from N bootstrap resamples "
+                            "(default 1000); shares have theirs without it")
+    add_seed(group)
+    group.add_argument("--sets", metavar="FILE",
+                       help="sets of classes, as classify_m --coverage writes them: coverage and "
+                            "sizes")
+    group.add_argument("--before", metavar="FILE",
+                       help="probabilities before calibration, as classify_m --uncalibrated "
+                            "prints them: both side by side")
     group = parser.add_argument_group("output")
     group.add_argument("-b", "--brief", action="store_true",
                        help="one line for scripts: accuracy and uncertainty coefficient")
@@ -35,9 +57,11 @@ def get_parser():
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     group.add_argument("--json", action="store_true", help="all scores as one JSON object")
+    group.add_argument("--csv", action="store_true",
+                       help="all scores as CSV: score,class,value,low,high")
     group.add_argument("--plot", metavar="FILE",
-                       help="a picture of the contingency table and of the calibration: .png, "
-                            ".svg or .pdf (needs matplotlib)")
+                       help="a picture of the contingency table, of the calibration, and of the "
+                            "error of the surest points: .png, .svg or .pdf (needs matplotlib)")
     group = parser.add_argument_group("classes")
     group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
                        help="number of classes, which confidence ratings depend on; it is never "
@@ -65,38 +89,65 @@ def _labels(text):
 
 def execute(args):
     """Read, score, print."""
-    from ..prediction.evaluation import (evaluate, load_results, names_beside,
-                                         warn_of_other_numbers, weighted)
+    from ..prediction.evaluation import Asked, compared_scores, evaluate, warn_of_other_numbers
+    from ..prediction.result_files import names_beside
 
     if args.truth == "-" and args.probabilities == "-":
         raise UsageError("truth and probabilities cannot both be standard input")
+    if args.json and args.csv:
+        raise UsageError("choose one of --json and --csv")
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)
-    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
-                           args.names)
-    if args.priors is not None:
-        results = weighted(results, args.priors)
-    scores = evaluate(results, args.bins)
+    results = _results(args)
+    whole = args.json or args.csv or args.plot is not None
+    if (args.brief or args.brier) and not whole:
+        scores, names = compared_scores(results), {}
+        scores |= {"points": len(results.truth), "labels": results.labels}
+    else:
+        scores = evaluate(results, args.bins, Asked(args.top, args.ordered, args.by_class,
+                                                    args.intervals, args.seed))
+        names = names_beside(args.truth, results.labels, args.names)
     warn_of_other_numbers(scores)
-    plain = (args.brief or args.brier) and not args.json and args.plot is None
-    names = {} if plain else names_beside(args.truth, results.labels, args.names)
     if names:
         scores["names"] = list(names.values())
-    if args.json:
-        text = json_text(scores)
-    elif args.brier:
-        text = _brier(args, scores)
-    elif args.brief:
-        text = "" if args.no_header else "accuracy uncertainty coefficient\n"
-        text += "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
-    else:
-        from ..prediction.evaluation import format_scores
-        text = format_scores(scores)
+    text = _text(args, scores)
     if args.plot is not None:
         from ..picture.scores import draw_scores
         draw_scores(args.plot, scores, names)
     sys.stdout.write(text)
+
+
+def _results(args):
+    """The `Results` of all files."""
+    from ..prediction.evaluation import weighted
+    from ..prediction.result_files import load_results, with_probabilities_before, with_sets
+
+    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
+                           args.names)
+    if args.priors is not None:
+        results = weighted(results, args.priors)
+    for option, given in (("--top", args.top), ("--by-class", args.by_class)):
+        if given and results.p is None:
+            raise UsageError(f"{option} needs probabilities: give the file that classify_m printed")
+    if args.before is not None:
+        results = with_probabilities_before(results, args.before)
+    return results if args.sets is None else with_sets(results, args.sets)
+
+
+def _text(args, scores):
+    if args.json:
+        return json_text(scores)
+    if args.csv:
+        from ..prediction.score_page import scores_csv
+        return scores_csv(scores)
+    if args.brier:
+        return _brier(args, scores)
+    if args.brief:
+        head = "" if args.no_header else "accuracy uncertainty coefficient\n"
+        return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
+    from ..prediction.score_page import format_scores
+    return format_scores(scores)
 
 
 def _brier(args, scores):

@@ -83,7 +83,8 @@ def execute(args):
 
 def _print(args, plan, candidate, result, names):
     from ..experiments.tables import score_lines
-    from ..prediction.evaluation import evaluate, format_scores
+    from ..prediction.evaluation import evaluate
+    from ..prediction.score_page import format_scores
 
     scores = evaluate(result.results, args.bins)
     if names:

@@ -95,6 +95,8 @@ class Parser(argparse.ArgumentParser):
             if longs and action.nargs is None:
                 takes.update((name, longs[0]) for name in action.option_strings)
         flags = {name for action in self._actions for name in action.option_strings}
+        counts = {name: action.const for action in self._actions if action.nargs == "?"
+                  for name in action.option_strings}
         result = []
         words = deque(args)
         while words:
@@ -102,7 +104,10 @@ class Parser(argparse.ArgumentParser):
             word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
-            if word in takes:
+            if word in counts:  # the next word is its value if it is a number
+                value = words.popleft() if words and words[0].isdigit() else counts[word]
+                result.append(f"{word}={value}")
+            elif word in takes:
                 value = words.popleft() if words else None
                 if value is None:
                     self.error(f"option {word}: expected a value after it")

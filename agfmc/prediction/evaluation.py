@@ -1,29 +1,57 @@
-"""Scores, from files of truth, results and probabilities.
-
-Scores as text for people.
-"""
+"""Scores of the results of a classification, as one dictionary of plain values."""
 
 from __future__ import annotations
 
-import os
-import unicodedata
 import warnings
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import AgfmcWarning, DataError, one_line, UsageError
-from ..formats.class_names import number_classes, read_names, read_names_of
-from ..formats.probability_text import read_probabilities
-from ..formats.vectors import read_cls, read_con
-from ..score.contingency import contingency, uncertainty_coefficient
-from ..score.probabilities import (calibration, class_weights, expected_calibration_error,
-                                   probability)
-from ..score.scores import SCORES
-from .decoding import listed, proportions
+from ..errors import AgfmcWarning, DataError
+from ..score.abstaining import risk_coverage
+from ..score.classes import by_class
+from ..score.contingency import (adjusted_share, contingency, coverage, random_share,
+                                 uncertainty_coefficient)
+from ..score.intervals import effective_number, resampled, spread, standard_error, wilson
+from ..score.ordered import class_errors, ranked_probability_scores
+from ..score.probabilities import (calibration, calibration_by_class, class_weights,
+                                   expected_calibration_error, log_losses, mean, squared_errors)
+from ..score.ranking import area_by_class, places, separation, top_shares
+from ..score.scores import FURTHER, SCORES
+from ..score.sets import set_scores
+from .decoding import proportions
 
-__all__ = ["Results", "evaluate", "format_scores", "load_results", "names_beside",
-           "warn_of_other_numbers", "weighted"]
+__all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
+           "warn_of_no_probabilities", "weighted"]
+
+MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
+_SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
+_ROUNDING = 1e-5  # of probabilities in text
+
+
+class Sets(NamedTuple):
+    """Sets of classes: size (n,) of the set of each point;  holds (n,): it has the true class."""
+
+    size: np.ndarray
+    holds: np.ndarray
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `evaluate` computes where it is asked to.
+
+    top: K of the top-K accuracy;  ordered: scores of classes that have an order, that of their
+    labels;  by_class: calibration of each class;  resamples: of the bootstrap intervals, 0 for
+    none;  seed: of the resamples.
+    """
+
+    top: int | None = None
+    ordered: bool = False
+    by_class: bool = False
+    resamples: int = 0
+    seed: int = 1
+
 
 @dataclass(frozen=True, eq=False)
 class Results:
@@ -33,7 +61,8 @@ class Results:
     in ascending order;  k: their number, or None where nothing tells it;
     winner (n,): probability of the answer, or None;  p (n, k): all
     probabilities, columns in the order of `labels`, or None;  weights (n,): how
-    much each point counts, or None where all count alike.
+    much each point counts, or None where all count alike;  before (n, k): the
+    probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None.
     """
 
     truth: np.ndarray
@@ -43,110 +72,8 @@ class Results:
     winner: np.ndarray | None = None
     p: np.ndarray | None = None
     weights: np.ndarray | None = None
-
-
-def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
-    """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
-
-    k: number of classes; labels: those of the columns; names: the file of their names, in
-    which a truth that has labels below 0 is looked up.  Raises `DataError`
-    where the files do not fit together, `UsageError` where k or labels are
-    needed or contradict them.
-    """
-    # first: from a pipe they end when the command that writes the other files has done so
-    table = None if probabilities is None else read_probabilities(probabilities)
-    truth = read_cls(truth_path, negative=True)
-    if truth.min() < 0:
-        told = k if table is None else table.p.shape[1]
-        truth = number_classes(truth, told, truth_path, None if names is None else
-                               read_names(names), ": give eval_uc --names, or -k if all occur")
-    result = read_cls(f"{base}.cls", n=len(truth), negative=True)
-    found = np.unique(np.concatenate([truth, result[result >= 0]]))
-    ratings = truth_path.removesuffix(".cls") + ".con"
-    if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
-        warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
-                      "none: the true classes come first, then the base name of the results",
-                      AgfmcWarning, stacklevel=3)
-    p = None
-    if table is not None:
-        if len(table.p) != len(truth):
-            raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
-                            f"{len(truth)} points", file=probabilities)
-        if not np.array_equal(table.classes, result):
-            row = int(np.argmax(table.classes != result))
-            raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
-                            f"{result[row]} in {base}.cls: they are not of one run",
-                            file=probabilities)
-        p = table.p
-        if k is not None and k != p.shape[1]:
-            raise UsageError(f"-k says {k} classes, and {probabilities} has {p.shape[1]}")
-        k = p.shape[1]
-        labels = table.labels if labels is None else labels
-    labels = _labels(labels, found, k, p is not None)
-    if labels is not None:
-        k = len(labels)
-    winner = None
-    if p is not None:
-        winner = np.max(p, axis=1)
-    elif k is not None and os.path.exists(f"{base}.con"):
-        winner = probability(read_con(f"{base}.con", n=len(truth)), k)
-    if p is not None and not np.isin(truth, labels).all():
-        strange = truth[~np.isin(truth, labels)][0]
-        raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
-                        f"command without {probabilities}, and such points count as wrong",
-                        file=truth_path)
-    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
-            (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
-        warnings.warn(f"the values in {probabilities or base + '.con'} are votes, not "
-                      "probabilities: scores of probabilities are left out", AgfmcWarning,
-                      stacklevel=2)
-        p = winner = None
-    return Results(truth, result, found if labels is None else labels, k, winner, p)
-
-
-def _labels(labels, found, k, needed):
-    """The labels of all classes, ascending; None where only those in the files are known."""
-    if labels is not None:
-        labels = np.asarray(labels)
-        if k is not None and len(labels) != k:
-            raise UsageError(f"{len(labels)} labels were given for {k} classes")
-        if np.any(np.diff(labels) <= 0):
-            raise UsageError("the labels must ascend, as the columns do")
-        return labels
-    if k is None:
-        return None
-    if len(found) == k:
-        return found
-    if len(found) > k:
-        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
-                         f"({listed(found.tolist())})" + ": without the probabilities, points of "
-                         "a class that the model does not know count as wrong" * needed)
-    if found.max() < k:
-        return np.arange(k)
-    if needed:
-        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing gives the "
-                         "labels of the columns: give --labels, or let classify_m print them "
-                         "with --header")
-    return None
-
-
-def names_beside(truth_path, labels, path=None):
-    """{label: name} of the classes, from `path`, else from base.names beside base.cls, else {}.
-
-    Raises `DataError` where one of them has no name in `path`; the other file is then
-    left out, with a warning.
-    """
-    labels = [int(label) for label in labels]
-    if path is not None:
-        return read_names_of(path, labels)
-    base = truth_path.removesuffix(".cls")
-    if base == truth_path or not os.path.exists(f"{base}.names"):
-        return {}
-    try:
-        return read_names_of(f"{base}.names", labels)
-    except DataError as error:
-        warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
-        return {}
+    before: np.ndarray | None = None
+    sets: Sets | None = None
 
 
 def weighted(results, priors):
@@ -174,136 +101,241 @@ def warn_of_other_numbers(scores):
                       stacklevel=2)
 
 
-def evaluate(results, bins=10):
-    """All scores that `Results` allow, as a dictionary of plain values; None where not.
+def warn_of_no_probabilities(p, what):
+    """Warn where values p (n, k) are below 0 or above 1; what: the word for them.
 
-    Keys: points, classes, labels, rejected, accuracy, uncertainty_coefficient (with
-    reverse and symmetric), log_loss, brier, brier_all, brier_winning, contingency
-    (rows truth, columns result), calibration, expected_calibration_error; where points
-    have weights, also priors, the shares of the true classes with them.
+    Refuses NaN and infinity: `DataError`.
     """
-    labels, weights = np.asarray(results.labels), results.weights
-    table = contingency(results.truth, results.result, labels, weights)
-    uncertainty = uncertainty_coefficient(table)
+    if not np.isfinite(p).all():
+        row = int(np.argmin(np.isfinite(p).all(axis=1)))
+        raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
+    low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
+    if low < -_ROUNDING or high > 1 + _ROUNDING:
+        warnings.warn(f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
+                      "probabilities are between 0 and 1", AgfmcWarning, stacklevel=3)
+
+
+def compared_scores(results: Results) -> dict[str, float | None]:
+    """{name: value} of `SCORES`, None where results do not allow them: what trials need."""
+    return _compared(results, contingency(results.truth, results.result, results.labels,
+                                          results.weights))
+
+
+def _compared(results, table):
+    weights = results.weights
     takes = {"table": (table,)}
     if results.p is not None:
-        takes["probabilities"] = results.p, np.searchsorted(labels, results.truth), weights
+        takes["probabilities"] = results.p, _columns(results, results.truth), weights
     if results.winner is not None:
-        # A rejected point still has a most probable class, but it is not the answer.
-        answered = results.result >= 0
-        takes["winner"] = (results.winner[answered],
-                           results.result[answered] == results.truth[answered],
-                           None if weights is None else weights[answered])
-    values = {name: score.value(*takes[score.takes]) if score.takes in takes else None
-              for name, score in SCORES.items()}
-    of_table = [name for name, score in SCORES.items() if score.takes == "table"]
+        takes["winner"] = _answered(results)
+    return {name: score.value(*takes[score.takes]) if score.takes in takes else None
+            for name, score in SCORES.items()}
+
+
+def _columns(results, labels):
+    """Positions (n,) of labels (n,) among those of the results."""
+    return np.searchsorted(results.labels, labels)
+
+
+def _answered(results):
+    """Of the answered points: the winner's probability, whether it is right, the weights.
+
+    A rejected point still has a most probable class, but it is not the answer.
+    """
+    told = results.result >= 0
+    return (results.winner[told], results.result[told] == results.truth[told],
+            None if results.weights is None else results.weights[told])
+
+
+def evaluate(results, bins=10, asked=Asked()):
+    """All scores that `Results` allow, as a dictionary of plain values; None where not.
+
+    bins: of calibration tables;  asked: `Asked`.  Keys: points, classes, labels, rejected,
+    coverage (share of the points that are answered), those of `SCORES` and `FURTHER`,
+    uncertainty_coefficient_reverse, _symmetric, _random and _adjusted, contingency (rows
+    truth, columns result), zero_probability (points whose true class has p = 0), calibration,
+    expected_calibration_error, by_class, aurc, e_aurc, risk_coverage, intervals (of 95 %);
+    where points have weights, also priors, the shares of the true classes with them; where
+    there are sets, sets; where there are probabilities before calibration, before; where it is
+    asked for, top and top_accuracy; mean_class_error, within_one_class and
+    ranked_probability_score; calibration_by_class and classwise_calibration_error.
+    """
+    results = replace(results, labels=np.asarray(results.labels))
+    table = contingency(results.truth, results.result, results.labels, results.weights)
+    y, k = _columns(results, results.truth), len(results.labels)
+    points = dict(_scores_of_points(results, y, asked))
+    found = area = None
+    if results.p is not None:
+        found = places(results.p, y)
+        if asked.resamples and asked.resamples * results.p.size <= MOST_PLACES:
+            found = list(found)
+        area = separation(found, y, k, results.weights)
+    values = _overall(results, bins, points, area)
+    uncertainty = uncertainty_coefficient(table)
     scores = {
         "points": len(results.truth),
         "classes": results.k,
-        "labels": [int(label) for label in labels],
+        "labels": [int(label) for label in results.labels],
         "rejected": int(table.rejected),
-        **{name: values.pop(name) for name in of_table},
+        "coverage": coverage(table),
+        **values,
         "uncertainty_coefficient_reverse": uncertainty.reverse,
         "uncertainty_coefficient_symmetric": uncertainty.symmetric,
+        "uncertainty_coefficient_random": random_share(table),
+        "uncertainty_coefficient_adjusted": adjusted_share(table),
+        "zero_probability": None if results.p is None else _zeros(results.p, y),
         "contingency": table.table.tolist(),
-        **values,
-        "calibration": None, "expected_calibration_error": None,
+        "calibration": None if results.winner is None else
+        _rows(calibration(*_answered(results)[:2], bins, weights=_answered(results)[2])),
+        **_abstaining(results),
+        "by_class": _by_class(table, area),
     }
-    if weights is not None:
+    if results.weights is not None:
         rows = table.table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
-    if results.winner is not None:
-        winner, correct, counting = takes["winner"]
-        rows = calibration(winner, correct, bins, weights=counting)
-        scores["calibration"] = [row._asdict() for row in rows]
-        scores["expected_calibration_error"] = expected_calibration_error(rows)
+    if results.sets is not None:
+        scores["sets"] = set_scores(*results.sets, y, results.labels, results.weights)
+    if asked.top is not None:
+        scores["top"] = asked.top
+    if results.p is not None and results.before is not None:
+        scores |= _before(results, y, bins)
+    if results.p is not None and asked.by_class:
+        scores |= _classwise(results, y, bins)
+    scores["intervals"] = {**_of_shares(results, values), **_resampled(
+        results, values, asked, lambda again: _overall(again, bins, points, separation(
+            found, y, k, again.weights) if isinstance(found, list) else None))}
     return scores
 
 
-_WIDEST = 32  # columns for a name
-_NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
+def _scores_of_points(results, y, asked):
+    """Yield (name, (score of each point (n,), True where a point has one (n,) or None))."""
+    p = results.p
+    if asked.top is not None and p is not None:
+        yield "top_accuracy", (top_shares(p, y, asked.top), None)
+    if asked.ordered:
+        told = results.result >= 0
+        errors = class_errors(y, _columns(results, results.result))
+        yield "mean_class_error", (errors, told)
+        yield "within_one_class", (errors <= 1, told)
+        if p is not None:
+            yield "ranked_probability_score", (ranked_probability_scores(p, y), None)
 
 
-def format_scores(scores):
-    """The dictionary of `evaluate` as a page of text; names: those of the labels, if known."""
-    weighted = "priors" in scores
-    lines = [
-        _line("points", f"{scores['points']:d}" + (", weighted" if weighted else "")),
-        _line("classes", "not told (-k)" if scores["classes"] is None
-              else f"{scores['classes']:d}"),
-    ]
-    if scores["rejected"]:
-        lines.append(_line("rejected", f"{scores['rejected']:d}"))
-    for name, score in SCORES.items():
-        lines.append(_line(score.title, _number(scores[name], _NEEDED.get(score.takes))))
-        if name == "uncertainty_coefficient":
-            lines += [_line(f"  {word}", _number(scores[f"{name}_{word}"]))
-                      for word in ("reverse", "symmetric")]
-    lines += [
-        "",
-        f"contingency table (rows: truth, columns: result{'; weighted' if weighted else ''})",
-        *_contingency(scores),
-    ]
-    if scores["calibration"] is not None:
-        lines += ["", "calibration of the winning class",
-                  "       p from - to     count  forecast  observed  std.error"]
-        lines += [_bin(row) for row in scores["calibration"]]
-        lines.append(_line("expected calibration error",
-                           _number(scores["expected_calibration_error"])))
-    return "\n".join(lines) + "\n"
+def _overall(results, bins, points, area):
+    """{name: value} of all scores that are one number, but for what `evaluate` adds itself."""
+    weights = results.weights
+    table = contingency(results.truth, results.result, results.labels, weights)
+    values = _compared(results, table)
+    takes = {"table": (table,)}
+    if area is not None:
+        takes["area"] = area, table.table.sum(axis=1)
+    for name, score in FURTHER.items():
+        values[name] = score.value(*takes[score.takes]) if score.takes in takes else None
+    values["expected_calibration_error"] = None
+    if results.winner is not None:
+        winner, right, counting = _answered(results)
+        values["expected_calibration_error"] = expected_calibration_error(
+            calibration(winner, right, bins, weights=counting))
+    for name, (scores, told) in points.items():
+        if told is None:
+            values[name] = float(mean(scores, weights))
+        else:
+            values[name] = float(mean(scores[told], None if weights is None else weights[told])) \
+                if told.any() else float("nan")
+    return values
 
 
-def _line(what, value):
-    return f"{what:28s}{value}"
+def _of_shares(results, values):
+    """Wilson's intervals of the scores that are shares of points."""
+    told = results.result >= 0
+    found = {}
+    for name in _SHARES:
+        if values.get(name) is not None:
+            counted = np.full(len(told), True) if name == "top_accuracy" else told
+            weights = None if results.weights is None else results.weights[counted]
+            interval = wilson(values[name], effective_number(weights, int(counted.sum())))
+            found[name] = list(interval)
+    return {name: interval for name, interval in found.items() if interval[0] == interval[0]}
 
 
-def _number(value, missing=None):
-    return missing if value is None else f"{value:.6f}"
+def _resampled(results, values, asked, overall):
+    """Bootstrap intervals of the other scores; overall(results) gives {name: value}."""
+    if not asked.resamples:
+        return {}
+
+    def scores(counts):
+        weights = counts if results.weights is None else counts * results.weights
+        return overall(replace(results, weights=weights))
+
+    y = _columns(results, results.truth)
+    wanted = {name: value for name, value in values.items()
+              if value is not None and name not in _SHARES}
+    intervals = spread(wanted, scores, resampled(y, asked.seed), asked.resamples)
+    return {name: list(interval) for name, interval in intervals.items()
+            if interval.low == interval.low}
 
 
-def _contingency(scores):
-    labels = [str(label) for label in scores["labels"]]
-    columns = labels + (["rejected"] if scores["rejected"] else [])
-    cells = [[_count(count) for count in row] for row in scores["contingency"]]
-    widths = [max(len(text) for text in (head, *(row[i] for row in cells)))
-              for i, head in enumerate(columns)]
-    first = max(len(label) for label in labels)
-    names = _padded(["", *scores.get("names", [""] * len(labels))])
-    rows = [f"{label:>{first}}{name}" for label, name in zip(["", *labels], names)]
-    return [" ".join([row, *(f"{text:>{width}}" for text, width in zip(line, widths))])
-            for row, line in zip(rows, [columns, *cells])]
+def _zeros(p, y):
+    return int(np.count_nonzero(p[np.arange(len(p)), y] <= 0))
 
 
-def _count(count):
-    """A number of points, or a sum of weights."""
-    return f"{count:.2f}" if isinstance(count, float) and count else f"{count:.0f}"
+def _rows(bins):
+    return [row._asdict() for row in bins]
 
 
-def _padded(names):
-    """Names behind a blank, long ones cut, all of one width on the screen; "" for no names."""
-    if not any(names):
-        return [""] * len(names)
-    names = [f" {_cut(one_line(name))}" for name in names]
-    widest = max(_width(name) for name in names)
-    return [name + " " * (widest - _width(name)) for name in names]
+def _abstaining(results):
+    """Errors where only the surest points are answered: of the answered points."""
+    if results.winner is None:
+        return dict.fromkeys(("aurc", "e_aurc", "risk_coverage"))
+    curve = risk_coverage(*_answered(results))
+    rows = [(step / 100, *curve.at(step / 100)) for step in range(1, 101)]
+    return {"aurc": curve.area(), "e_aurc": curve.excess(), "risk_coverage": [
+        {"coverage": share, "error": _known(error), "threshold": _known(threshold)}
+        for share, error, threshold in rows]}
 
 
-def _cut(name):
-    if _width(name) <= _WIDEST:
-        return name
-    while _width(name) > _WIDEST - 3:
-        name = name[:-1]
-    return f"{name}..."
+def _by_class(table, area):
+    """A dictionary for each class: its scores, and, where any are, how many were rejected."""
+    scores = by_class(table)
+    areas = [None] * len(table.labels) if area is None else \
+        area_by_class(area, table.table.sum(axis=1))
+    rejected = table.table[:, -1] if table.rejected else None
+    rows = []
+    for j, label in enumerate(table.labels):
+        row = {"label": int(label), "support": scores.support[j].item(),
+               **{name: _known(getattr(scores, name)[j]) for name in ("precision", "recall", "f1")},
+               "auc": _known(areas[j])}
+        if rejected is not None:
+            row["rejected"] = rejected[j].item()
+        rows.append(row)
+    return rows
 
 
-def _width(text):
-    """Columns of a screen that a text takes."""
-    return sum(0 if unicodedata.combining(character) else
-               2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+def _known(value):
+    """A number, or None for NaN and None."""
+    return None if value is None or value != value else float(value)
 
 
-def _bin(row):
-    head = f"  {row['lower']:8.4f} - {row['upper']:6.4f} {_count(row['count']):>9s}"
-    if not row["count"]:
-        return head + "         -         -          -"
-    return head + f"  {row['forecast']:8.6f}  {row['observed']:8.6f}  {row['error']:9.6f}"
+def _before(results, y, bins):
+    """Scores of the probabilities before calibration, and what calibration changed: after less
+    before, mean and standard error over the points."""
+    before, weights = results.before, results.weights
+    rows = calibration(before.max(axis=1), before.argmax(axis=1) == y, bins, weights=weights)
+    scores, change = {}, {}
+    for name, function in (("log_loss", log_losses), ("brier", squared_errors)):
+        one, other = function(before, y), function(results.p, y)
+        scores[name] = float(mean(one, weights))
+        change[name] = {"mean": float(mean(other - one, weights)),
+                        "error": _known(standard_error(other - one, weights))}
+    return {"before": {**scores, "expected_calibration_error": expected_calibration_error(rows),
+                       "zero_probability": _zeros(before, y), "calibration": _rows(rows),
+                       "difference": change}}
+
+
+def _classwise(results, y, bins):
+    tables = calibration_by_class(results.p, y, bins, results.weights)
+    errors = [expected_calibration_error(rows) for rows in tables]
+    return {"classwise_calibration_error": float(np.mean(errors)),
+            "calibration_by_class": [
+                {"label": int(label), "expected_calibration_error": error, "bins": _rows(rows)}
+                for label, error, rows in zip(results.labels, errors, tables)]}

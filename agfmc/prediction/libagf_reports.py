@@ -25,7 +25,8 @@ from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con
 from ..models import InputFormat
 from ..score.probabilities import (all_samples, brier_winning, calibration, confidence, curves,
                                    inverse_sum, probability, validate)
-from .evaluation import evaluate, load_results
+from .evaluation import evaluate
+from .result_files import load_results
 
 __all__ = ["MOST_COLUMNS", "Samples", "brief_comparison", "comparison", "convert_svm_output",
            "curves_of", "format_brier", "format_validation", "guessed_classes",
@@ -72,7 +73,7 @@ def brief_comparison(truth_path, base):
     """Accuracy and uncertainty coefficient as one line."""
     results = load_results(truth_path, base)
     warn_of_rejected(results.result, "they count as wrong")
-    scores = evaluate(results)
+    scores = _scores(results)
     return f"{_score(scores['accuracy'], '6.4f')} " \
            f"{_score(scores['uncertainty_coefficient'], '6.4f')}\n"
 
@@ -94,7 +95,12 @@ def comparison(truth_path, base, bins):
     if bins and os.path.exists(f"{base}.con"):
         k = guessed_classes(truth, result, truth_path)
         ratings = _ratings(truth, result, read_con(f"{base}.con", n=len(truth)), k, bins, base)
-    return _page(evaluate(results), int(truth.max()) + 1, int(result.max()) + 1, ratings)
+    return _page(_scores(results), int(truth.max()) + 1, int(result.max()) + 1, ratings)
+
+
+def _scores(results):
+    """`evaluate`, but a rejected point is wrong."""
+    return {**evaluate(results), "accuracy": float(np.mean(results.truth == results.result))}
 
 
 def _page(scores, rows, columns, ratings):

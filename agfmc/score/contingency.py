@@ -6,11 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import DataError
+from .chance import expected_information
 
-__all__ = ["REJECTED", "Contingency", "Uncertainty", "accuracy", "contingency", "explained_share",
-           "uncertainty_coefficient"]
+__all__ = ["REJECTED", "Contingency", "Uncertainty", "accuracy", "adjusted_share", "answered",
+           "contingency", "coverage", "explained_share", "random_share", "uncertainty_coefficient"]
 
 REJECTED = -1
+MOST_CELLS = 1 << 22  # of a table whose information by chance is computed
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,25 @@ def _positions(values, labels, what):
 
 
 def accuracy(table: Contingency | np.ndarray) -> float:
-    """Share of correct results, NaN without points; table as in `Contingency` or one itself.
+    """Share of the answered points that are right, NaN without any.
 
-    A rejected point is wrong.
+    table: a `Contingency` or one's table (k, k), or (k, k + 1) with rejected points.
     """
-    counts = _array(table)
+    counts = answered(table)
     total = counts.sum()
     return float(np.trace(counts) / total) if total else float("nan")
+
+
+def coverage(table: Contingency | np.ndarray) -> float:
+    """Share of the points that were answered, not rejected; NaN without points."""
+    total = _array(table).sum()
+    return float(answered(table).sum() / total) if total else float("nan")
+
+
+def answered(table: Contingency | np.ndarray) -> np.ndarray:
+    """The table (k, k) without the column of the rejected points."""
+    counts = _array(table)
+    return counts[:, :len(counts)]
 
 
 def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
@@ -101,6 +115,32 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
 def explained_share(table: Contingency | np.ndarray) -> float:
     """The forward `uncertainty_coefficient`: the share of the entropy of the truth."""
     return uncertainty_coefficient(table).forward
+
+
+def random_share(table: Contingency | np.ndarray) -> float | None:
+    """The `explained_share` that random answers with the same margins have on average.
+
+    E[I] / H(truth), where all orders of the answers are alike: with few points for each
+    class they seem to tell much.  NaN where it is 0/0; None for sums of weights, which have
+    no such model, and for tables of more than `MOST_CELLS` classes by answers.
+    """
+    counts = _array(table)
+    if not np.issubdtype(counts.dtype, np.integer) or np.prod(np.shape(counts)) > MOST_CELLS:
+        return None
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    return _ratio(expected_information(rows, columns), _entropy(rows))
+
+
+def adjusted_share(table: Contingency | np.ndarray) -> float | None:
+    """(I - E[I]) / (H(truth) - E[I]): 0 on average for random answers, 1 for perfect ones.
+
+    The `explained_share` without what chance explains; None and NaN as in `random_share`
+    (Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison", 2010).
+    """
+    share, random = explained_share(table), random_share(table)
+    if random is None:
+        return None
+    return (share - random) / (1 - random) if random < 1 else float("nan")
 
 
 def _array(table: Contingency | np.ndarray) -> np.ndarray:

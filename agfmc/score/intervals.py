@@ -74,7 +74,7 @@ def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
         yield counts
 
 
-def spread(values: Mapping[str, float], scores: Callable[[np.ndarray], Mapping[str, float]],
+def spread(values: Mapping[str, float], scores: Callable[[np.ndarray], Mapping[str, float | None]],
            resamples: Iterator[np.ndarray], number: int,
            confidence: float = 0.95) -> dict[str, Interval]:
     """{name: `Interval`} of scores by the bootstrap.
@@ -83,7 +83,7 @@ def spread(values: Mapping[str, float], scores: Callable[[np.ndarray], Mapping[s
     The quantiles of the resamples, moved by their mean distance from the value: what repeats
     points, as resampling does, raises calibration errors and uncertainty coefficients.
     """
-    found: dict[str, list[float]] = {name: [] for name in values}
+    found: dict[str, list[float | None]] = {name: [] for name in values}
     for _, counts in zip(range(number), resamples):
         again = scores(counts)
         for name, numbers in found.items():
@@ -91,7 +91,7 @@ def spread(values: Mapping[str, float], scores: Callable[[np.ndarray], Mapping[s
     tail = (1 - confidence) / 2
     intervals = {}
     for name, value in values.items():
-        numbers = np.array(found[name])
+        numbers = np.array(found[name], dtype=float)
         numbers = numbers[~np.isnan(numbers)]
         if len(numbers) < 2 or np.isnan(value):
             intervals[name] = NOTHING

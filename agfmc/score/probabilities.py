@@ -5,6 +5,7 @@ p the sums of both, taken from the forecast that says no more than chance, rise 
 the forecasts are right: `curves` and `validate`.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,8 +14,11 @@ import numpy as np
 from ..errors import DataError, UsageError
 
 __all__ = ["Bin", "Curves", "Validation", "all_samples", "brier", "brier_all", "brier_winning",
-           "calibration", "class_weights", "confidence", "curves", "expected_calibration_error",
-           "inverse_sum", "log_loss", "mean", "probability", "validate"]
+           "calibration", "calibration_by_class", "class_weights", "confidence", "curves",
+           "expected_calibration_error", "inverse_sum", "log_loss", "log_losses", "mean",
+           "probability", "squared_errors", "validate"]
+
+_CELLS = 1 << 20  # probabilities that are copied at once
 
 
 # Weights
@@ -45,6 +49,18 @@ def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
 
 # Brier scores, log loss, confidence
 
+def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """sum_j (p_ij - [j = y_i])^2 (n,) for p (n, k) and true columns y (n,)."""
+    p = np.asarray(p)
+    errors = np.empty(len(p))
+    rows = max(1, _CELLS // max(p.shape[1], 1))
+    for at in range(0, len(p), rows):
+        part = np.array(p[at:at + rows], dtype=float)
+        part[np.arange(len(part)), y[at:at + rows]] -= 1.0
+        np.einsum("ij,ij->i", part, part, out=errors[at:at + rows])
+    return errors
+
+
 def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """mean_i sum_j (p_ij - [j = y_i])^2 for p (n, k) and true columns y (n,): from 0 to 2.
 
@@ -52,24 +68,12 @@ def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> fl
     NaN without points (Brier, "Verification of forecasts expressed in terms of
     probability", 1950).
     """
-    n = len(p)
-    if _nothing(n, weights):
-        return float("nan")
-    difference = np.array(p, dtype=float)
-    difference[np.arange(n), y] -= 1.0
-    return float(mean(np.sum(difference**2, axis=1), weights))
+    return _mean_of(squared_errors(p, y), weights)
 
 
 def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)), libAGF's: the root of `brier` by k."""
-    n, k = p.shape
-    if _nothing(n, weights):
-        return float("nan")
-    difference = np.array(p, dtype=float)
-    difference[np.arange(n), y] -= 1.0
-    if weights is None:
-        return float(np.sqrt(np.sum(difference**2) / (n * k)))
-    return float(np.sqrt(mean(np.sum(difference**2, axis=1), weights) / k))
+    return math.sqrt(brier(p, y, weights) / p.shape[1])
 
 
 def brier_winning(p_win: np.ndarray, correct: np.ndarray,
@@ -80,13 +84,19 @@ def brier_winning(p_win: np.ndarray, correct: np.ndarray,
     return float(np.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights)))
 
 
+def log_losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """-log p_i,y(i) (n,); probabilities below 2.2e-16 count as that, so it is finite."""
+    chosen = np.asarray(p, dtype=float)[np.arange(len(p)), y]
+    return -np.log(np.clip(chosen, np.finfo(float).eps, 1.0)) + 0.0
+
+
 def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """-mean log p_i,y(i); probabilities below 2.2e-16 count as that, so it is finite."""
-    n = len(p)
-    if _nothing(n, weights):
-        return float("nan")
-    chosen = np.asarray(p, dtype=float)[np.arange(n), y]
-    return float(-mean(np.log(np.clip(chosen, np.finfo(float).eps, 1.0)), weights))
+    """Mean of `log_losses`."""
+    return _mean_of(log_losses(p, y), weights)
+
+
+def _mean_of(values, weights):
+    return float("nan") if _nothing(len(values), weights) else float(mean(values, weights))
 
 
 def _nothing(n, weights):
@@ -158,6 +168,16 @@ def expected_calibration_error(table: Sequence[Bin]) -> float:
     if n == 0:
         return float("nan")
     return sum(row.count * abs(row.observed - row.forecast) for row in table if row.count) / n
+
+
+def calibration_by_class(p: np.ndarray, y: np.ndarray, q: int = 10,
+                         weights: np.ndarray | None = None) -> list[list[Bin]]:
+    """For each class j the `calibration` of p_j against [y = j]; p (n, k), true columns y (n,).
+
+    The mean of their k calibration errors is the classwise one (Kull et al., "Beyond
+    temperature scaling", 2019).
+    """
+    return [calibration(p[:, j], y == j, q, weights=weights) for j in range(p.shape[1])]
 
 
 # Validation: running sums of forecasts and of events

@@ -6,7 +6,13 @@ A new score is one function and one row.
 from collections import namedtuple
 from importlib import import_module
 
-__all__ = ["BY_OPTION", "SCORES", "Score"]
+__all__ = ["BY_OPTION", "FURTHER", "Further", "SCORES", "Score"]
+
+
+def _function(place):
+    """The function "module:function" of this room."""
+    module, function = place.split(":")
+    return getattr(import_module(f".{module}", __package__), function)
 
 
 class Score(namedtuple("Score", "name option head short title larger_is_better takes pools "
@@ -32,8 +38,7 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
 
     def value(self, *arguments):
         """The score of what it `takes`."""
-        module, function = self.function.split(":")
-        return getattr(import_module(f".{module}", __package__), function)(*arguments)
+        return _function(self.function)(*arguments)
 
     @property
     def axis(self):
@@ -56,3 +61,28 @@ SCORES = {score.name: score for score in (
           "RMS error, winning class", False, "winner", "square", "probabilities:brier_winning"),
 )}
 BY_OPTION = {score.option: score.name for score in SCORES.values()}
+
+
+class Further(namedtuple("Further", "name title takes function")):
+    """A score of one page of results, which configurations are not compared by.
+
+    name, title, function: as in `Score`;  takes: "table" (a `Contingency`) or "area" (A (k, k)
+    of `ranking.separation`, points of each class (k,)).
+    """
+
+    __slots__ = ()
+
+    def value(self, *arguments):
+        """The score of what it `takes`."""
+        return _function(self.function)(*arguments)
+
+
+FURTHER = {score.name: score for score in (
+    Further("balanced_accuracy", "balanced accuracy", "table", "classes:balanced_accuracy"),
+    Further("macro_f1", "F1, mean of classes", "table", "classes:macro_f1"),
+    Further("weighted_f1", "F1, weighted by points", "table", "classes:weighted_f1"),
+    Further("cohen_kappa", "Cohen's kappa", "table", "classes:cohen_kappa"),
+    Further("matthews", "Matthews' correlation", "table", "classes:matthews"),
+    Further("macro_auc", "AUC, class against rest", "area", "ranking:macro_area"),
+    Further("hand_till_auc", "AUC, Hand and Till", "area", "ranking:hand_till"),
+)}

@@ -9,7 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.prediction.evaluation import evaluate, load_results
+from agfmc.prediction.evaluation import evaluate
+from agfmc.prediction.result_files import load_results
 from agfmc.prediction.libagf_reports import convert_svm_output
 
 pytestmark = pytest.mark.usefixtures("folder")

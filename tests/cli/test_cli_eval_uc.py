@@ -71,10 +71,10 @@ def test_json(files, run):
 
 def test_page(files, run):
     page = printed(run, "-q", "5", "truth.cls", "out", "probs")
-    assert "accuracy                    0.750000\n" in page
+    assert "accuracy                    0.750000  (95 %: 0.300642 - 0.954413)\n" in page
     assert "  2 7\n2 2 0\n7 1 1\n" in page
-    bins = page.split("std.error\n")[1].splitlines()[:-1]
-    assert len(bins) == 5 and bins[0].startswith("    0.0000 - 0.2000         0")
+    bins = page.split("std.error\n")[1].splitlines()[:5]
+    assert bins[0].startswith("    0.0000 - 0.2000         0")
     # the winners have 0.75, 1, 0.75 and 0.5
     assert [int(line[20:30]) for line in bins] == [0, 0, 1, 2, 1]
 
@@ -101,9 +101,12 @@ def test_page_with_names(files, run, tmp_path):
     rows = page.split("result)\n")[1].splitlines()[:3]
     assert rows == [" " * 34 + " 2 7", "2 a name of rather more than th... 2 0",
                     "7 \u6c34" + " " * 30 + " 1 1"]
+    classes = page.split("by class\n")[1].splitlines()[:3]
+    assert [line[:34].rstrip() for line in classes] == ["", rows[1][:34], "7 \u6c34"]
     # nothing else has changed
-    assert [line for line in page.splitlines() if line not in rows] == \
-        [line for line in bare.splitlines() if line not in ("  2 7", "2 2 0", "7 1 1")]
+    lines = bare.split("by class\n")[1].splitlines()[:3]
+    assert [line for line in page.splitlines() if line not in rows + classes] == \
+        [line for line in bare.splitlines() if line not in ["  2 7", "2 2 0", "7 1 1", *lines]]
     scores = json.loads(printed(run, "--json", "truth.cls", "out"))
     assert scores["names"] == [names[2], names[7]]
     (tmp_path / "more.names").write_text("\n".join("abcdefgh"))
@@ -248,7 +251,10 @@ class Case:
                 for t, a, row, winner, w in rows if a >= 0]
         counted = math.fsum(w for w, *_ in told)
         values = {
-            "accuracy": math.fsum(w for t, a, _, _, w in rows if t == a) / total,
+            "accuracy": math.fsum(w for t, a, _, _, w in rows if t == a) / counted,
+            "coverage": counted / total,
+            "zero_probability": sum(row[self.labels.index(t)] == 0 for t, _, row, _, _ in rows)
+            if all_p else None,
             "uncertainty_coefficient": mutual / h_t,
             "uncertainty_coefficient_reverse": mutual / h_a,
             "uncertainty_coefficient_symmetric": 2 * mutual / (h_t + h_a),
@@ -315,7 +321,7 @@ def test_json_case(case, run, answers, bins):
     np.testing.assert_allclose(told["contingency"], table, rtol=1e-12, atol=1e-12)
     assert told["labels"] == case.labels and told["classes"] == case.k
     assert told["points"] == len(case.truth) and told["rejected"] == case.result.count(-1)
-    for name in KEYS:
+    for name in (*KEYS, "coverage", "zero_probability"):
         assert told[name] == (None if values[name] is None
                               else pytest.approx(values[name], rel=1e-9, abs=1e-12)), name
     assert len(told["calibration"]) == bins
@@ -332,10 +338,14 @@ def test_page_case(case, run, answers):
     table, values = case.scores(10, answers)
     found = {line[:28].rstrip(): line[28:].strip() for line in page.splitlines()
              if re.match(r" {0,2}\w", line)}
+    rejecting = -1 in case.result
+    assert ("error of the answered" in found) == ("rejected" in found) == rejecting
     for line, name in zip(LINES, KEYS):
+        line += " of the answered" * (line == "accuracy" and rejecting)
         if values[name] is not None:
-            assert re.fullmatch(r"-?\d+\.\d{6}", found[line])
-            assert abs(float(found[line]) - values[name]) <= .5e-6 + 1e-9, name
+            value, *interval = found[line].split("  (")
+            assert re.fullmatch(r"-?\d+\.\d{6}", value)
+            assert abs(float(value) - values[name]) <= .5e-6 + 1e-9, name
         else:
             assert found[line].startswith("needs")
     assert found["points"].split(",")[0] == str(len(case.truth))
@@ -377,7 +387,7 @@ def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, r
     monkeypatch.chdir(tmp_path)
     for truth, answer, accuracy, uncertainty in (
             ([3, 3], [3, 3], 1.0, None), ([3, 5], [3, 5], 1.0, 1.0), ([3, 5], [5, 3], 0.0, 1.0),
-            ([3, 5], [3, 3], 0.5, 0.0), ([3, 3], [3, 5], 0.5, None), ([3, 5], [-1, -1], 0.0, 0.0)):
+            ([3, 5], [3, 3], 0.5, 0.0), ([3, 3], [3, 5], 0.5, None), ([3, 5], [-1, -1], None, 0.0)):
         np.array(truth, "<i4").tofile("truth.cls")
         np.array(answer, "<i4").tofile("out.cls")
         told = json.loads(printed(run, "--json", "truth.cls", "out"))

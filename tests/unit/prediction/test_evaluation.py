@@ -11,8 +11,10 @@ from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.formats.probability_text import format_points
 from agfmc.models import DirectModel
 from agfmc.prediction.decoding import class_samples, proportions
-from agfmc.prediction.evaluation import evaluate, format_scores, load_results, Results, weighted
+from agfmc.prediction.evaluation import evaluate, Results, weighted
 from agfmc.prediction.external import ExternalClassifier
+from agfmc.prediction.result_files import load_results
+from agfmc.prediction.score_page import format_scores
 from agfmc.provenance import Provenance
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
@@ -49,7 +51,7 @@ def test_check_values(files):
     assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
     assert json.loads(json.dumps(scores)) == scores
     text = format_scores(scores)
-    assert "uncertainty coefficient     0.737175\n" in text
+    assert "uncertainty coefficient     0.737175  (of random answers" in text
     assert "RMS error, all classes      0.344964\n" in text
     assert "nan" not in text and "None" not in text
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.score.contingency import accuracy, contingency, uncertainty_coefficient
+from agfmc.score.contingency import accuracy, contingency, coverage, uncertainty_coefficient
 from agfmc.score.significance import mcnemar, resampled_t
 
 TABLE = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
@@ -32,11 +32,12 @@ def test_gaps_and_order_of_labels():
     assert contingency([7, 3, 7, 12], [7, 12, 3, 12]).labels.tolist() == [3, 7, 12]
 
 
-def test_rejected_points_are_wrong_and_counted():
+def test_rejected_points_are_no_answers():
     made = contingency([0, 0, 1, 1], [0, -1, 1, -1])
     assert made.labels.tolist() == [0, 1]
     assert made.table.tolist() == [[1, 0, 1], [0, 1, 1]] and made.rejected == 2
-    assert accuracy(made) == .5
+    assert accuracy(made) == 1 and coverage(made) == .5
+    assert math.isnan(accuracy(contingency([0, 1], [-1, -1])))
 
 
 @pytest.mark.parametrize("table, nan", [

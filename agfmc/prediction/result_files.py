@@ -1,0 +1,167 @@
+"""Files of the results of a classification, read together and checked against each other."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import AgfmcWarning, DataError, UsageError
+from ..formats.class_names import number_classes, read_names, read_names_of
+from ..formats.probability_text import read_probabilities
+from ..formats.set_text import read_sets
+from ..formats.vectors import read_cls, read_con
+from ..score.probabilities import probability
+from .decoding import listed
+from .evaluation import Results, Sets, warn_of_no_probabilities
+
+__all__ = ["load_results", "names_beside", "with_probabilities_before", "with_sets"]
+
+
+def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
+    """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
+
+    k: number of classes; labels: those of the columns; names: the file of their names, in
+    which a truth that has labels below 0 is looked up.  Raises `DataError`
+    where the files do not fit together, `UsageError` where k or labels are
+    needed or contradict them.
+    """
+    # first: from a pipe they end when the command that writes the other files has done so
+    table = None if probabilities is None else read_probabilities(probabilities)
+    truth = read_cls(truth_path, negative=True)
+    if truth.min() < 0:
+        told = k if table is None else table.p.shape[1]
+        truth = number_classes(truth, told, truth_path, None if names is None else
+                               read_names(names), ": give eval_uc --names, or -k if all occur")
+    result = read_cls(f"{base}.cls", n=len(truth), negative=True)
+    found = np.unique(np.concatenate([truth, result[result >= 0]]))
+    ratings = truth_path.removesuffix(".cls") + ".con"
+    if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
+        warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
+                      "none: the true classes come first, then the base name of the results",
+                      AgfmcWarning, stacklevel=3)
+    p = None
+    if table is not None:
+        if len(table.p) != len(truth):
+            raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
+                            f"{len(truth)} points", file=probabilities)
+        if not np.array_equal(table.classes, result):
+            row = int(np.argmax(table.classes != result))
+            raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
+                            f"{result[row]} in {base}.cls: they are not of one run",
+                            file=probabilities)
+        p = table.p
+        if k is not None and k != p.shape[1]:
+            raise UsageError(f"-k says {k} classes, and {probabilities} has {p.shape[1]}")
+        k = p.shape[1]
+        labels = table.labels if labels is None else labels
+    labels = _labels(labels, found, k, p is not None)
+    if labels is not None:
+        k = len(labels)
+    winner = None
+    if p is not None:
+        winner = np.max(p, axis=1)
+    elif k is not None and os.path.exists(f"{base}.con"):
+        winner = probability(read_con(f"{base}.con", n=len(truth)), k)
+    if p is not None and not np.isin(truth, labels).all():
+        strange = truth[~np.isin(truth, labels)][0]
+        raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
+                        f"command without {probabilities}, and such points count as wrong",
+                        file=truth_path)
+    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
+            (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
+        warnings.warn(f"the values in {probabilities or base + '.con'} are votes, not "
+                      "probabilities: scores of probabilities are left out", AgfmcWarning,
+                      stacklevel=2)
+        p = winner = None
+    elif winner is not None:
+        warn_of_no_probabilities(winner if p is None else p,
+                                 f"the probabilities in {probabilities or base + '.con'}")
+    return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def _labels(labels, found, k, needed):
+    """The labels of all classes, ascending; None where only those in the files are known."""
+    if labels is not None:
+        labels = np.asarray(labels)
+        if k is not None and len(labels) != k:
+            raise UsageError(f"{len(labels)} labels were given for {k} classes")
+        if np.any(np.diff(labels) <= 0):
+            raise UsageError("the labels must ascend, as the columns do")
+        return labels
+    if k is None:
+        return None
+    if len(found) == k:
+        return found
+    if len(found) > k:
+        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
+                         f"({listed(found.tolist())})" + ": without the probabilities, points of "
+                         "a class that the model does not know count as wrong" * needed)
+    if found.max() < k:
+        return np.arange(k)
+    if needed:
+        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing gives the "
+                         "labels of the columns: give --labels, or let classify_m print them "
+                         "with --header")
+    return None
+
+
+def with_probabilities_before(results, path):
+    """`results` with the probabilities that classify_m --uncalibrated printed, of the same points.
+
+    Raises `DataError` where they are of other points or classes, `UsageError` where there are
+    none to compare with.
+    """
+    if results.p is None:
+        raise UsageError("probabilities before calibration are compared with those after it: "
+                         "give the file that classify_m printed")
+    table = read_probabilities(path)
+    if table.p.shape != results.p.shape:
+        raise DataError("has {} lines of {} probabilities, but there are {} points and {} classes"
+                        .format(*table.p.shape, *results.p.shape), file=path)
+    if table.labels is not None and not np.array_equal(table.labels, results.labels):
+        raise DataError(f"has the classes {listed(table.labels.tolist())}, and not "
+                        f"{listed(list(results.labels))}", file=path)
+    warn_of_no_probabilities(table.p, f"the probabilities in {path}")
+    return replace(results, before=table.p)
+
+
+def with_sets(results, path):
+    """`results` with the sets of classes that classify_m --coverage wrote for the same points.
+
+    Raises `DataError` where there are others than the points, or a class is unknown.
+    """
+    sets = read_sets(path)
+    if len(sets.size) != len(results.truth):
+        raise DataError(f"has {len(sets.size)} lines, but there are {len(results.truth)} points",
+                        file=path)
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    strange = ~np.isin(sets.labels, results.labels)
+    if results.k is not None and strange.any():
+        at = int(np.argmax(strange))
+        raise DataError(f"class {sets.labels[at]} is not one of the classes "
+                        f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
+    holds = np.zeros(len(sets.size), dtype=bool)
+    holds[points[sets.labels == results.truth[points]]] = True
+    return replace(results, sets=Sets(sets.size, holds))
+
+
+def names_beside(truth_path, labels, path=None):
+    """{label: name} of the classes, from `path`, else from base.names beside base.cls, else {}.
+
+    Raises `DataError` where one of them has no name in `path`; the other file is then
+    left out, with a warning.
+    """
+    labels = [int(label) for label in labels]
+    if path is not None:
+        return read_names_of(path, labels)
+    base = truth_path.removesuffix(".cls")
+    if base == truth_path or not os.path.exists(f"{base}.names"):
+        return {}
+    try:
+        return read_names_of(f"{base}.names", labels)
+    except DataError as error:
+        warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
+        return {}
