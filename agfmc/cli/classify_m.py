@@ -230,13 +230,13 @@ def _warn_of_other_names(model, tree, path):
     """Warn where the names in `path` say that the labels of the points mean other classes."""
     if not tree.names or not os.path.isfile(path):
         return
+    from ..control.limits import differing
     from ..formats.class_names import read_names
 
     there = {}
     with suppress(DataError):  # the points are classified without it
         there = dict(enumerate(read_names(path)))
-    other = [label for label, name in sorted(tree.names.items())
-             if there.get(label, name) != name]
+    other = differing(tree.names, there)
     if other:
         label = other[0]
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "

@@ -18,7 +18,7 @@ from ..formats.atomic import replacing_all
 from ..formats.inputs import open_input
 from ..formats.class_names import names_bytes
 from ..formats.dataset import read_training
-from ..formats.limits import names_of_limits
+from ..control.limits import names_of_limits
 from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
 from ..formats.text import blocks, tokenise

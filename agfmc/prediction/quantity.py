@@ -1,6 +1,6 @@
 """Quantities of points from the probabilities of classes that are intervals of a quantity.
 
-The limits of the classes are in their names (`formats.limits`).
+The limits of the classes are in their names (`control.limits`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UsageError
-from ..formats.limits import limits_in
+from ..control.limits import limits_in
 
 __all__ = ["Quantity", "quantity_of"]
 

@@ -747,3 +747,15 @@ def test_quantities_that_cannot_be_told(amounts, run):
     run("classify_m", "--quantity", "m.mbm", "rain.vec", "out", status=2).refused(
         "class 0 is named 'a'")
     assert not Path("out.cls").exists()
+
+
+def test_other_data_in_the_same_classes_are_the_same_classes(amounts, run):
+    edges = run("float_to_class", "-q", "4", "-g", "rain.dat", "again.cls").out.split()
+    amounts[:50].tofile("part.dat")
+    write_vec("part.vec", read_vec("rain.vec")[:50])
+    run("float_to_class", "part.dat", "part.cls", *edges)
+    assert Path("part.names").read_bytes() != Path("rain.names").read_bytes()
+    assert run("classify_m", "m.mbc", "part.vec", "out").err == ""
+    run("float_to_class", "part.dat", "part.cls", "0.1", *edges[1:])
+    done = run("classify_m", "m.mbc", "part.vec", "out")
+    assert "part.names: class 0 is" in done.err and "(and 1 more)" in done.err

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agfmc.control.parse import parse
+from agfmc.errors import ControlError
 from agfmc.formats.class_names import names_bytes, read_names
-from agfmc.formats.limits import Limits, limits_in, names_of_limits
+from agfmc.control.build import named_as
+from agfmc.control.limits import differing, Limits, limits_in, names_of_limits
 
 NAN = np.nan
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -75,3 +78,30 @@ def test_names_go_through_a_file(tmp_path):
     names = names_of_limits([0.5, 1.2], [1.2, 20], [0.83, NAN])
     (tmp_path / "n").write_bytes(names_bytes(names))
     assert read_names(str(tmp_path / "n")) == names
+
+
+ONE = {0: "0.1..0.5~0.2", 1: "0.5..1.2~0.8", 2: "1.2..9~2"}
+
+
+@pytest.mark.parametrize("others, labels", [
+    (ONE, []), ({0: "..0.5", 1: "0.5..1.2", 2: "1.2.."}, []), ({}, []),
+    ({0: "0.3..0.5", 1: "0.5..1.2~0.9", 2: "1.2..7~2.5"}, []), ({1: "0.6..1.2~0.9"}, []),
+    ({1: "0.2..1.2~0.9"}, [1]),
+    ({0: "0.1..0.4~0.2", 1: "0.4..1.2~0.8", 2: "1.2..9~2"}, [0, 1]),
+    ({0: "0.1..0.5~0.2", 1: "0.5..1.3~0.8", 2: "1.3..9~2"}, [1, 2]),
+    ({0: "1.2..9~2", 1: "0.5..1.2~0.8", 2: "0.1..0.5~0.2"}, [0, 2]),
+    ({0: "dry", 1: "0.5..1.2~0.7"}, [0, 1]), ({2: "wet"}, [2])])
+def test_limits_are_the_same_where_the_thresholds_are(others, labels):
+    assert differing(ONE, others) == labels
+    assert differing(others, ONE) == labels
+
+
+def test_other_names_differ_as_they_stand():
+    assert differing({0: "a", 1: "b", 3: "c"}, {0: "a", 1: "c", 3: "d"}) == [1, 3]
+
+
+def test_limits_of_other_data_fit_a_control_file():
+    tree = parse("# class 0: 0..0.5~0.2\n# class 1: 0.5..9~2\na 0 / 1;\n{ 0 1}\n")
+    assert named_as(tree, {0: "0.1..0.5~0.3", 1: "0.5..7"}).names == tree.names
+    with pytest.raises(ControlError, match="two names, '0..0.5~0.2' and '0.1..0.6'"):
+        named_as(tree, {0: "0.1..0.6", 1: "0.6..7"})

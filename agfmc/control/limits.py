@@ -6,12 +6,14 @@ class without values has no `~MEAN`.  There is no blank in such a name, so that 
 the label in text, and it is no number, which labels in text could be mistaken for.
 """
 
+from __future__ import annotations
+
+import math
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
-__all__ = ["Limits", "limits_in", "names_of_limits"]
+__all__ = ["Limits", "differing", "limits_in", "names_of_limits"]
 
 _NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NAME = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?(?:~({_NUMBER}))?")
@@ -31,8 +33,39 @@ def limits_in(name):
     found = _NAME.fullmatch(name)
     if found is None or found[1] is found[2] is None:
         return None
-    limits = Limits(*(np.nan if word is None else float(word) for word in found.groups()))
-    return None if np.isinf(limits).any() or limits.low > limits.high else limits
+    limits = Limits(*(math.nan if word is None else float(word) for word in found.groups()))
+    return None if any(map(math.isinf, limits)) or limits.low > limits.high else limits
+
+
+def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
+    """Labels, ascending, of the classes {label: name} that have other names in `others`.
+
+    Limits are the same classes where the thresholds between them are: means, and how far the
+    first and the last class reach, are those of the data that they were found in.
+    """
+    different = sorted(label for label in names if others.get(label, names[label]) != names[label])
+    if not different:
+        return []
+    one, other = ({label: limits for label, name in found.items()
+                   if (limits := limits_in(name)) is not None} for found in (names, others))
+    if any(label not in one or label not in other for label in different):
+        return different
+    low = [{label: limits.low for label, limits in found.items()} for found in (one, other)]
+    high = [{label: -limits.high for label, limits in found.items()} for found in (one, other)]
+    return [label for label in different
+            if not (_one_threshold(label, *low) and _one_threshold(label, *high))]
+
+
+def _one_threshold(label, one, other):
+    """True where a class {label: lower limit} may begin at the same threshold in both.
+
+    That of the first class is no threshold, but the least value that was seen.
+    """
+    first, other_first = (label == min(found, key=lambda key: (
+        -math.inf if math.isnan(found[key]) else found[key])) for found in (one, other))
+    a, b = one[label], other[label]
+    return (a == b or first and other_first or first and not a < b
+            or other_first and not b < a)
 
 
 def names_of_limits(low, high, mean):
@@ -45,13 +78,15 @@ def names_of_limits(low, high, mean):
     if any(not float(a) < float(b) for a, b in zip(texts[1:-2], texts[2:-1])):
         texts = [_plain(value) for value in [*low, high[-1]]]  # closer than any values
     names = [f"{a}..{b}" for a, b in zip(texts, texts[1:])]
-    return tuple(name if np.isnan(value) else f"{name}~{_typical(value, a, b)}"
+    return tuple(name if math.isnan(value) else f"{name}~{_typical(value, a, b)}"
                  for name, value, a, b in zip(names, mean, low, high))
 
 
 def _limit(value):
     """The shortest number above the same float32 numbers, none else, as `value`."""
-    if np.isnan(value):
+    import numpy as np
+
+    if math.isnan(value):
         return ""
     with np.errstate(over="ignore"):
         after = np.float32(value)
@@ -77,5 +112,5 @@ def _shortest(value, fits):
 
 
 def _plain(value):
-    return "" if np.isnan(value) else repr(float(value)).removesuffix(".0")
+    return "" if math.isnan(value) else repr(float(value)).removesuffix(".0")
 
