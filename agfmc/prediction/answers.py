@@ -13,8 +13,37 @@ from ..formats.atomic import replacing, replacing_all
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
 from .classifier import classify
+from .quantity import Quantity
 
-__all__ = ["Summary", "write_answers", "write_predictions"]
+__all__ = ["Layout", "Summary", "write_answers", "write_predictions"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is printed of answers beside their classes.
+
+    header: a line first that names the columns, where there is one for each class;  quantity:
+    in place of the columns, what that tells of them, or None.
+    """
+
+    header: bool = False
+    quantity: Quantity | None = None
+
+    def head(self, classifier) -> bytes:
+        """The first line, or nothing."""
+        if not self.header:
+            return b""
+        if self.quantity is not None:
+            return self.quantity.header
+        return _labels(classifier) if classifier.all_classes else b""
+
+    def text(self, answers, with_class) -> bytes | None:
+        """The lines of some points; None where nothing is printed."""
+        if answers.columns is None:
+            return None
+        if self.quantity is not None:
+            return self.quantity.lines(answers.columns, answers.classes)
+        return format_points(answers.columns, answers.classes if with_class else None)
 
 
 @dataclass
@@ -43,18 +72,17 @@ class Summary:
                 self.kernels += int(counter(answers.queried).sum())
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
+def write_answers(classifier, chunks, workers, base, show, layout=Layout(), counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
-    header: begin with a line `labels ...` where there is a column for each
-    class.  counter: a `KernelCounter` for a classifier that counts.  workers: as for
-    `classify`.  The files appear together when `show` has had everything; show(b"")
-    ends it.  -> `Summary`.
+    layout: the `Layout` of what is printed.  counter: a `KernelCounter` for a classifier
+    that counts.  workers: as for `classify`.  The files appear together when `show` has
+    had everything; show(b"") ends it.  -> `Summary`.
     """
     with_class = not classifier.decoding.prints_values
-    head = _labels(classifier) if header and classifier.all_classes else b""
+    head = layout.head(classifier)
     summary = Summary()
-    written = functools.partial(_written, with_class)
+    written = functools.partial(_written, layout, with_class)
     with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
         for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
             classes.write(labels)
@@ -67,12 +95,10 @@ def write_answers(classifier, chunks, workers, base, show, header=False, counter
     return summary
 
 
-def _written(with_class, answers):
+def _written(layout, with_class, answers):
     """Answers, of which the text is made, and the bytes of labels, ratings and text."""
-    text = None if answers.columns is None else format_points(
-        answers.columns, answers.classes if with_class else None)
     return (replace(answers, columns=None), cls_bytes(answers.classes),
-            con_bytes(answers.confidence), text)
+            con_bytes(answers.confidence), layout.text(answers, with_class))
 
 
 def write_predictions(classifier, chunks, path, show):
