@@ -295,7 +295,9 @@ MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to th
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityMap:
-    """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, 1e-16).
+    """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, least).
+
+    least is 1e-16, but 1e-4 for vector and matrix maps.
 
     kind: one of `MAP_KINDS`;  weights: 1 / T as an array of shape () of a temperature, the
     diagonal (c,) of W of a vector map, W (c, c) of a matrix map;  intercept (c,): b, zeros for

@@ -12,8 +12,8 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
-                      data_files, input_format, Parser, probability, PROPORTIONS, proportions,
-                      refuse_ending, refuse_inputs, whole_number, workers)
+                      data_files, input_format, list_of, Parser, probability, PROPORTIONS,
+                      proportions, refuse_ending, refuse_inputs, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -33,7 +33,7 @@ def get_parser():
               "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
               "[-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
-              "[--opponents L] [--top T] [--seed N] "
+              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--top T] [--seed N] "
               "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
               "[-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
               "{control | model} test output")
@@ -104,6 +104,11 @@ def _add_decoding(group):
     group.add_argument("--header", action="store_true",
                        help="print a line `labels 0 1 ...` first, where a column for each class "
                             "follows: the labels of the columns")
+    group.add_argument("--quantity", action="store_true",
+                       help="print, in place of the probabilities, the expected value of the "
+                            "quantity whose intervals the classes are (float_to_class)")
+    group.add_argument("--quantiles", type=list_of(probability), metavar="Q,Q,...",
+                       help="with --quantity: and these quantiles of it, from 0 to 1")
 
 
 def _add_guarantees(group):
@@ -152,11 +157,12 @@ def execute(args):
     from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
     from ..kernel.machine import KernelCounter
-    from ..prediction.answers import write_answers, write_predictions
+    from ..prediction.answers import Layout, write_answers, write_predictions
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
     from ..prediction.external import Execution
+    from ..prediction.quantity import quantity_of
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
@@ -183,6 +189,8 @@ def execute(args):
                       "(-a): the points are assumed to be normalised", AgfmcWarning,
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
+    layout = Layout(args.header, quantity_of(classifier, args.quantiles or ())
+                    if args.quantity else None)
     _check_files(args, form.kind, classifier)
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
@@ -193,7 +201,7 @@ def execute(args):
         done = write_predictions(classifier, chunks, args.output, _show)
     else:
         with pool as executor:
-            done = write_answers(classifier, chunks, executor, args.output, _show, args.header,
+            done = write_answers(classifier, chunks, executor, args.output, _show, layout,
                                  KernelCounter(classifier.values.model) if args.count else None)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
@@ -215,8 +223,14 @@ def _check_together(args, kind):
             (args.model == "-" and args.test == "-",
              "control and test cannot both be standard input"),
             (args.no_labels and kind != "lvq", "-C needs -A"),
+            (args.quantity and (args.coverage is not None or args.p_values),
+             "--quantity is printed in place of sets and p values: it excludes --coverage and "
+             "--p-values"),
             (external and (args.count or args.margins),
              "--count and --margins are for support vector machines: they do not go with -O"),
+            (external and args.quantity,
+             "--quantity prints numbers in place of what -O writes: they exclude each other"),
+            (args.quantiles is not None and not args.quantity, "--quantiles needs --quantity"),
             (args.executor is not None and (external or args.allow_commands),
              "--executor cannot be combined with other programs: -O, --allow-commands")):
         if wrong:
@@ -251,13 +265,13 @@ def _warn_of_other_names(model, tree, path):
     """Warn where the names in `path` say that the labels of the points mean other classes."""
     if not tree.names or not os.path.isfile(path):
         return
+    from ..control.limits import differing
     from ..formats.class_names import read_names
 
     there = {}
     with suppress(DataError):  # the points are classified without it
         there = dict(enumerate(read_names(path)))
-    other = [label for label, name in sorted(tree.names.items())
-             if there.get(label, name) != name]
+    other = differing(tree.names, there)
     if other:
         label = other[0]
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "

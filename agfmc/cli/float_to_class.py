@@ -1,8 +1,10 @@
 """float_to_class: a continuous quantity to classes."""
 
+import os
 import sys
+import warnings
 
-from ..errors import UsageError
+from ..errors import AgfmcWarning, UsageError
 from .messages import report
 from .options import finite_number, Parser, refuse_inputs, whole_number
 
@@ -17,7 +19,8 @@ def get_parser():
         PROG,
         "Turn a continuous quantity into ordered classes: class 0 below the first threshold, and "
         "so on; a value on a threshold belongs to the class above it. The thresholds are printed, "
-        "one in a line. Without out, print the values.",
+        "one in a line. Without out, print the values. For out NAME.cls, NAME.names gets names of "
+        "the classes that tell their limits.",
         usage="%(prog)s [-q N] [-g] [-o] [-T MISSING] [-M] [-Q] file [out [min max | threshold "
               "...]]")
     parser.add_argument("file", help="values, float32 one after the other (.dat)")
@@ -48,7 +51,8 @@ def get_parser():
 def execute(args):
     """Convert, and print the thresholds."""
     from ..data_tools.convert import break_down, classes_from_floats, range_of
-    from ..formats.atomic import replacing
+    from ..formats.atomic import replacing_all
+    from ..formats.class_names import names_bytes
     from ..formats.vectors import cls_bytes, read_dat
 
     if args.out is None:
@@ -58,19 +62,28 @@ def execute(args):
         values = range_of(args.file, args.missing) if args.range else read_dat(args.file).tolist()
         sys.stdout.writelines(map(_line, values))
         return
-    refuse_inputs([args.out], [args.file])
+    beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
+    refuse_inputs([args.out, beside], [args.file])
     binning = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
                                   args.missing, args.open)
     lines = [_line(value) for value in binning.range] if args.range else []
     lines.extend(break_down(binning, args.open) if args.break_down
                  else map(_line, binning.edges.tolist()))
-    with replacing(args.out, binary=True) as file:
-        file.write(cls_bytes(binning.classes, args.out))
-        file.flush()
+    named = [beside] if beside is not None and binning.names is not None else []
+    if not named and beside is not None and os.path.exists(beside):
+        warnings.warn(f"{beside} existed before: its names now apply to these classes",
+                      AgfmcWarning, stacklevel=2)
+    with replacing_all([args.out, *named], binary=True) as files:
+        files[0].write(cls_bytes(binning.classes, args.out))
+        for file in files[1:]:
+            file.write(names_bytes(binning.names, beside))
+        for file in files:
+            file.flush()
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
     report(args, PROG, f"{args.out}: {len(binning.classes)} values in "
-                       f"{len(binning.edges) + (-1 if args.open else 1)} classes")
+                       f"{len(binning.edges) + (-1 if args.open else 1)} classes"
+                       + "".join(f", their limits in {path}" for path in named))
 
 
 def _line(value):

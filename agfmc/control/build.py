@@ -5,6 +5,7 @@ from functools import partial
 from itertools import chain
 
 from ..errors import ControlError, UsageError
+from .limits import differing
 from .tree import changed, clash, Leaf, Made, Node, Row, Tree
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "named_as", "relabelled",
@@ -204,11 +205,15 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     """`tree` with the names of the data, {label: name}, where it has none of its own.
 
     Raises `ControlError` where the two would give a class two names, or two classes one:
-    the labels of the data are other classes than the control file means.
+    the labels of the data are other classes than the control file means.  Names that are the
+    same limits of a quantity are one name.
     """
     own = {label: names[label] for label in tree.labels if label in names}
     if not tree.names:
         return changed(tree, names=own)
+    different = differing(own, tree.names)
+    own = {label: name if label in different else tree.names.get(label, name)
+           for label, name in own.items()}
     if found := clash([*tree.names.items(), *own.items()]):
         raise ControlError(f"{found[1]}: its '# class' lines and the data disagree; print_control "
                            "writes them from the data, and mbh2mbm --names renames the classes of "

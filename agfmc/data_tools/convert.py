@@ -18,6 +18,7 @@ from ..formats.atomic import replacing_all
 from ..formats.inputs import open_input
 from ..formats.class_names import names_bytes
 from ..formats.dataset import read_training
+from ..control.limits import names_of_limits
 from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
 from ..formats.text import blocks, tokenise
@@ -30,6 +31,7 @@ from .training_data import about
 __all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data",
            "range_of", "refuse_pipe", "relabelled", "write_together"]
 
+_NAMED = 10_000  # classes, at most, that have names
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 
 
@@ -117,11 +119,16 @@ def relabelled(data: Dataset) -> tuple:
 
 
 class Binning(NamedTuple):
-    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values."""
+    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values.
+
+    names: of the classes, which tell their limits, or None where a value is outside of all
+    classes, as training takes class -1 for one without a name, or these are too many.
+    """
 
     classes: np.ndarray
     edges: np.ndarray
     range: tuple
+    names: tuple | None = None
 
 
 def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
@@ -156,8 +163,12 @@ def classes_from_floats(source: str, bins: int | None = None, geometric: bool = 
     else:
         with about(source):
             edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
-    return Binning(relabel.classes_of(values, edges, ends), edges,
-                   (float(seen.min()), float(seen.max())))
+    classes = relabel.classes_of(values, edges, ends)
+    names = None
+    if classes.min() >= 0 and len(edges) <= _NAMED:
+        reach = numbers if bins is not None and numbers else (np.inf, -np.inf)
+        names = names_of_limits(*relabel.class_limits(seen, edges, ends, reach))
+    return Binning(classes, edges, (float(seen.min()), float(seen.max())), names)
 
 
 def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:

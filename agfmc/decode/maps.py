@@ -1,4 +1,4 @@
-"""Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, 1e-16).
+"""Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, least).
 
 A temperature has W = I / T, b = 0, a vector map a diagonal W, a matrix map any W; e is the
 floor.  C. Guo and others, "On calibration of modern neural networks", ICML 2017 (temperature,
@@ -23,11 +23,14 @@ from ..errors import DataError
 from ..models import MAP_KINDS, ProbabilityMap
 from .reproducible import Uniform
 
-__all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps", "fit_map",
-           "fit_matrix", "fit_temperature", "fit_vector", "held_out_map", "losses", "refit",
-           "stratified_folds"]
+__all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps",
+           "fit_in_training", "fit_map", "fit_matrix", "fit_temperature", "fit_vector",
+           "held_out_map", "losses", "refit", "stratified_folds"]
 
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
+# The same for vectors and matrices: exact zeros, which least squares gives, would have more
+# weight in a sum of logarithms than all that can be told from them.
+SMALLEST_LINEAR = 1e-4
 BOUNDS = 1 / 20, 20.0  # of a temperature
 PRIOR_ERRORS = 0.5
 PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
@@ -36,6 +39,7 @@ FOLDS = 5
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
+MOST_CLASSES, MOST_POINTS = 12, 2000  # of a matrix that is tried in training
 ROWS = 4096  # points whose logarithms are made at once
 
 
@@ -44,7 +48,8 @@ ROWS = 4096  # points whose logarithms are made at once
 def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     """Calibrated probabilities (n, c) of p (n, c), whose rows sum to 1.
 
-    Numbers below 1e-16 count as that, so that estimates may be negative.  "none" leaves p as it
+    Numbers below 1e-16, or 1e-4 for vectors and matrices, count as that, so that estimates may be
+    negative.  "none" leaves p as it
     is.  A row's bits do not depend on its neighbours.
     """
     weights, intercept = fitted.weights, fitted.intercept
@@ -54,7 +59,7 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     out = np.empty(np.shape(p))  # row by row in memory, so that every row is summed alike
     for start in range(0, len(out), ROWS):
         z = out[start:start + ROWS]
-        np.log(np.maximum(p[start:start + ROWS], SMALLEST), out=z)
+        np.log(np.maximum(p[start:start + ROWS], _smallest(fitted.kind)), out=z)
         if product is not None:
             z[:] = product(z)
         else:
@@ -69,6 +74,11 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
 def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     """-log p_i,y(i) (n,) of p (n, c), true columns y (n,); p below 2.2e-16 counts as that."""
     return -np.log(np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0))
+
+
+def _smallest(kind):
+    """The least probability whose logarithm such a map takes."""
+    return SMALLEST_LINEAR if kind in ("vector", "matrix") else SMALLEST
 
 
 def _softmax(z):
@@ -176,8 +186,8 @@ def _fit_linear(p, y, ridge, kind):
     """
     from scipy.optimize import Bounds, minimize
 
-    start = fit_temperature(p, y)
-    z = np.log(np.maximum(p, SMALLEST))
+    p = np.maximum(p, _smallest(kind))
+    start, z = fit_temperature(p, y), np.log(p)
     n, c = z.shape
     shape = (c,) if kind == "vector" else (c, c)
     size = int(np.prod(shape))
@@ -241,6 +251,24 @@ def fit_map(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
     return refit(choose_map(compare_maps(p, y, kind, seed, folds)), p, y)
 
 
+def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1) -> ProbabilityMap:
+    """The map of p (n, c) and true columns y (n,) that training fits in passing.
+
+    A temperature; but a matrix where there are few classes and ten points for each of its numbers,
+    and its cross-validated log loss is lower by more than a standard error.
+    """
+    c = p.shape[1]
+    if c > 2 and c <= MOST_CLASSES and 10 * c * (c + 1) <= len(y):
+        rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
+        few, true = p[rows], y[rows]
+        fold = stratified_folds(true, seed, 3)
+        trials = [_best_ridge(kind, few, true, fold, ridges) for kind, ridges in (
+            ("temperature", (0.0,)), ("matrix", (1e-3, 1e-2, 1e-1)))]
+        if choose_map(trials).kind == "matrix":
+            return refit(trials[1], few, true)
+    return fit_temperature(p, y)
+
+
 def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray) -> ProbabilityMap:
     """The map of a `MapTrial` fitted to p (n, c) and true columns y (n,)."""
     if trial.kind == "none":
@@ -261,9 +289,15 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     kinds = [one for one in MAP_KINDS if one != "matrix" or c * (c + 1) < len(y)] \
         if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds)
-    return [min((MapTrial(one, ridge, losses(_held_out(MapTrial(one, ridge, p[:0]), p, y, fold), y))
-                 for ridge in (RIDGES if one in ("vector", "matrix") else (0.0,))),
-                key=lambda trial: trial.losses.mean()) for one in kinds]
+    return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,))
+            for one in kinds]
+
+
+def _best_ridge(kind, p, y, fold, ridges):
+    """The `MapTrial` of a kind whose ridge has the least cross-validated log loss."""
+    trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
+    return min((trial._replace(losses=losses(_held_out(trial, p, y, fold), y))
+                for trial in trials), key=lambda trial: trial.losses.mean())
 
 
 def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, seed: int = 1,

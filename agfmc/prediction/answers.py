@@ -14,8 +14,37 @@ from ..formats.probability_text import format_points
 from ..formats.set_text import format_sets
 from ..formats.vectors import cls_bytes, con_bytes
 from .classifier import classify
+from .quantity import Quantity
 
-__all__ = ["Summary", "output_ends", "write_answers", "write_predictions"]
+__all__ = ["Layout", "Summary", "output_ends", "write_answers", "write_predictions"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is printed of answers beside their classes.
+
+    header: a line first that names the columns, where there is one for each class;  quantity:
+    in place of the columns, what that tells of them, or None.
+    """
+
+    header: bool = False
+    quantity: Quantity | None = None
+
+    def head(self, classifier) -> bytes:
+        """The first line, or nothing."""
+        if not self.header:
+            return b""
+        if self.quantity is not None:
+            return self.quantity.header
+        return _labels(classifier) if classifier.all_classes else b""
+
+    def text(self, answers, with_class) -> bytes | None:
+        """The lines of some points; None where nothing is printed."""
+        if answers.columns is None:
+            return None
+        if self.quantity is not None:
+            return self.quantity.lines(answers.columns, answers.classes)
+        return format_points(answers.columns, answers.classes if with_class else None)
 
 
 @dataclass
@@ -51,20 +80,19 @@ class Summary:
                 self.kernels += int(counter(answers.queried).sum())
 
 
-def write_answers(classifier, chunks, workers, base, show, header=False, counter=None):
+def write_answers(classifier, chunks, workers, base, show, layout=Layout(), counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     Sets of classes, where they are wanted, are what is printed, and go to base.sets too.
 
-    header: begin with a line `labels ...` where there is a column for each
-    class.  counter: a `KernelCounter` for a classifier that counts.  workers: as for
-    `classify`.  The files appear together when `show` has had everything; show(b"")
-    ends it.  -> `Summary`.
+    layout: the `Layout` of what is printed.  counter: a `KernelCounter` for a classifier
+    that counts.  workers: as for `classify`.  The files appear together when `show` has
+    had everything; show(b"") ends it.  -> `Summary`.
     """
     with_class = not classifier.decoding.prints_values
-    head = _labels(classifier) if header and classifier.all_classes else b""
+    head = layout.head(classifier)
     summary = Summary()
-    written = functools.partial(_written, with_class, classifier.classes)
+    written = functools.partial(_written, layout, with_class, classifier.classes)
     ends = output_ends(classifier.decoding)
     with replacing_all([base + end for end in ends], binary=True) as files:
         for answers, text, *contents in classify(classifier, chunks, workers, written):
@@ -83,13 +111,10 @@ def output_ends(decoding):
     return (".cls", ".con") if decoding.guarantees.coverage is None else (".cls", ".con", ".sets")
 
 
-def _written(with_class, labels, answers):
+def _written(layout, with_class, labels, answers):
     """Answers, the text to be printed, and the bytes of each file."""
-    text = None
-    if answers.sets is not None:
-        text = format_sets(answers.sets, labels)
-    elif answers.columns is not None:
-        text = format_points(answers.columns, answers.classes if with_class else None)
+    text = layout.text(answers, with_class) if answers.sets is None else \
+        format_sets(answers.sets, labels)
     return (replace(answers, columns=None), text, cls_bytes(answers.classes),
             con_bytes(answers.confidence), text)
 

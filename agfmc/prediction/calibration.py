@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from ..arrays import is_sparse
-from ..decode.maps import apply_map, fit_temperature
+from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import calibration_points
 from ..errors import AgfmcError, AgfmcWarning
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
@@ -25,35 +26,51 @@ _ENTRIES = 1 << 22  # decision values at a time
 _ITERATED, _FEWEST = 300_000, 250
 
 
-def calibrated(configuration: Configuration, held_out: HeldOut | None) -> Configuration:
+def calibrated(configuration: Configuration, held_out: HeldOut | None,
+               wanted: Sequence[Decoding] | None = None) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
-    Without such values it is what it was.
+    Without such values it is what it was.  wanted: as for `fit_calibration`.
     """
     if held_out is None:
         return configuration
-    return replace(configuration, calibration=fit_calibration(configuration, held_out))
+    return replace(configuration, calibration=fit_calibration(configuration, held_out, wanted))
 
 
-def fit_calibration(configuration: Configuration, held_out: HeldOut) -> Calibration:
-    """Fit a temperature and a floor for each decoder that gives numbers for all classes.
+def fit_calibration(configuration: Configuration, held_out: HeldOut,
+                    wanted: Sequence[Decoding] | None = None) -> Calibration:
+    """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
+
+    wanted: the only decoders that have one, None for all.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
-    keep the points too, which thresholds and sets are made from.
+    keep the points too, which thresholds and sets are made from; others have a temperature and a
+    floor in any case.
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
     column = np.searchsorted(classes, held_out.y)
     keeping = {decoding.calibration_key(tree)
                for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
-    maps = {}
-    for key, (points, p, answer) in held_out_answers(configuration, held_out).items():
+    maps, tried = {}, []
+    only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
+    answers = held_out_answers(configuration, held_out, only)
+    for key, (points, p, answer) in answers.items():
         true = column[points]
         descended = key.startswith("recursive")
-        fitted = fit_temperature(p, np.where(answer == true, 0, 1) if descended else true)
+        if descended:
+            fitted = fit_temperature(p, np.where(answer == true, 0, 1))
+        elif key in keeping:
+            fitted = next((one for other, one in tried if np.allclose(p, other, 0, 1e-9)), None) \
+                or fit_in_training(p, true)
+            tried.append((p, fitted))
+        else:
+            fitted = fit_temperature(p, true)
         kept = None
         if key in keeping:
+            if fitted.kind != "temperature":
+                answer = apply_map(fitted, p).argmax(axis=1)
             p = apply_map(fitted, p)
             kept = _points_of_answers(p[:, 0], held_out.y, answer == true) if descended \
                 else calibration_points(p, true, answer, classes)
@@ -69,12 +86,14 @@ def _points_of_answers(p, labels, right):
                              np.ones(len(p)), p, right)
 
 
-def held_out_answers(configuration: Configuration, held_out: HeldOut) -> dict:
+def held_out_answers(configuration: Configuration, held_out: HeldOut,
+                     only: Collection | None = None) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
     points (c',): their numbers, all of them, or fewer for a decoder that iterates;  p: before any
     map, columns with ascending labels, or (p, 1 - p) of the answer where a tree is descended;
-    answer: the column of the class, in the order of the labels.
+    answer: the column of the class, in the order of the labels.  only: keys of those wanted,
+    None for all.
     """
     given = _GivenValues(configuration, held_out)
     classes = np.array(configuration.tree.classes)
@@ -83,6 +102,8 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut) -> dict:
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
         for key, decoding in calibrated_decodings(configuration.tree).items():
             way = "path" if decoding.tree == "recursive" else decoding.tree
+            if only is not None and key not in only:
+                continue
             with suppress(AgfmcError):  # the code does not suit this decoder
                 classifiers[key] = Classifier(
                     configuration, replace(decoding, tree=way, calibrated=False), values=given)

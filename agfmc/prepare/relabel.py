@@ -6,7 +6,8 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 
-__all__ = ["bin_edges", "check_edges", "classes_of", "present", "relabel"]
+__all__ = ["bin_edges", "check_edges", "class_limits", "classes_of", "present",
+           "relabel"]
 
 
 def relabel(y: np.ndarray, names: Sequence[str] | None = None) -> tuple:
@@ -94,3 +95,26 @@ def classes_of(values: np.ndarray, edges: np.ndarray, ends: bool = False) -> np.
         return classes
     classes[values == edges[-1]] -= 1
     return np.where(values > edges[-1], np.int32(-1), classes - np.int32(1))
+
+
+def class_limits(values: np.ndarray, edges: np.ndarray, ends: bool = False,
+                 reach: tuple[float, float] = (np.inf, -np.inf)) -> tuple:
+    """(low, high, mean), each (k,), of the classes that `classes_of` makes of values (n,).
+
+    The first class begins with its least value, the last one ends with its greatest, but for
+    `ends`;  reach: values that they reach to in any case.  NaN where there is no value.
+    """
+    values = np.asarray(values, np.float64)
+    classes = classes_of(values, edges, ends)
+    values, classes = values[classes >= 0], classes[classes >= 0]
+    if not ends:
+        low = values[classes == 0].min(initial=reach[0])
+        high = values[classes == len(edges)].max(initial=reach[1])
+        edges = np.concatenate([[low if low < np.inf else np.nan], edges,
+                                [high if high > -np.inf else np.nan]])
+    k = len(edges) - 1
+    counts = np.bincount(classes, minlength=k)
+    mean = np.full(k, np.nan)
+    np.divide(np.bincount(classes, values, minlength=k), counts, out=mean, where=counts > 0)
+    # a sum of equal values may be off by its last bit
+    return edges[:-1], edges[1:], np.clip(mean, edges[:-1], edges[1:])

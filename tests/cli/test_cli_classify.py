@@ -696,3 +696,66 @@ def test_errors_of_pairs_are_for_pairs(pairwise, run):
     assert run("multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl",
                status=2).err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
     assert not (pairwise / "xctl").exists()
+
+
+@pytest.fixture
+def amounts(folder, run):
+    """Training data of a quantity, in four classes, and models of three thresholds."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(240, 3)).astype("<f4")
+    amount = np.exp(x @ [1, 0.5, 0.2]).astype("<f4")
+    write_vec("rain.vec", x)
+    amount.tofile("rain.dat")
+    run("float_to_class", "-q", "4", "-g", "rain.dat", "rain.cls")
+    Path("design").write_text(run("print_control", "-Q", "5", "4").out)
+    run("multi_borders", "--quiet", "design", "rain", "m", "m.mbc")
+    return amount
+
+
+def test_expected_quantity_and_quantiles(amounts, run):
+    names = Path("rain.names").read_text().split("\n")[:-1]
+    low, high, mean = np.array([name.replace("~", "..").split("..") for name in names], float).T
+    words = ("m.mbc", "rain.vec", "out")
+    table = np.array([line.split() for line in run("classify_m", *words).out.splitlines()], float)
+    printed = run("classify_m", "--quantity", "--quantiles", "0,.05,.95,1", "--header", *words).out
+    head, *lines = printed.splitlines()
+    assert head == "quantity mean 0 0.05 0.95 1 class"
+    told = np.array([line.split() for line in lines], float)
+    np.testing.assert_array_equal(told[:, -1], table[:, -1])
+    np.testing.assert_allclose(told[:, 0], table[:, :4] @ mean, rtol=1e-4, atol=1e-4)
+    assert (np.diff(told[:, 1:5], axis=1) >= 0).all()
+    assert told[:, 1].min() >= low[0] - 1e-6 and told[:, 4].max() <= high[-1] * (1 + 1e-6)
+    inside = (told[:, 2] <= amounts) & (amounts <= told[:, 3])
+    assert inside.mean() > 0.8
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    for more in (("-j", "3"), ("--executor", "processes:2")):
+        assert run("classify_m", *more, "--quantity", "--quantiles", "0,.05,.95,1", "--header",
+                   "m.mbm", "rain.vec", "other").out == printed
+    assert Path("other.cls").read_bytes() == Path("out.cls").read_bytes()
+
+
+def test_quantities_that_cannot_be_told(amounts, run):
+    for words, text in (
+            (("--quantiles", ".5", "m.mbc"), "--quantiles needs --quantity"),
+            (("--quantity", "--quantiles", ".5,2", "m.mbc"), "expected a number from 0 to 1"),
+            (("--quantity", "-Q", "3", "m.mbc"), "needs the probabilities of all classes"),
+            (("--quantity", "-0", "m.mbc"), "needs the probabilities of all classes"),
+            (("--quantity", "-O", "svm-predict", "m.mbc"), "they exclude each other")):
+        run("classify_m", *words, "rain.vec", "out", status=2).refused(text)
+    Path("names").write_text("a\nb\nc\nd\n")
+    run("mbh2mbm", "--names", "names", "m.mbc", "m.mbm")
+    run("classify_m", "--quantity", "m.mbm", "rain.vec", "out", status=2).refused(
+        "class 0 is named 'a'")
+    assert not Path("out.cls").exists()
+
+
+def test_other_data_in_the_same_classes_are_the_same_classes(amounts, run):
+    edges = run("float_to_class", "-q", "4", "-g", "rain.dat", "again.cls").out.split()
+    amounts[:50].tofile("part.dat")
+    write_vec("part.vec", read_vec("rain.vec")[:50])
+    run("float_to_class", "part.dat", "part.cls", *edges)
+    assert Path("part.names").read_bytes() != Path("rain.names").read_bytes()
+    assert run("classify_m", "m.mbc", "part.vec", "out").err == ""
+    run("float_to_class", "part.dat", "part.cls", "0.1", *edges[1:])
+    done = run("classify_m", "m.mbc", "part.vec", "out")
+    assert "part.names: class 0 is" in done.err and "(and 1 more)" in done.err

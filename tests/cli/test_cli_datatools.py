@@ -366,6 +366,26 @@ def test_break_down(values, run):
         b"Class break-down:\n 0 (< 1):  1\n 1 (> 1):  5\n")
 
 
+def test_names_of_classes_tell_their_limits(values, run):
+    def names(*words):
+        done = run("float_to_class", *words, "v", "c.cls")
+        assert done.err.endswith(", their limits in c.names\n")
+        return content("c.names").decode().split("\n")[:-1]
+
+    assert names("-q", "3", "-T", "50") == ["0.5..1.6666667~0.75", "1.6666667..2.8333333~2",
+                                            "2.8333333..4~3.625"]
+    Path("c.names").unlink()
+    run("float_to_class", "v", "c.cls", "0", "1.5", "200")
+    assert content("c.names") == b"..0\n0..1.5~0.75\n1.5..200~27.06\n200..\n"
+    run("float_to_class", "-q", "2", "v", "c.cls", "0", "10")
+    assert content("c.names") == b"0..5~2.15\n5..99~99\n"
+    run("float_to_class", "-o", "v", "c.cls", "0", "50", "100")
+    assert content("c.names") == b"0..50~2.15\n50..100~99\n"
+    done = run("float_to_class", "-o", "v", "c.cls", "0", "50")  # a value is outside
+    assert "c.names existed before" in done.err and done.err.endswith("in 1 classes\n")
+    assert "limits" not in run("float_to_class", "v", "c", "2").err
+
+
 @pytest.mark.parametrize("words, text", [
     ("-q 3 v", "need the file of classes"), ("-Q v", "need the file of classes"),
     ("-o v c 1", "two thresholds or more"), ("-T nan v", "expected a number"),

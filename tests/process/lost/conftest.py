@@ -65,7 +65,7 @@ SCENES = {
     "svm2agf": ("svm2agf trn-words.svm w", "w.vec w.cls w.names"),
     "lvq2agf": ("lvq2agf trn.lvq w", "w.vec w.cls"),
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
-    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls")}
+    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names")}
 QUICK = ("multi_borders", "multi_borders, program", "mbh2mbm", "classify_m", "agf_preprocess")
 TRYING = ("compare_control", "nfold", "tune_m")  # results tell seconds
 

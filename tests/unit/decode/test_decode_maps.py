@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.decode.maps import (MapTrial, apply_map, choose_map, compare_maps, fit_map, fit_matrix,
-                               fit_temperature, fit_vector, held_out_map, losses,
-                               stratified_folds)
+from agfmc.decode.maps import (MapTrial, apply_map, choose_map, compare_maps, fit_in_training,
+                               fit_map, fit_matrix, fit_temperature, fit_vector, held_out_map,
+                               losses, stratified_folds)
 from agfmc.errors import DataError
 from agfmc.models import ProbabilityMap
 
@@ -135,9 +135,24 @@ def test_the_penalised_loss_is_least(fit, count):
                               fitted.intercept + .02 * generator.normal(size=3),
                               fitted.floor * np.exp(.1 * generator.normal()))
         assert objective(near) > best - 2e-5  # of u the mean is not quite the best
-    temperature = fit_temperature(p, y)
+    limited = np.maximum(p, 1e-4)
+    temperature = fit_temperature(limited, y)
     stiff = fit(p, y, 1e6)
-    np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, p), atol=1e-4)
+    np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
+
+
+def test_training_takes_a_matrix_where_it_is_worth_it():
+    q, y = drawn(2000, 4, 3)
+    assert fit_in_training(q, y).kind == "temperature"
+    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    fitted = fit_in_training(turned / turned.sum(axis=1)[:, None], y)
+    assert fitted.kind == "matrix"
+    assert fit_in_training(turned[:199], y[:199]).kind == "temperature"  # 20 numbers
+    zeros = np.where(q < .05, 0, q)
+    zeros[:, 0] += 1 - zeros.sum(axis=1)
+    for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4
+        one, other = fit_map(zeros, y, kind), fit_map(np.maximum(zeros, 1e-4), y, kind)
+        np.testing.assert_array_equal(one.weights, other.weights)
 
 
 def test_auto_takes_what_is_needed():
