@@ -20,7 +20,8 @@ from .decoding import calibrated_decodings, decoders_of, Decoding
 
 __all__ = ["calibrated", "fit_calibration", "held_out_answers"]
 
-_ENTRIES = 1 << 22  # decision values at a time
+# Points times entries of the coding matrix that are decoded, but at least so many points.
+_DECODED, _FEWEST_DECODED = 1 << 31, 1000
 # Decoders that iterate are slow: so many points for one entry of the coding matrix, and no map
 # where these are too few for one.
 _ITERATED, _FEWEST = 300_000, 250
@@ -50,6 +51,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
+    held_out = _thinned(held_out, max(_FEWEST_DECODED, _DECODED // max(
+        1, len(tree.rows) * len(classes))))
     column = np.searchsorted(classes, held_out.y)
     keeping = {decoding.calibration_key(tree)
                for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
@@ -95,8 +98,8 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
     answer: the column of the class, in the order of the labels.  only: keys of those wanted,
     None for all.
     """
-    given = _GivenValues(configuration, held_out)
     classes = np.array(configuration.tree.classes)
+    given = _GivenValues(configuration, held_out)
     classifiers, parts = {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
@@ -128,6 +131,17 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
     return {key: _joined(parts[key], classes) for key in classifiers}
 
 
+def _thinned(held_out, most):
+    """Every s-th of the held-out points, so that there are at most so many."""
+    step = -(-len(held_out.rows) // most)
+    if step <= 1:
+        return held_out
+    kept = held_out.point % step == 0
+    return HeldOut(held_out.rows[::step], held_out.y[::step], held_out.x[::step],
+                   held_out.point[kept] // step, held_out.classifier[kept], held_out.value[kept],
+                   {number: p[::step] for number, p in held_out.nodes.items()})
+
+
 def _joined(parts, classes):
     points, p, answer = map(np.concatenate, zip(*parts))
     if p.shape[1] == 1:
@@ -155,7 +169,7 @@ class _GivenValues:
 
     def rows(self, k):
         """A good number of points for a block, for k classes."""
-        return max(1, min(4096, _ENTRIES // max(self.count, k)))
+        return self._machines.rows(k)
 
     def load(self, start, stop):
         """Take the points from start to stop; -> their numbers (n,)."""
@@ -186,6 +200,8 @@ class _GivenValues:
 
     def __call__(self, columns, x):
         """f and r, (n, m'), of the classifiers `columns` for points x, numbers of rows."""
+        if len(columns) == self.count:  # all, in their order
+            return self._f[x], self._r[x]
         columns = list(columns)
         return self._f[x][:, columns], self._r[x][:, columns]
 
