@@ -20,11 +20,10 @@ from .decoding import calibrated_decodings, decoders_of, Decoding
 
 __all__ = ["calibrated", "fit_calibration", "held_out_answers"]
 
-# Points times entries of the coding matrix that are decoded, but at least so many points.
-_DECODED, _FEWEST_DECODED = 1 << 31, 1000
-# Decoders that iterate are slow: so many points for one entry of the coding matrix, and no map
-# where these are too few for one.
-_ITERATED, _FEWEST = 300_000, 250
+# Calibration points times entries of the coding matrix: of decoders that suit it, and least
+# squares;  of others;  of those that iterate, which are slow.
+_BUDGETS = 1 << 28, 10_000_000, 300_000
+_FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
@@ -51,36 +50,35 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    held_out = _thinned(held_out, max(_FEWEST_DECODED, _DECODED // max(
-        1, len(tree.rows) * len(classes))))
+    keeping = _main_decoders(tree)
+    held_out = _thinned(held_out, max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
-    keeping = {decoding.calibration_key(tree)
-               for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
-    answers = held_out_answers(configuration, held_out, only)
-    for key, (points, p, answer) in answers.items():
+    for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
         true = column[points]
-        descended = key.startswith("recursive")
-        if descended:
-            fitted = fit_temperature(p, np.where(answer == true, 0, 1))
+        if key.startswith("recursive"):
+            fitted, mapped, kept = *_fit_answers(p, answer == true), None
+            if key in keeping:
+                kept = _points_of_answers(mapped[:, 0], held_out.y, answer == true)
         elif key in keeping:
-            fitted = next((one for other, one in tried if np.allclose(p, other, 0, 1e-9)), None) \
-                or fit_in_training(p, true)
-            tried.append((p, fitted))
+            known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
+            fitted, mapped = known[1:] if known else fit_in_training(p, true)
+            tried.append((p, fitted, mapped))
+            kept = calibration_points(mapped, true, answer if fitted.kind == "temperature" else
+                                      mapped.argmax(axis=1), classes)
         else:
-            fitted = fit_temperature(p, true)
-        kept = None
-        if key in keeping:
-            if fitted.kind != "temperature":
-                answer = apply_map(fitted, p).argmax(axis=1)
-            p = apply_map(fitted, p)
-            kept = _points_of_answers(p[:, 0], held_out.y, answer == true) if descended \
-                else calibration_points(p, true, answer, classes)
+            fitted, kept = fit_temperature(p, true), None
         maps[key] = DecoderCalibration(fitted, kept)
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
                        tuple(counts.tolist()), maps)
+
+
+def _fit_answers(p, right):
+    """The map of p (c, 2), the probability of the answer and the rest, and p' (c, 2)."""
+    fitted = fit_temperature(p, np.where(right, 0, 1))
+    return fitted, apply_map(fitted, p)
 
 
 def _points_of_answers(p, labels, right):
@@ -93,35 +91,31 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                      only: Collection | None = None) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
-    points (c',): their numbers, all of them, or fewer for a decoder that iterates;  p: before any
-    map, columns with ascending labels, or (p, 1 - p) of the answer where a tree is descended;
-    answer: the column of the class, in the order of the labels.  only: keys of those wanted,
-    None for all.
+    points (c',): their numbers, all of them, or fewer for decoders that do not suit the
+    configuration, but for those that are wanted;  p: before any map, columns with ascending labels,
+    or (p, 1 - p) of the answer where a tree is descended; answer: the column of the class, in the
+    order of the labels.  only: keys of those wanted, None for all.
     """
     classes = np.array(configuration.tree.classes)
     given = _GivenValues(configuration, held_out)
-    classifiers, parts = {}, {}
+    size, main = len(held_out.rows), _main_decoders(configuration.tree)
+    classifiers, strides, parts = {}, {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
         for key, decoding in calibrated_decodings(configuration.tree).items():
             way = "path" if decoding.tree == "recursive" else decoding.tree
-            if only is not None and key not in only:
+            strides[key] = 1 if key in main or only else _stride(
+                decoding.decoder, _entries(configuration.tree), size)
+            if not strides[key] or only is not None and key not in only:
                 continue
             with suppress(AgfmcError):  # the code does not suit this decoder
                 classifiers[key] = Classifier(
                     configuration, replace(decoding, tree=way, calibrated=False), values=given)
-        step, size = given.rows(len(classes)), len(held_out.rows)
-        few = _ITERATED // max(1, given.count * len(classes))
-        stride = -(-size // max(few, 1))
-        if few < min(_FEWEST, size):
-            classifiers = {key: one for key, one in classifiers.items()
-                           if not one.decoding.decoder.iterates}
+        step = given.rows(len(classes))
         for start in range(0, size, step):
             everyone = given.load(start, min(start + step, size))
             for key, classifier in list(classifiers.items()):
-                rows = everyone
-                if classifier.decoding.decoder.iterates:
-                    rows = rows[(start + rows) % stride == 0]
+                rows = everyone[(start + everyone) % strides[key] == 0]
                 try:
                     answers = classifier(rows)
                 except AgfmcError:
@@ -129,6 +123,23 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                     continue
                 parts.setdefault(key, []).append((start + rows, answers.columns, answers.classes))
     return {key: _joined(parts[key], classes) for key in classifiers}
+
+
+def _main_decoders(tree):
+    """Keys of the decoders that suit a tree, and of least squares."""
+    return {decoding.calibration_key(tree)
+            for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
+
+
+def _entries(tree):
+    """The number of entries of the coding matrix of a tree."""
+    return max(1, len(tree.rows) * len(tree.classes))
+
+
+def _stride(method, entries, size):
+    """s, where such a decoder is given every s-th of the points; 0 where that is too few."""
+    few = _BUDGETS[2 if method.iterates else 1] // entries
+    return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
 
 
 def _thinned(held_out, most):
