@@ -19,6 +19,7 @@ __all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full")
+_SCORES = ("lac", "aps")
 
 
 def get_parser():
@@ -27,7 +28,10 @@ def get_parser():
         PROG,
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities.",
-        usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--reject P] [-a FILE [-u]] [-y FOLDER] "
+        usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] "
+              "[--reject P | --max-error E [--confidence C]] "
+              "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
+              "[-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
               "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--top T] [--seed N] "
               "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
@@ -42,6 +46,7 @@ def get_parser():
                                        "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
                                        "the text file that is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
+    _add_guarantees(parser.add_argument_group("answers with a guarantee, from calibration points"))
     _add_queries(parser.add_argument_group("decoders that ask some of the classifiers"))
     kinds = add_input_kind(parser, "test")
     kinds.add_argument("-C", "--no-labels", action="store_true",
@@ -106,6 +111,29 @@ def _add_decoding(group):
                        help="with --quantity: and these quantiles of it, from 0 to 1")
 
 
+def _add_guarantees(group):
+    group.add_argument("--max-error", type=probability, metavar="E",
+                       help="answer -1 where the probability of the winner is too low to keep the "
+                            "share of wrong answers, among those that are given, at E or less")
+    group.add_argument("--confidence", type=probability, metavar="C",
+                       help="with --max-error: the probability that this holds (default 0.95)")
+    group.add_argument("--coverage", type=probability, metavar="C",
+                       help="print, in place of the probabilities, a set of classes for each "
+                            "point, which holds the true one with probability C or more, and "
+                            "write them to output.sets: the labels, or - for an empty set")
+    group.add_argument("--p-values", action="store_true",
+                       help="print, in place of the probabilities, conformal p values: sets of "
+                            "coverage C have the classes with p values above 1 - C")
+    group.add_argument("--by-class", action="store_true",
+                       help="with --coverage or --p-values: for the points of each class, not "
+                            "only of all classes together; rare classes share their points")
+    group.add_argument("--set-score", choices=_SCORES, metavar="SCORE",
+                       help="what orders the classes: lac, one minus the probability, for the "
+                            "smallest sets (default), or aps, the sum of the probabilities down "
+                            "to that of the class, for sets that are larger where a point is "
+                            "harder")
+
+
 def _add_queries(group):
     group.add_argument("--opponents", default="3log", metavar="L",
                        help="with -Q poll: random opponents of each class, a number, or a multiple "
@@ -132,7 +160,7 @@ def execute(args):
     from ..prediction.answers import Layout, write_answers, write_predictions
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
-    from ..prediction.decoding import Decoding, PairQueries
+    from ..prediction.decoding import Decoding, Guarantees, PairQueries
     from ..prediction.external import Execution
     from ..prediction.quantity import quantity_of
 
@@ -145,7 +173,9 @@ def execute(args):
     # the text that -O writes has room for the one probability
     decoding = Decoding(args.method, "path" if external and args.tree == "recursive" else args.tree,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
-                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors))
+                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
+                        guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
+                                              args.by_class, args.set_score, args.p_values))
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
@@ -161,7 +191,7 @@ def execute(args):
     classifier = Classifier(configuration, decoding, execution)
     layout = Layout(args.header, quantity_of(classifier, args.quantiles or ())
                     if args.quantity else None)
-    _check_files(args, form.kind, classifier.tree)
+    _check_files(args, form.kind, classifier)
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
@@ -193,6 +223,9 @@ def _check_together(args, kind):
             (args.model == "-" and args.test == "-",
              "control and test cannot both be standard input"),
             (args.no_labels and kind != "lvq", "-C needs -A"),
+            (args.quantity and (args.coverage is not None or args.p_values),
+             "--quantity is printed in place of sets and p values: it excludes --coverage and "
+             "--p-values"),
             (external and (args.count or args.margins),
              "--count and --margins are for support vector machines: they do not go with -O"),
             (external and args.quantity,
@@ -210,12 +243,14 @@ def _check_together(args, kind):
                          f"{args.test}: choose another name")
 
 
-def _check_files(args, kind, tree):
+def _check_files(args, kind, classifier):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
     from ..formats.controlfile import model_files
+    from ..prediction.answers import output_ends
 
-    outputs = [args.output] if args.predictor is not None else [f"{args.output}.cls",
-                                                                f"{args.output}.con"]
+    tree = classifier.tree
+    outputs = [args.output] if args.predictor is not None else [
+        args.output + end for end in output_ends(classifier.decoding)]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     refuse_inputs(outputs, [
         args.model, args.norm_file, args.calibration, args.pair_errors, args.test,
@@ -250,8 +285,12 @@ def _report(args, classifier, done):
     """The numbers of --reject, --count and --margins on standard error."""
     from ..kernel.machine import KernelCounter, squared_norms
 
-    if args.reject is not None or classifier.decoding.decoder.name == "and":
-        report(args, PROG, f"{done.rejected} of {done.points} points rejected")
+    if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
+        below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
+        report(args, PROG, f"{done.rejected} of {done.points} points rejected{below}")
+    if args.coverage is not None and done.points:
+        report(args, PROG, f"{done.members / done.points:.2f} classes in a set on average, "
+                           f"{done.empty} of {done.points} sets empty")
     if args.count and done.points:
         model = classifier.values.model
         report(args, PROG, f"{done.queried / done.points:.2f} of {len(model.rho)} binary "

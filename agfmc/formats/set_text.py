@@ -8,7 +8,7 @@ from ..control.tree import MAX_LABEL
 from ..errors import DataError
 from .inputs import read_bytes
 
-__all__ = ["ClassSets", "read_sets"]
+__all__ = ["ClassSets", "format_sets", "read_sets"]
 
 _DIGITS = 10  # of a label
 
@@ -18,6 +18,16 @@ class ClassSets(NamedTuple):
 
     size: np.ndarray
     labels: np.ndarray
+
+
+def format_sets(sets, labels):
+    """The text (bytes) of sets (n, k) bool of classes with these labels (k,)."""
+    words = [str(label) for label in labels]
+    columns = np.nonzero(sets)[1].tolist()
+    ends = np.cumsum(np.count_nonzero(sets, axis=1)).tolist()
+    lines = [" ".join([words[j] for j in columns[start:end]]) or "-"
+             for start, end in zip([0, *ends], ends)]
+    return "".join([f"{line}\n" for line in lines]).encode()
 
 
 def read_sets(path, stdin=None):

@@ -11,11 +11,12 @@ import numpy as np
 from ..decode.convergence import Stops
 from ..formats.atomic import replacing, replacing_all
 from ..formats.probability_text import format_points
+from ..formats.set_text import format_sets
 from ..formats.vectors import cls_bytes, con_bytes
 from .classifier import classify
 from .quantity import Quantity
 
-__all__ = ["Layout", "Summary", "write_answers", "write_predictions"]
+__all__ = ["Layout", "Summary", "output_ends", "write_answers", "write_predictions"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Summary:
     """Numbers of a run: points, rejected points, and how the decoders stopped.
 
     queried, kernels: binary classifiers and kernel values that were needed, all points
-    together, where they were counted.
+    together, where they were counted;  members, empty: classes in all sets together, and sets
+    without one.
     """
 
     points: int = 0
@@ -59,6 +61,8 @@ class Summary:
     stops: Stops = Stops()
     queried: int = 0
     kernels: int = 0
+    members: int = 0
+    empty: int = 0
 
     def add(self, answers, counter=None):
         """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
@@ -66,6 +70,10 @@ class Summary:
             self.stops += stop
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
+        if answers.sets is not None:
+            sizes = np.count_nonzero(answers.sets, axis=1)
+            self.members += int(sizes.sum())
+            self.empty += int(np.count_nonzero(sizes == 0))
         if answers.queried is not None:
             self.queried += int(np.count_nonzero(answers.queried))
             if counter is not None:
@@ -75,6 +83,8 @@ class Summary:
 def write_answers(classifier, chunks, workers, base, show, layout=Layout(), counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
+    Sets of classes, where they are wanted, are what is printed, and go to base.sets too.
+
     layout: the `Layout` of what is printed.  counter: a `KernelCounter` for a classifier
     that counts.  workers: as for `classify`.  The files appear together when `show` has
     had everything; show(b"") ends it.  -> `Summary`.
@@ -82,11 +92,12 @@ def write_answers(classifier, chunks, workers, base, show, layout=Layout(), coun
     with_class = not classifier.decoding.prints_values
     head = layout.head(classifier)
     summary = Summary()
-    written = functools.partial(_written, layout, with_class)
-    with replacing_all([f"{base}.cls", f"{base}.con"], binary=True) as (classes, confidence):
-        for answers, labels, ratings, text in classify(classifier, chunks, workers, written):
-            classes.write(labels)
-            confidence.write(ratings)
+    written = functools.partial(_written, layout, with_class, classifier.classes)
+    ends = output_ends(classifier.decoding)
+    with replacing_all([base + end for end in ends], binary=True) as files:
+        for answers, text, *contents in classify(classifier, chunks, workers, written):
+            for file, content in zip(files, contents):
+                file.write(content)
             if text is not None:
                 show(head + text)
                 head = b""
@@ -95,10 +106,17 @@ def write_answers(classifier, chunks, workers, base, show, layout=Layout(), coun
     return summary
 
 
-def _written(layout, with_class, answers):
-    """Answers, of which the text is made, and the bytes of labels, ratings and text."""
-    return (replace(answers, columns=None), cls_bytes(answers.classes),
-            con_bytes(answers.confidence), layout.text(answers, with_class))
+def output_ends(decoding):
+    """The endings of the files that `write_answers` writes."""
+    return (".cls", ".con") if decoding.guarantees.coverage is None else (".cls", ".con", ".sets")
+
+
+def _written(layout, with_class, labels, answers):
+    """Answers, the text to be printed, and the bytes of each file."""
+    text = layout.text(answers, with_class) if answers.sets is None else \
+        format_sets(answers.sets, labels)
+    return (replace(answers, columns=None), text, cls_bytes(answers.classes),
+            con_bytes(answers.confidence), text)
 
 
 def write_predictions(classifier, chunks, path, show):

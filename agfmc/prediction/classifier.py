@@ -13,7 +13,6 @@ from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode.convergence import Stops
 from ..decode.front import CodeDecoder, pair_decoder
-from ..decode.maps import apply_map
 from ..decode.methods import find_method
 from ..decode.nested import descend, products
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
@@ -24,7 +23,8 @@ from ..executors.threads import run_tasks
 from ..learners.protocol import node_classifier
 from ..models import Configuration, ModelFiles
 from .decision_values import MachineValues
-from .decoding import adjustment, decoders_of, Decoding
+from .decision import calibration_of, Decision
+from .decoding import decoders_of, Decoding
 from .external import Execution, ExternalClassifier, ExternalValues
 
 __all__ = ["Answers", "Classifier", "classifier_for", "classify"]
@@ -37,7 +37,8 @@ class Answers:
     classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
     / (k - 1) of the winner;  columns (n, c) what is printed, or None;  stops:
     how the decoders' iterations ended;  queried (n, m): which binary classifiers
-    were queried, or None where nobody counts.
+    were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
+    each point, labels ascending, or None where no sets are wanted.
     """
 
     classes: np.ndarray
@@ -45,6 +46,7 @@ class Answers:
     columns: np.ndarray | None
     stops: tuple = ()
     queried: np.ndarray | None = None
+    sets: np.ndarray | None = None
 
 
 class Classifier:
@@ -56,7 +58,7 @@ class Classifier:
     that the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
-    classes (k,) are their labels.
+    classes (k,) are their labels;  threshold: the least probability of an answer, or None.
     """
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
@@ -64,7 +66,6 @@ class Classifier:
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
         self._made = configuration, decoding, execution, values
-        calibration = _map_of(configuration, decoding, execution)
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = configuration.tree
@@ -79,14 +80,14 @@ class Classifier:
             self.values = MachineValues(configuration, execution.points == "svm",
                                         execution.sigmoid)
         kind = _kind_of_prediction(self.tree, decoding)
-        adjusted = None if decoding.priors is None else \
-            adjustment(configuration, decoding.priors, decoding.trained_priors)
+        decision = Decision(calibration_of(self._made[0], decoding, execution), configuration,
+                            decoding)
         method = _decoder(self.tree, decoding, self.values)
         nodes = _Nodes(configuration, execution, self.values,
                        None if kind is QueryPrediction else method)
-        self._prediction = kind(nodes, decoding, method, _Adjustments(calibration, adjusted),
-                                execution.counting)
-        self.all_classes = self._prediction.all_classes
+        self._prediction = kind(nodes, decoding, method, decision, execution.counting)
+        self.threshold = decision.threshold
+        self.all_classes = self._prediction.all_classes and decoding.guarantees.coverage is None
 
     def __reduce__(self):
         """Pickled as what it was made of: plans are made again on arrival."""
@@ -113,16 +114,17 @@ class Classifier:
         classifier no decision value: NaN, or too large for its kernel.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-            leaf, winner, columns, stops, queried = self._prediction(self.values.prepared(x))
+            leaf, winner, columns, stops, queried, sets = self._prediction(
+                self.values.prepared(x))
             ratings = confidence(winner, len(self.classes))
         if np.isnan(winner).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
-        if self.decoding.reject is not None:
-            classes = np.where(winner < self.decoding.reject, REJECTED, classes)
+        if self.threshold is not None:
+            classes = np.where(winner < self.threshold, REJECTED, classes)
         if self.counting and queried is None:
             queried = np.ones((len(leaf), self.values.count), dtype=bool)
-        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried)
+        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried, sets)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """`Answers` for any number of points x (n, d), with `workers` threads.
@@ -140,7 +142,7 @@ class Classifier:
 
         stops = sum((stop for part in parts for stop in part.stops), Stops())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
-                       joined("queried"))
+                       joined("queried"), joined("sets"))
 
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
         """Probabilities (n, k) of points x (n, d), in the order of `classes`.
@@ -156,26 +158,6 @@ def classifier_for(configuration: Configuration, decoder: str | None = None) -> 
     """The `Classifier` with the decoder of that name, or with the one that suits the tree."""
     wanted = None if decoder is None else (decoder,)
     return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
-
-
-def _map_of(configuration, decoding, execution):
-    """The calibration map of a configuration for a `Decoding`, or None."""
-    calibration = configuration.calibration
-    if calibration is None or not decoding.calibrated or execution.sigmoid is not None:
-        return None
-    found = calibration.decoders.get(decoding.calibration_key(configuration.tree))
-    return None if found is None or found.map.kind == "none" else found.map
-
-
-class _Adjustments(NamedTuple):
-    """The ways of the probabilities after the decoder, each None where it does nothing.
-
-    map: a calibration map, for columns with ascending labels;  priors: an `Adjustment`, for
-    columns in the order of the tree.
-    """
-
-    map: Any = None
-    priors: Any = None
 
 
 def _decoder(tree, decoding, values):
@@ -211,8 +193,9 @@ def _decoder(tree, decoding, values):
 def _kind_of_prediction(tree, decoding):
     """The class of predictions for a tree and a `Decoding`."""
     whole = not tree.hierarchical or decoding.tree == "full"
-    if decoding.priors is not None and not whole:
-        raise UsageError("--priors needs the probabilities of all classes: for a tree they "
+    needing = "--priors" if decoding.priors is not None else decoding.guarantees.of_sets
+    if needing and not whole:
+        raise UsageError(f"{needing} needs the probabilities of all classes: for a tree they "
                          "come with --tree full")
     if decoding.prints_values:
         return ValuesPrediction
@@ -294,7 +277,8 @@ def _plan(code, method):
 class Predicted(NamedTuple):
     """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
-    columns, stops, queried: as in `Answers`; queried is None where all classifiers were queried.
+    columns, stops, queried, sets: as in `Answers`; queried is None where all classifiers were
+    queried.
     """
 
     leaf: np.ndarray
@@ -302,6 +286,7 @@ class Predicted(NamedTuple):
     columns: np.ndarray | None
     stops: list
     queried: np.ndarray | None = None
+    sets: np.ndarray | None = None
 
 
 class _Prediction:
@@ -313,11 +298,10 @@ class _Prediction:
 
     all_classes = points_part = False
 
-    def __init__(self, nodes, decoding, method, adjusted, counting):
+    def __init__(self, nodes, decoding, method, decision, counting):
         self.nodes, self.values = nodes, nodes.values
         self.decoding, self.method = decoding, method
-        self.map, self.priors = adjusted
-        self.counting = counting
+        self.decision, self.counting = decision, counting
 
     def all_values(self, x):
         """f and r (n, m) of all binary classifiers; None where there are none."""
@@ -325,26 +309,9 @@ class _Prediction:
         return self.values(everyone, x) if everyone else (None, None)
 
     def of_all_classes(self, p, stops):
-        """`Predicted` of probabilities p (n, k) of the leaves; the first wins on ties."""
-        order = self.nodes.order
-        leaf = None
-        if self.map is not None:
-            if self.map.kind == "temperature":  # it keeps the order, but for rounding
-                leaf = p.argmax(axis=1)
-            mapped = np.empty_like(p)
-            mapped[:, order] = apply_map(self.map, p[:, order])
-            p = mapped
-        if self.priors is not None:
-            p, leaf = self.priors(p), None
-        if leaf is None:
-            leaf = p.argmax(axis=1)
-        return Predicted(leaf, p[np.arange(len(p)), leaf], p[:, order], stops)
-
-    def of_one_class(self, p):
-        """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""
-        if self.map is None:
-            return p
-        return apply_map(self.map, np.column_stack([p, 1.0 - p]))[:, 0]
+        """`Predicted` of probabilities p (n, k) of the leaves."""
+        leaf, winner, columns, sets = self.decision.of_all_classes(p)
+        return Predicted(leaf, winner, columns, stops, sets=sets)
 
 
 class FlatPrediction(_Prediction):
@@ -402,7 +369,7 @@ class DescentPrediction(_Prediction):
             return nodes.decoded(number, x[rows], r, stops)
 
         leaf, winner = descend(nodes.branches, len(x), ask)
-        winner = self.of_one_class(winner)
+        winner = self.decision.of_one_class(winner)
         columns = winner[:, None] if self.decoding.tree == "path" else None
         return Predicted(leaf, winner, columns, stops, queried)
 
@@ -412,16 +379,16 @@ class QueryPrediction(_Prediction):
 
     points_part = True
 
-    def __init__(self, nodes, decoding, method, adjusted, counting):
-        super().__init__(nodes, decoding, method, adjusted, counting)
+    def __init__(self, nodes, decoding, method, decision, counting):
+        super().__init__(nodes, decoding, method, decision, counting)
         self._decide = pair_decoder(nodes.code(0), method,
                                    decoding.queries.options(nodes.tree.labels))
 
     def __call__(self, x):
-        decision = self._decide(len(x), lambda rows, numbers: self.values(
+        found = self._decide(len(x), lambda rows, numbers: self.values(
             tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows])[1])
-        return Predicted(decision.winner, decision.p, decision.p[:, None], [],
-                         decision.queried if self.counting else None)
+        return Predicted(found.winner, found.p, found.p[:, None], [],
+                         found.queried if self.counting else None)
 
 
 def classify(classifier, chunks, workers=1, then=None):

@@ -19,13 +19,14 @@ from ..decode.code_kinds import one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.priors import Adjustment, class_counts
 from ..decode.pair_strategies import QueryOptions
+from ..decode.sets import SCORES
 from ..errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..formats.class_names import number_classes
 from ..formats.confusions import read_pair_errors
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
-__all__ = ["Decoding", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
+__all__ = ["Decoding", "Guarantees", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
            "calibrated_decodings", "class_samples", "decoders_of", "gives_probabilities", "listed",
            "proportions"]
 
@@ -60,6 +61,68 @@ class PairQueries:
 
 
 @dataclass(frozen=True)
+class Guarantees:
+    """Choices of answers with a guarantee, which calibration points give.
+
+    max_error: points are rejected so that, with `confidence` (None for 0.95), no larger share of
+    the answers is wrong;  coverage: the probability with which the set of each point holds its
+    class;  p_values: those of all classes in place of probabilities;  by_class: coverage or p
+    values are right for each class alone;  score: one of `SCORES` for sets and p values, None for
+    the first.
+    """
+
+    max_error: float | None = None
+    confidence: float | None = None
+    coverage: float | None = None
+    by_class: bool = False
+    score: str | None = None
+    p_values: bool = False
+
+    def __post_init__(self):
+        for value, option in ((self.max_error, "--max-error"), (self.confidence, "--confidence"),
+                              (self.coverage, "--coverage")):
+            if value is not None and not 0 < value < 1:
+                raise UsageError(f"{option}: expected a number between 0 and 1, found {value:g}")
+        if self.score is not None and self.score not in SCORES:
+            raise UsageError(f"there is no score '{self.score}' of sets: expected one of "
+                             + ", ".join(SCORES))
+        if self.confidence is not None and self.max_error is None:
+            raise UsageError("--confidence needs --max-error")
+        if self.coverage is not None and self.p_values:
+            raise UsageError("--coverage and --p-values exclude each other")
+        for given, option in ((self.by_class, "--by-class"), (self.score, "--set-score")):
+            if given and not self.of_sets:
+                raise UsageError(f"{option} needs --coverage or --p-values")
+
+    @property
+    def scored(self) -> str:
+        """The score of sets and p values."""
+        return self.score or SCORES[0]
+
+    @property
+    def of_sets(self) -> str | None:
+        """The option that needs the probabilities of all classes, or None."""
+        return "--coverage" if self.coverage is not None else \
+            "--p-values" if self.p_values else None
+
+    @property
+    def option(self) -> str | None:
+        """An option that needs calibration points, or None."""
+        return self.of_sets or (None if self.max_error is None else "--max-error")
+
+    def refuse_beside(self, reject, priors):
+        """`UsageError` where they do not go with a probability to reject at, or with priors."""
+        if self.max_error is not None and reject is not None:
+            raise UsageError("--max-error and --reject exclude each other")
+        if self.max_error is not None and priors is not None:
+            raise UsageError("--max-error is for classes in the proportions of the calibration "
+                             "points: it cannot be combined with --priors")
+        if self.of_sets and priors is not None and not self.by_class:
+            raise UsageError(f"{self.of_sets} with --priors needs --by-class: coverage over all "
+                             "points depends on the proportions of the classes")
+
+
+@dataclass(frozen=True)
 class Decoding:
     """The method that finds the classes, and its settings.
 
@@ -71,7 +134,8 @@ class Decoding:
     `proportions`;  trained_priors: those in training, None for what the models tell;
     queries: of decoders that query some of the binary classifiers;
     calibrated: the probabilities go through the calibration map of the configuration, where it
-    has one for this decoder.
+    has one for this decoder;
+    guarantees: of errors and sets.
 
     Raises `UsageError` for choices that do not go together.
     """
@@ -84,6 +148,7 @@ class Decoding:
     trained_priors: Mapping | Sequence | str | None = None
     queries: PairQueries = PairQueries()
     calibrated: bool = True
+    guarantees: Guarantees = Guarantees()
 
     def __post_init__(self):
         decoder = self.decoder
@@ -103,6 +168,7 @@ class Decoding:
                                     (self.queries.pair_errors, "--pair-errors", "radag")):
             if given is not None and decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
+        self.guarantees.refuse_beside(self.reject, self.priors)
 
     @property
     def decoder(self) -> Method:

@@ -1,0 +1,109 @@
+"""The last step to an answer: calibration map, priors, sets or p values, thresholds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..decode.maps import apply_map
+from ..decode.sets import p_values, prediction_sets, quantiles
+from ..decode.thresholds import error_threshold
+from ..errors import ModelError, UsageError
+from ..models import Configuration, DecoderCalibration
+from .decoding import adjustment, Decoding, Guarantees
+from .external import Execution
+
+__all__ = ["Decided", "Decision", "calibration_of"]
+
+
+def calibration_of(configuration: Configuration, decoding: Decoding,
+                   execution: Execution) -> DecoderCalibration | None:
+    """The calibration of a decoder, or None.
+
+    Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none.
+    """
+    calibration, key = configuration.calibration, decoding.calibration_key(configuration.tree)
+    found = None
+    if calibration is not None and decoding.calibrated and execution.sigmoid is None:
+        found = calibration.decoders.get(key or "")
+    option = decoding.guarantees.option
+    if option is not None:
+        if key is None:
+            raise UsageError(f"{option} needs a decoder that gives the probabilities of all "
+                             f"classes, not {'-0' if decoding.raw else decoding.decoder.name}")
+        if found is None or found.points is None:
+            raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
+                             "are none: calibrate_m --data makes them from points kept apart")
+    return found
+
+
+class Decided(NamedTuple):
+    """The leaf (n,) that is the answer, and its probability `winner` (n,).
+
+    columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool.
+    """
+
+    leaf: np.ndarray
+    winner: np.ndarray
+    columns: np.ndarray | None
+    sets: np.ndarray | None = None
+
+
+class Decision:
+    """The step from what a decoder gives to an answer.
+
+    calibration: of the decoder, or None;  configuration: whose tree has the leaves.  A
+    probability below `threshold` is no answer; None accepts all.
+    """
+
+    def __init__(self, calibration: DecoderCalibration | None, configuration: Configuration,
+                 decoding: Decoding):
+        self._map = None if calibration is None or calibration.map.kind == "none" else \
+            calibration.map
+        self._priors = None if decoding.priors is None else \
+            adjustment(configuration, decoding.priors, decoding.trained_priors)
+        self._labels = configuration.tree.classes
+        self._order = np.argsort(configuration.tree.labels)
+        self._wanted = decoding.guarantees
+        self.threshold = decoding.reject
+        self._points = self._limits = None
+        if calibration is not None and calibration.points is not None:
+            self._prepare(calibration.points, decoding.guarantees)
+
+    def _prepare(self, points, wanted: Guarantees):
+        if wanted.max_error is not None:
+            self.threshold = error_threshold(points.p_largest, points.right, wanted.max_error,
+                                             wanted.confidence or 0.95).threshold
+        if wanted.coverage is not None:
+            self._limits = quantiles(points, self._labels, 1 - wanted.coverage, wanted.scored,
+                                     wanted.by_class)
+        if wanted.p_values:
+            self._points = points
+
+    def of_all_classes(self, p: np.ndarray) -> Decided:
+        """`Decided` of probabilities p (n, k) of the leaves; the first wins on ties."""
+        order, leaf = self._order, None
+        if self._map is not None:
+            if self._map.kind == "temperature":  # it keeps the order, but for rounding
+                leaf = p.argmax(axis=1)
+            mapped = np.empty_like(p)
+            mapped[:, order] = apply_map(self._map, p[:, order])
+            p = mapped
+        sets = None if self._limits is None else \
+            prediction_sets(p[:, order], self._limits, self._wanted.scored)
+        columns = None if self._points is None else p_values(
+            p[:, order], self._points, self._labels, self._wanted.scored, self._wanted.by_class)
+        if self._priors is not None:
+            p, leaf = self._priors(p), None
+        if leaf is None:
+            leaf = p.argmax(axis=1)
+        if sets is None and columns is None:
+            columns = p[:, order]
+        return Decided(leaf, p[np.arange(len(p)), leaf], columns, sets)
+
+    def of_one_class(self, p: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""
+        if self._map is None:
+            return p
+        return apply_map(self._map, np.column_stack([p, 1.0 - p]))[:, 0]
