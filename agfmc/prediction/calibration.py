@@ -13,6 +13,7 @@ from ..decode.maps import apply_map, fit_temperature
 from ..decode.sets import calibration_points
 from ..errors import AgfmcError, AgfmcWarning
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
+from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import calibrated_decodings, decoders_of, Decoding
@@ -35,12 +36,15 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None) -> Config
     return replace(configuration, calibration=fit_calibration(configuration, held_out))
 
 
-def fit_calibration(configuration: Configuration, held_out: HeldOut) -> Calibration:
+def fit_calibration(configuration: Configuration, held_out: HeldOut,
+                    losses: dict | None = None) -> Calibration:
     """Fit a temperature and a floor for each decoder that gives numbers for all classes.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
     keep the points too, which thresholds and sets are made from.
+    losses: gets {key: (number of points, their log loss before, after)}, by the points that the map
+    is fitted to; where a tree is descended, of the probability that the answer is right.
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
@@ -51,10 +55,13 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut) -> Calibrat
     for key, (points, p, answer) in held_out_answers(configuration, held_out).items():
         true = column[points]
         descended = key.startswith("recursive")
-        fitted = fit_temperature(p, np.where(answer == true, 0, 1) if descended else true)
+        y = np.where(answer == true, 0, 1) if descended else true
+        fitted = fit_temperature(p, y)
         kept = None
         if key in keeping:
-            p = apply_map(fitted, p)
+            before, p = p, apply_map(fitted, p)
+            if losses is not None:
+                losses[key] = len(y), log_loss(before, y), log_loss(p, y)
             kept = _points_of_answers(p[:, 0], held_out.y, answer == true) if descended \
                 else calibration_points(p, true, answer, classes)
         maps[key] = DecoderCalibration(fitted, kept)
