@@ -14,6 +14,7 @@ from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import calibration_points
 from ..errors import AgfmcError, AgfmcWarning
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
+from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import calibrated_decodings, decoders_of, Decoding
@@ -38,10 +39,13 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None) -> Calibration:
+                    wanted: Sequence[Decoding] | None = None,
+                    losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all.
+    wanted: the only decoders that have one, None for all;  losses: gets {key: (number of points,
+    their log loss before, after)} of the decoders that keep points; where a tree is descended, of
+    the probability that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -58,9 +62,11 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
         true = column[points]
         if key.startswith("recursive"):
-            fitted, mapped, kept = *_fit_answers(p, answer == true), None
+            true = np.where(answer == true, 0, 1)
+            fitted, kept = fit_temperature(p, true), None
+            mapped = apply_map(fitted, p)
             if key in keeping:
-                kept = _points_of_answers(mapped[:, 0], held_out.y, answer == true)
+                kept = _points_of_answers(mapped[:, 0], held_out.y, true == 0)
         elif key in keeping:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
             fitted, mapped = known[1:] if known else fit_in_training(p, true)
@@ -69,16 +75,12 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
                                       mapped.argmax(axis=1), classes)
         else:
             fitted, kept = fit_temperature(p, true), None
+        if kept is not None and losses is not None:
+            losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
                        tuple(counts.tolist()), maps)
-
-
-def _fit_answers(p, right):
-    """The map of p (c, 2), the probability of the answer and the rest, and p' (c, 2)."""
-    fitted = fit_temperature(p, np.where(right, 0, 1))
-    return fitted, apply_map(fitted, p)
 
 
 def _points_of_answers(p, labels, right):
