@@ -28,9 +28,9 @@ from .reproducible import TILE, Uniform
 __all__ = ["LARGEST", "LearnedFit", "fit_learned", "log_odds", "minimise_loss", "prepare"]
 
 LIMIT = 30.0  # of log-odds
-LARGEST = 20_000  # weights of a decoder that is fitted
+LARGEST = 50_000  # weights of a decoder that is fitted
 FOLDS = 5
-RIDGES = tuple(10.0**-power for power in range(6))  # strengths tried, from strong to weak
+RIDGES = (np.inf, *(10.0**-power for power in range(5)))  # tried, from strong to weak
 WORSE = 1.05  # weaker ridges are not tried once the loss is so many times the least
 STEPS = 500  # of L-BFGS at most
 
@@ -108,25 +108,27 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1) -> L
     scale = np.sqrt(np.mean(l * l)) or 1.0
     x = np.ones((len(l), m + 1))
     np.divide(l, scale, out=x[:, :-1])
-    votes = np.zeros((k, m + 1))
+    nothing, votes = np.zeros((2, k, m + 1))
     votes[:, :-1] = a.T
     fold = stratified_folds(y, seed, FOLDS)
-    trials = (*_path(x, y, None, fold), *_path(x, y, votes, fold))
-    loss, ridge, centre, p = min(trials, key=lambda trial: trial[0])
-    weights = _fit(x, y, centre, ridge)
+    trials = (*_path(x, y, nothing, fold), *_path(x, y, votes, fold))
+    loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
+    weights = _fit(x, y, _centre(x, y, votes), ridge)
     return LearnedFit(LearnedDecoder(weights[:, :-1] / scale, weights[:, -1].copy()), p,
-                      centre is not None, ridge)
+                      bool(votes.any()), ridge)
 
 
 def _path(x, y, votes, fold):
     """Yield (loss, ridge, votes, p (c, k)) of the ridges from strong to weak, cross-validated."""
-    k, best, weights = y.max() + 1, np.inf, [None] * FOLDS
-    for ridge in RIDGES if votes is None else (np.inf, *RIDGES):
-        p = np.empty((len(y), k))
-        for number in range(fold.max() + 1):
-            test = fold == number
-            weights[number] = _fit(x[~test], y[~test], votes, ridge, weights[number], 1e-9)
-            p[test] = _softmax(x[test] @ weights[number].T)
+    parts = [fold == number for number in range(fold.max() + 1)]
+    centres = [_centre(x[~test], y[~test], votes) for test in parts]
+    best, weights = np.inf, centres
+    for ridge in RIDGES:
+        p = np.empty((len(y), len(votes)))
+        weights = [_fit(x[~test], y[~test], centre, ridge, start, 1e-7)
+                   for test, centre, start in zip(parts, centres, weights)]
+        for test, w in zip(parts, weights):
+            p[test] = _softmax(x[test] @ w.T)
         loss = -np.mean(np.log(np.maximum(p[np.arange(len(y)), y], 1e-300)))
         yield loss, ridge, votes, p
         best = min(best, loss)
@@ -134,12 +136,13 @@ def _path(x, y, votes, fold):
             return
 
 
-def _fit(x, y, votes, ridge, start=None, accuracy=1e-13):
-    """Weights (k, m + 1) of points x (c, m + 1) that are drawn to s `votes`, or to 0."""
-    if votes is None:
-        centre = np.zeros((y.max() + 1, x.shape[1]))
-    else:
-        centre = votes * best_share(x @ votes.T, y)
+def _centre(x, y, votes):
+    """s `votes` (k, m + 1), with the s of the least log loss of points x (c, m + 1)."""
+    return votes * best_share(x @ votes.T, y)
+
+
+def _fit(x, y, centre, ridge, start=None, accuracy=1e-13):
+    """Weights (k, m + 1) of points x (c, m + 1), drawn to a centre of that shape."""
     return centre if ridge == np.inf else minimise_loss(x, y, centre, ridge, start, accuracy)
 
 

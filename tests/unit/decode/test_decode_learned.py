@@ -42,7 +42,7 @@ def test_definition():
 
 def test_strong_ridge_leaves_votes(monkeypatch):
     """Without a ridge to try, W is s A^T, with the s of least loss, and b is 0."""
-    monkeypatch.setattr(module, "RIDGES", ())
+    monkeypatch.setattr(module, "RIDGES", (np.inf,))
     r, y = draw(300, REST)
     fitted = fit_learned(REST, r, y)
     assert fitted.votes and fitted.ridge == np.inf
@@ -117,6 +117,15 @@ def test_same_bytes_again_and_another_seed():
     assert first.decoder.weights.tobytes() == again.decoder.weights.tobytes()
     assert first.p.tobytes() == again.p.tobytes()
     assert first.p.tobytes() != other.p.tobytes()
+
+
+def test_class_of_one_point():
+    """It is missing among the points of one fold."""
+    r, y = draw(90, REST)
+    y[y == 2] = 0
+    y[-1] = 2
+    p = CodeDecoder(REST, "learned", fit_learned(REST, r, y).decoder)(r).p
+    assert p[:, 2].mean() < .1
 
 
 def test_values_that_tell_nothing():
