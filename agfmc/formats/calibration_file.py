@@ -15,7 +15,6 @@
     0 0.998                                class, its probability: it was the answer; or
     1 0.2 0.95 0.75 0                      class, its probability, cumulative, largest, right or not
     learned 21                             or no such block; number of classifiers
-    share 0.5
     intercept 0.1 -0.2 0
     weights 1 2 ...                        a line for each class
     end
@@ -70,8 +69,7 @@ def format_calibration(calibration):
             lines += [f"points {len(one.points.label)}", *_point_lines(one.points)]
     learned = calibration.learned
     if learned is not None:
-        lines += [f"learned {learned.weights.shape[1]}", f"share {float(learned.share)!r}",
-                  _line("intercept", learned.intercept),
+        lines += [f"learned {learned.weights.shape[1]}", _line("intercept", learned.intercept),
                   *(_line("weights", row) for row in learned.weights)]
     lines += ["end", f"# made by agfmc {__version__}"]
     return sealed("\n".join(lines), calibration.model)
@@ -189,10 +187,8 @@ class _Reader:
 
     def _learned(self, k):
         m, = self._whole("learned", 1)
-        share = float(self._numbers("share", 1)[0])
         intercept = self._numbers("intercept", k)
-        return LearnedDecoder(np.array([self._numbers("weights", m) for _ in range(k)]), share,
-                              intercept)
+        return LearnedDecoder(np.array([self._numbers("weights", m) for _ in range(k)]), intercept)
 
     def _points(self):
         """Calibration points; the table is made once all of its lines were seen."""

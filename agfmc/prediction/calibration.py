@@ -10,21 +10,26 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import is_sparse
+from ..control.build import to_code
+from ..control.tree import Tree
+from ..decode.learned import fit_learned, LearnedFit
 from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import calibration_points
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, ModelError
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
 from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
-from .decoding import calibrated_decodings, decoders_of, Decoding
+from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decoding,
+                       LEARNED_POINTS, learning_pays)
 
-__all__ = ["calibrated", "fit_calibration", "held_out_answers"]
+__all__ = ["calibrated", "fit_calibration", "fit_learned_decoder", "held_out_answers"]
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
+_LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
@@ -78,9 +83,57 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
         if kept is not None and losses is not None:
             losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
+    learned, found = None, None
+    if learning_pays(tree, len(held_out.rows)) and (only is None or "learned" in only):
+        learned, found = _learned(configuration, held_out)
+    if found is not None:
+        maps["learned"] = found
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
-                       tuple(counts.tolist()), maps)
+                       tuple(counts.tolist()), maps, learned)
+
+
+def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1) -> LearnedFit:
+    """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
+
+    y (c,): columns of the true classes, labels ascending;  seed: of the folds.  p (c, k) of the
+    result, by fits without the points, is what a map and calibration points are made of.
+    Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
+    `DataError` for a class without points.
+    """
+    if tree.directs:
+        raise ModelError("a multi-class node has no decision values that a decoder could be "
+                         "fitted to")
+    code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed)
+
+
+def _learned(configuration, held_out):
+    """A `LearnedDecoder` and its `DecoderCalibration`, or None and None."""
+    classes = np.array(configuration.tree.classes)
+    given, size = _GivenValues(configuration, held_out), len(held_out.rows)
+    most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (given.count * len(classes)))
+    taken = _share_of_classes(held_out.y, -(-size // most))
+    step, parts = given.rows(len(classes)), []
+    for start in range(0, size, step):
+        rows = given.load(start, min(start + step, size))
+        parts.append(given(range(given.count), rows[taken[start + rows]])[1])
+    true = np.searchsorted(classes, held_out.y[taken])
+    r = np.concatenate(parts)
+    if not np.isfinite(r).all():
+        return None, None
+    fitted = fit_learned_decoder(configuration.tree, r, true)
+    found = fit_temperature(fitted.p, true)
+    return fitted.decoder, DecoderCalibration(found, calibration_points(
+        apply_map(found, fitted.p), true, fitted.p.argmax(axis=1), classes))
+
+
+def _share_of_classes(y, stride):
+    """True (c,) for the first point of each class in y (c,), and every one `stride` after it."""
+    order = np.argsort(y, kind="stable")
+    taken = np.empty(len(y), dtype=bool)
+    taken[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
+    return taken
 
 
 def _points_of_answers(p, labels, right):
@@ -105,6 +158,8 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
         for key, decoding in calibrated_decodings(configuration.tree).items():
+            if decoding.decoder.takes == "learned":
+                continue  # its answers to the points that it is fitted to are not held out
             way = "path" if decoding.tree == "recursive" else decoding.tree
             strides[key] = 1 if key in main or only else _stride(
                 decoding.decoder, _entries(configuration.tree), size)
