@@ -8,7 +8,7 @@ from .control.tree import Tree
 from .errors import UsageError
 from .models import Configuration
 from .prediction.calibration import calibrated
-from .prediction.evaluation import evaluate, Results
+from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
 from .training.design import design_for
 from .training.fit import TrainingSettings
 from .training.memory import train_configuration
@@ -36,19 +36,23 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
-           labels: np.ndarray | None = None) -> dict:
+           labels: np.ndarray | None = None, **asked) -> dict:
     """All scores of classes (n,) against the truth (n,), as eval_uc gives them.
 
     probabilities (n, k): of the classes `labels` (k,), ascending, by default those that
-    occur.  -1 in `classes` is a rejected point.  Scores without their numbers are None.
+    occur.  -1 in `classes` is a rejected point.  asked: fields of
+    `prediction.evaluation.Asked`, as top, ordered, by_class, resamples.  Scores without their
+    numbers are None.
     """
+    wanted = Asked(**asked)
     truth, classes = np.asarray(truth), np.asarray(classes)
     if labels is None:
         labels = np.unique(np.concatenate([truth, classes[classes >= 0]]))
     if probabilities is None:
-        return evaluate(Results(truth, classes, labels, len(labels)))
+        return evaluate(Results(truth, classes, labels, len(labels)), asked=wanted)
     p = np.asarray(probabilities)
     if p.shape != (len(truth), len(labels)):
         raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a column "
                          f"for each class, found {p.shape}")
-    return evaluate(Results(truth, classes, labels, len(labels), p.max(axis=1), p))
+    warn_of_no_probabilities(p, "the probabilities")
+    return evaluate(Results(truth, classes, labels, len(labels), p.max(axis=1), p), asked=wanted)

@@ -337,15 +337,13 @@ class DecoderCalibration:
 
 @dataclass(frozen=True, eq=False)
 class LearnedDecoder:
-    """A decoder fitted to held-out decision values: softmax(W l + V z + b).
+    """A decoder fitted to held-out decision values: p = softmax(W l + b).
 
-    l (m,): log-odds 2 artanh(r) of the right sides, clipped to [-30, 30];  z (k,) = log max(p,
-    1e-16) of the least-squares probabilities p;  weights W (k, m);  share V: a number, 0 where
-    least squares has no part in it;  intercept b (k,).  Columns are classes, labels ascending.
+    l (m,): log-odds 2 artanh(r) of the right sides, clipped to [-30, 30];  weights W (k, m);
+    intercept b (k,).  Rows are classes, labels ascending.
     """
 
     weights: np.ndarray
-    share: float
     intercept: np.ndarray
 
 

@@ -143,7 +143,8 @@ def _option(action):
     """`-Q METHOD, --method METHOD`, from the action itself."""
     value = ""
     if action.nargs != 0:
-        value = " " + _italic(action.metavar or action.dest.upper())
+        value = _italic(action.metavar or action.dest.upper())
+        value = f" [{value}]" if action.nargs == "?" else f" {value}"
     return ", ".join(_bold(name) + value for name in action.option_strings)
 
 

@@ -5,8 +5,8 @@ import sys
 from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
-from .experiments import (add_experiment, for_data, plan_of, read_experiment, report_reused,
-                          result_cache)
+from .experiments import (add_answers, add_experiment, for_data, plan_of, read_experiment,
+                          report_reused, result_cache)
 from .messages import json_text, Progress, say
 from .options import add_train, Parser, whole_number
 
@@ -23,7 +23,8 @@ def get_parser():
         "fast each classifies. A binary problem that several configurations share is trained "
         "once.",
         usage="%(prog)s [-f FRACTION | -d PARTS] [--trials N] [--seed N] [-+ OPTIONS] "
-              "[-Q DECODER,...] [--by SCORE] [--against CONTROL] [--csv | --json | --markdown] "
+              "[-Q DECODER,...] [--uncalibrated | --both] [--by SCORE] [--against CONTROL] "
+              "[--csv | --json | --markdown] "
               "[--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
               "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] train [control ...]")
@@ -36,7 +37,9 @@ def get_parser():
     group.add_argument("-Q", "--decoders", metavar="DECODER,...",
                        help="decoders for every control that names none: those of classify_m, "
                             "and for trees recursive and full; any other decodes a tree as a "
-                            "coding matrix (default: those that suit the control)")
+                            "coding matrix (default: those that suit the control; for trees "
+                            "full and least-squares)")
+    add_answers(group, both=True)
     group.add_argument("--against", metavar="CONTROL",
                        help="the configuration, CONTROL or CONTROL:DECODER, that the others are "
                             "compared with (default one-vs-one, or else the first)")
@@ -56,7 +59,7 @@ def get_parser():
                        help="distance of classes, for schemes that are made from data")
     group.add_argument("--linkage", choices=("single", "complete", "average"),
                        help="distance of groups of classes, for trees from data")
-    add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", "uncertainty")
+    add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True)
     return parser.finish()
 
 
@@ -99,7 +102,7 @@ def execute(args):
 
 
 def _print(args, result):
-    from ..experiments.tables import comparison_csv, markdown_table, plain_table
+    from ..experiments.tables import comparison_csv, markdown_table, plain_table, row_notes
 
     if args.json:
         text = json_text(result)
@@ -110,8 +113,10 @@ def _print(args, result):
     else:
         bold = sys.stdout.isatty()
         options = f", options {args.options}" if args.options else ""
+        options += "; not calibrated" * args.uncalibrated
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{options}\n{plain_table(result, bold)}" + _legend(result, args, bold)
+               f"{options}\n{plain_table(result, bold)}{row_notes(result)}" \
+               + _legend(result, args, bold)
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -120,8 +125,9 @@ def _legend(result, args, bold):
     against = result["against"]
     if against is None:
         return ""
-    test = "McNemar's exact test (of accuracy)" if result["mcnemar"] else \
-        "corrected resampled t test"
-    return f"{'bold' if bold else '*'} best of its column; diff., p: paired difference in " \
-           f"{args.by} to {against['configuration']} {against['decoder']}, {test}; " \
-           "times in seconds of one core\n"
+    test = "p: McNemar's exact test of the accuracies" if result["mcnemar"] else \
+        "p: corrected resampled t test"
+    return f"{'bold' if bold else '*'} best of its column; scores of all held-out points" \
+           f"{' ± deviation over the splits' * (result['splits'] > 1)}; times in seconds of one " \
+           f"core\ndiff.: in {args.by}, to {against['configuration']} {against['decoder']}; " \
+           f"{test}\n"

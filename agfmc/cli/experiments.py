@@ -9,17 +9,19 @@ from .messages import library_words, report
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
                       finite_number, input_format, whole_number)
 
-__all__ = ["CONTINUES", "add_experiment", "add_splits", "add_state", "add_trying", "for_data",
-           "plan_of", "read_experiment", "read_one_candidate", "report_reused", "result_cache"]
+__all__ = ["CONTINUES", "add_answers", "add_experiment", "add_splits", "add_state", "add_trying",
+           "for_data", "plan_of", "read_experiment", "read_one_candidate", "report_reused",
+           "result_cache"]
 
 CONTINUES = "the same command continues from there"
+_BY = "log-loss"  # decides wherever something is chosen
 
 
-def add_experiment(parser, trials, by=None, platt="cv"):
+def add_experiment(parser, trials, by=False, platt="cv"):
     """The options of splits, training, data and unfinished work.
 
-    trials: the default of --trials, for the help;  by: the default of --by, where there is that
-    option;  platt: the default of --platt.
+    trials: the default of --trials, for the help;  by: True for the option --by;  platt: the
+    default of --platt.
     """
     add_seed(add_splits(parser, trials))
     group = parser.add_argument_group("training")
@@ -44,7 +46,7 @@ def add_splits(parser, trials):
     return group
 
 
-def add_trying(group, by=None, platt="cv"):
+def add_trying(group, by=False, platt="cv"):
     """--platt, --kernel-memory, -j and --by."""
     text = "cv, from five folds, or loo, by a formula, in less than half the time (default cv)" \
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
@@ -55,10 +57,22 @@ def add_trying(group, by=None, platt="cv"):
                        help="megabytes for tables of kernel values (default 512; 0: none). "
                             "Results do not depend on it")
     add_workers(group)
-    if by is not None:
-        group.add_argument("--by", choices=tuple(BY_OPTION), default=by, metavar="SCORE",
-                           help=f"the score that decides: {', '.join(BY_OPTION)} "
-                                f"(default {by})")
+    if by:
+        group.add_argument("--by", choices=tuple(BY_OPTION), default=_BY, metavar="SCORE",
+                           help=f"the score of all held-out points that decides: "
+                                f"{', '.join(BY_OPTION)} (default {_BY}). Of few points for each "
+                                "class uncertainty is too large, that of random answers too")
+
+
+def add_answers(group, both=False):
+    """--uncalibrated, and --both where there is that option."""
+    group = group.add_mutually_exclusive_group()
+    group.add_argument("--uncalibrated", action="store_true",
+                       help="score the decoder's own probabilities, not the calibrated ones that "
+                            "classify_m gives")
+    if both:
+        group.add_argument("--both", action="store_true",
+                           help="score the calibrated probabilities and the decoder's own")
 
 
 def add_state(parser):
@@ -112,9 +126,11 @@ def read_experiment(args, source, plan, loo):
     if normalisation is not None:
         with about(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
+    calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo,
-        args.jobs or available_cores(), args.kernel_memory))
+        workers=args.jobs or available_cores(), kernel_memory=args.kernel_memory),
+        calibrated=calibrated)
 
 
 def for_data(candidate, experiment, args):
@@ -153,6 +169,7 @@ def result_cache(args, prog, experiment, *parts):
         given = settings.normalisation
         path = automatic_path(key_of(
             prog, key_of("data", experiment.data.x, experiment.data.y), experiment.plan,
+            experiment.calibrated,
             settings.options, settings.scale, settings.nsv, settings.loo,
             "" if given is None else given.digest(), *parts))
     with library_words(), ResultCache(path, keep=args.state is not None) as cache:

@@ -1,10 +1,11 @@
 """nfold: cross-validation of one control file."""
 
 import sys
+from dataclasses import replace
 
 from ..errors import one_line, UsageError
-from .experiments import (add_experiment, for_data, plan_of, read_experiment, read_one_candidate,
-                          report_reused, result_cache)
+from .experiments import (add_answers, add_experiment, for_data, plan_of, read_experiment,
+                          read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress
 from .options import add_train, data_files, Parser, refuse_ending, refuse_inputs, whole_number
 
@@ -21,20 +22,22 @@ def get_parser():
         "repeat this until each point has been held out. Prints the scores, and writes the "
         "answers for the held-out points.",
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
-              "[-Q DECODER] [-b] [--json] [--plot FILE] [-q BINS] [-j N] [--platt WAY] "
-              "[--kernel-memory MB] [--state FILE | --no-state] [-M | -A] [--min-class N] [-n] "
-              "[-S N] [-a FILE] control train [outbase]")
+              "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
+              "[-q BINS] [-j N] [--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
+              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
     parser.add_argument("outbase", nargs="?",
                         help="base name of the answers: outbase.cls, .con, .truth and, where there "
-                             "are probabilities, .txt, for eval_uc")
+                             "are probabilities, .txt, for eval_uc; .raw.txt has those before the "
+                             "calibration, for calibrate_m")
     group = parser.add_argument_group("output")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full; any other "
                             "decodes a tree as a coding matrix (default: the one that suits "
-                            "the control)")
+                            "the control; for trees full)")
+    add_answers(group, both=True)
     group.add_argument("-b", "--brief", action="store_true",
                        help="only the scores of the splits, without the page of eval_uc for all "
                             "held-out points together")
@@ -60,7 +63,7 @@ def execute(args):
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     if args.outbase is not None:
-        ends = (".cls", ".con", ".truth", ".txt")
+        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt")
         refuse_ending(args.outbase, ends)
         outputs = [args.outbase + end for end in ends]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train,
@@ -71,34 +74,47 @@ def execute(args):
     candidate = read_one_candidate(args, PROG)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidate = for_data(candidate, experiment, args)
+    if args.outbase is not None and not args.uncalibrated:
+        experiment = replace(experiment, calibrated=(True, False))
     with result_cache(args, PROG, experiment, repr(candidate)) as experiment:
         with Progress(args, "cross-validating") as progress:
-            result = cross_validate(experiment, candidate, progress=progress)
+            results = cross_validate(experiment, candidate, progress=progress)
         report_reused(args, PROG, experiment)
         if args.outbase is not None:
-            write_held_out(args.outbase, result)
+            write_held_out(args.outbase, *results)
         # in here, so that what is finished is kept where it fails
-        _print(args, plan, candidate, result, experiment.data.name_of)
+        _print(args, plan, candidate, results, experiment.data.name_of)
 
 
-def _print(args, plan, candidate, result, names):
-    from ..experiments.tables import score_lines
+def _print(args, plan, candidate, results, names):
+    from ..experiments.tables import zero_line, score_lines
     from ..prediction.evaluation import evaluate
     from ..prediction.score_page import format_scores
 
-    scores = evaluate(result.results, args.bins)
+    result, own = results[0], results[1:] if args.both else []
+    before = own[0].results.p if own else None
+    scores = evaluate(replace(result.results, before=before), args.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
     if args.plot is not None:
         from ..picture.scores import draw_scores
         draw_scores(args.plot, scores, names)
     head = {"configuration": candidate.name, "decoder": result.decoder,
-            "classifiers": result.classifiers, "plan": plan.description}
+            "classifiers": result.classifiers, "plan": plan.description,
+            "calibrated": result.calibrated}
     if args.json:
-        text = json_text({**head, **scores, "over_splits": result.columns})
+        told = {**scores, "over_splits": result.columns}
+        for other in own:
+            told["uncalibrated"] = {**evaluate(other.results, args.bins),
+                                    "over_splits": other.columns}
+        text = json_text({**head, **told})
     else:
         text = f"{one_line(candidate.name)}, {result.decoder}: {result.classifiers} binary " \
-               f"classifiers; {plan.description}\n{score_lines(result.columns)}"
+               f"classifiers; {plan.description}\n"
+        for one in [*own, result]:
+            if one.results.winner is not None:
+                text += "calibrated\n" if one.calibrated else "not calibrated\n"
+            text += score_lines(one.columns) + zero_line(one.zero_probability)
         if not args.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)

@@ -8,8 +8,8 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
-from .experiments import (add_splits, add_state, add_trying, for_data, plan_of, read_experiment,
-                          report_reused, result_cache)
+from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
+                          read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
@@ -32,8 +32,9 @@ def get_parser():
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--by SCORE] [-j N] [--platt WAY] [--kernel-memory MB] "
-              "[--state FILE | --no-state]] {n | data | control | table} [nrow]")
+              "[--trials N] [--by SCORE] [--uncalibrated] [-j N] "
+              "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
+              "{n | data | control | table} [nrow]")
     parser.add_argument(
         "source", metavar="{n | data | control | table}",
         help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
@@ -83,7 +84,8 @@ def get_parser():
                             "of all of them on standard error; -Q may list schemes with commas "
                             f"(default {','.join(COMPARED)} and adjacent-ordered), and --options "
                             "is also what they are trained with")
-    add_trying(group, "uncertainty")
+    add_trying(group, by=True)
+    add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
     add_state(parser)
     group = parser.add_argument_group("pictures")
@@ -313,7 +315,7 @@ def best(args):
     """
     from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
-    from ..experiments.tables import plain_table
+    from ..experiments.tables import plain_table, row_notes
 
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
@@ -329,19 +331,28 @@ def best(args):
     with result_cache(args, PROG, experiment, repr(candidates),
                       [candidate.design for candidate in candidates]) as experiment:
         with Progress(args, "comparing") as progress:
-            tree, row, top, result = find_best(experiment, candidates, by=BY_OPTION[args.by],
-                                               progress=progress)
+            choice = find_best(experiment, candidates, by=BY_OPTION[args.by], progress=progress)
         report_reused(args, PROG, experiment)
-        for failed in result["rows"]:
+        for failed in choice.result["rows"]:
             if "error" in failed:
                 say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
         if not args.quiet:
+            result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-                 f"{plain_table(result)}")
-        command = "classify_m" if row["decoder"] == "recursive" else \
-            f"classify_m -Q {row['decoder']}"
-        if row is not top:
-            report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by}, "
-                               "but by less than the standard error of the difference")
-        report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {command}")
-        yield tree
+                 f"{plain_table(result)}{row_notes(result)}")
+        _report_choice(args, choice)
+        yield choice.tree
+
+
+def _report_choice(args, choice):
+    """Which configuration was chosen, and why."""
+    row, top, margin = choice.row, choice.top, choice.margin
+    if margin is not None:
+        first = choice.result["rows"][0]
+        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by} than "
+                           f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
+                           f"{'more' if row is top else 'not more'} than one standard error of "
+                           f"the difference, {margin.error:.4f} ({margin.source})")
+    command = {"recursive": "classify_m", "full": "classify_m --tree full"}.get(
+        row["decoder"], f"classify_m -Q {row['decoder']}")
+    report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {command}")

@@ -9,8 +9,8 @@ from dataclasses import replace
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
-from .experiments import (add_experiment, CONTINUES, for_data, plan_of, read_experiment,
-                          read_one_candidate, report_reused, result_cache)
+from .experiments import (add_answers, add_experiment, CONTINUES, for_data, plan_of,
+                          read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, show, tell
 from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
                       time_span, whole_number)
@@ -29,10 +29,11 @@ def get_parser():
         "file to standard output with the options found in place of each \"\".",
         usage="%(prog)s [--per-partition] [--kernels KERNEL,...] [--log2c LO:HI[:STEP]] "
               "[--log2g LO:HI[:STEP]] [--degrees LO:HI] [--coef0 VALUE,...] [--refine N] "
-              "[--time-limit TIME] [-Q DECODER] [--by SCORE] [-d PARTS | -f FRACTION] "
-              "[--trials N] [--seed N] [-+ OPTIONS] [--json FILE] [--csv FILE] [--plot FILE] "
-              "[-j N] [--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] [-M | -A] "
-              "[--min-class N] [-n] [-S N] [-a FILE] control train")
+              "[--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
+              "[-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] [--json FILE] "
+              "[--csv FILE] [--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] "
+              "[--state FILE | --no-state] [-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
+              "control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -63,16 +64,14 @@ def get_parser():
     group = parser.add_argument_group("score")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full (default: "
-                            "what suits the control)")
-    group.add_argument("--by", choices=tuple(BY_OPTION), metavar="SCORE",
-                       help=f"the score that decides: {', '.join(BY_OPTION)} (default "
-                            "accuracy, with --per-partition brier)")
+                            "what suits the control; for trees full)")
+    add_answers(group)
     group = parser.add_argument_group("output")
     group.add_argument("--json", metavar="FILE", help="everything that was tried, as JSON")
     group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
-    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", platt=None)
+    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None)
     return parser.finish()
 
 
@@ -83,7 +82,7 @@ def execute(args):
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     _check_outputs(args)
-    by = BY_OPTION[args.by or ("brier" if args.per_partition else "accuracy")]
+    by = BY_OPTION[args.by]
     plan = plan_of(args, 1, 5)
     candidate = read_one_candidate(args, PROG)
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")

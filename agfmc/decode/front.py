@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import DataError, ModelError, UsageError
+from ..models import LearnedDecoder
 from .code_kinds import KINDS
 from .convergence import Stops
 from .methods import DEFAULT, find_method, Method
@@ -26,22 +27,25 @@ class Solution:
 class CodeDecoder:
     """A decoder made ready for one code; call it with any number of chunks of r.
 
-    a: coding matrix (m, k), entries -1, 0, +1; method: number, name, alias or `Method`.
-    Raises UsageError for an unknown method, or one for other codes, ModelError for
-    a matrix that is not a code.
+    a: coding matrix (m, k), entries -1, 0, +1; method: number, name, alias or `Method`;
+    learned: the `LearnedDecoder` of the method of that name, its rows in the order of the columns
+    of a.  Raises UsageError for an unknown method, or one for other codes, ModelError for
+    a matrix that is not a code, and where there is no learned decoder for it.
 
     Everything that depends on the code alone (closed forms, factors) has been
     done.  It holds no state between calls, so threads may share it; add the
     `stops` of the chunks to know how the whole run went.
     """
 
-    def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT):
+    def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT,
+                 learned: LearnedDecoder | None = None):
         self.method = find_method(method)
         self.a = _checked_code(a)
         if self.method.gives == "winner":
             raise UsageError(f"the decoder {self.method.name} queries single classifiers: "
                              "see pair_decoder")
-        self._solve = _prepare(self.method, self.a)
+        self._solve = _prepare(self.method, self.a,
+                               *([learned] if self.method.takes == "learned" else []))
 
     def __call__(self, r: np.ndarray) -> Solution:
         """`Solution` for decision values r (n, m) or (m,), r = P(+1) - P(-1).
@@ -50,7 +54,7 @@ class CodeDecoder:
         method.  r is clipped to [-1, 1], but not for a method that takes raw values.
         Raises DataError if r has another number of columns or is not finite.
         """
-        r = _checked_values(r, self.a.shape[0], self.method.takes == "r")
+        r = _checked_values(r, self.a.shape[0], self.method.takes != "g")
         return Solution(*self._solve(r))
 
 

@@ -39,7 +39,7 @@ FOLDS = 5
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
-MOST_CLASSES, MOST_POINTS = 12, 2000  # of a matrix that is tried in training
+MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
 ROWS = 4096  # points whose logarithms are made at once
 
 
@@ -251,22 +251,29 @@ def fit_map(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
     return refit(choose_map(compare_maps(p, y, kind, seed, folds)), p, y)
 
 
-def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1) -> ProbabilityMap:
-    """The map of p (n, c) and true columns y (n,) that training fits in passing.
+def fit_in_training(p: np.ndarray, y: np.ndarray,
+                    seed: int = 1) -> tuple[ProbabilityMap, np.ndarray]:
+    """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
 
-    A temperature; but a matrix where there are few classes and ten points for each of its numbers,
-    and its cross-validated log loss is lower by more than a standard error.
+    A temperature; but a matrix where there are few classes and four points for each of its numbers,
+    and its cross-validated log loss is lower by more than a standard error.  p': each point by a
+    map that was fitted without it, where that has many numbers.
     """
     c = p.shape[1]
-    if c > 2 and c <= MOST_CLASSES and 10 * c * (c + 1) <= len(y):
+    if 2 < c <= MOST_CLASSES and 4 * c * (c + 1) <= len(y):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
         few, true = p[rows], y[rows]
         fold = stratified_folds(true, seed, 3)
         trials = [_best_ridge(kind, few, true, fold, ridges) for kind, ridges in (
-            ("temperature", (0.0,)), ("matrix", (1e-3, 1e-2, 1e-1)))]
-        if choose_map(trials).kind == "matrix":
-            return refit(trials[1], few, true)
-    return fit_temperature(p, y)
+            ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
+        chosen = choose_map(trials)
+        if chosen.kind == "matrix":
+            fitted = refit(chosen, few, true)
+            out = apply_map(fitted, p)
+            out[rows] = _held_out(chosen, few, true, fold)
+            return fitted, out
+    fitted = fit_temperature(p, y)
+    return fitted, apply_map(fitted, p)
 
 
 def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray) -> ProbabilityMap:

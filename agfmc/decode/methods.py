@@ -30,8 +30,9 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
                 `QueryOptions` as well
     codes       a key of `code_kinds.KINDS`: "any", where the function takes the matrix,
                 "one-vs-one" (a `PairTable`) or "one-vs-rest" (`OneVsRest`)
-    takes       "r", decision values as differences of probabilities, or "g", raw
-                ones turned so that g > 0 speaks for +1
+    takes       "r", decision values as differences of probabilities, "learned", the same and
+                the `LearnedDecoder` of the model, or "g", raw ones turned so that g > 0 speaks
+                for +1
     iterates    True where each point takes many steps, and a multiple of the time of others
     """
 
@@ -86,6 +87,9 @@ METHODS = (
            "--top, the best by all their votes", "poll"),
           ("and", ("unanimous",), "one-vs-one: the class that wins all its pairs, else -1",
            "unanimous"))),
+    Method(None, "learned", (),
+           "logistic regression on the log-odds, fitted to held-out decision values in training",
+           "learned:prepare", takes="learned"),
     Method(None, "argmax", (),
            "one-vs-rest: the class with the largest probability against the rest",
            "class_scores:argmax", "estimates", "one-vs-rest"),

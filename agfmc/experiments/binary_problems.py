@@ -10,8 +10,9 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError
-from ..training.fit import fit, TrainingSettings
+from ..training.fit import fit
 from ..models import BinaryModel, Dataset
+from .experiment import Experiment
 from .result_cache import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
@@ -22,7 +23,9 @@ class Trained:
     """A binary classifier by the rows (l,) of the training part that are its support vectors.
 
     coef (l,), rho, labels, n_sv, platt: as in `BinaryModel`;  seconds: of a core that its
-    training took;  vectors (l, d): of a learner that makes its own, and rows is empty then.
+    training took;  vectors (l, d): of a learner that makes its own, and rows is empty then;
+    values (c,) float32: decision values of the calibration points of its classes, when they were
+    held out, or None.
     """
 
     rows: np.ndarray
@@ -33,15 +36,19 @@ class Trained:
     platt: tuple
     seconds: float
     vectors: np.ndarray | None = None
+    values: np.ndarray | None = None
 
     def to_bytes(self) -> bytes:
         """A form that `from_bytes` reads: a line of JSON, then the arrays."""
         shape = None if self.vectors is None else self.vectors.shape
         head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
-                           self.seconds, shape]).encode()
+                           self.seconds, shape,
+                           None if self.values is None else len(self.values)]).encode()
         parts = [self.rows.astype("<i8"), self.coef.astype("<f8")]
         if shape is not None:
             parts.append(self.vectors.astype("<f8"))
+        if self.values is not None:
+            parts.append(self.values.astype("<f4"))
         return b"".join([struct.pack("<I", len(head)), head, *(a.tobytes() for a in parts)])
 
     @classmethod
@@ -49,16 +56,19 @@ class Trained:
         """The classifier in `data` on n training points, or None where it cannot be one."""
         try:
             (size,) = struct.unpack_from("<I", data)
-            count, rho, labels, n_sv, platt, seconds, shape = json.loads(data[4:4 + size])
+            head = json.loads(data[4:4 + size])
+            count, rho, labels, n_sv, platt, seconds, shape, held = head
             own, d = (0, 0) if shape is None else shape
+            more = 0 if held is None else held
             n_sv, platt = tuple(n_sv), tuple(platt)
             if not are_numbers(rho, seconds, *platt) or len(platt) != 2 or len(n_sv) != 2 or \
                     labels not in ([0, 1], [1, 0]) or not all(
                         type(size) is int and 0 <= size < 2**48
-                        for size in (count, own, d, *n_sv)) or sum(n_sv) != (own or count):
+                        for size in (count, own, d, more, *n_sv)) or sum(n_sv) != (own or count):
                 return None
             at = 4 + size + 8 * count
-            if len(data) != at + 8 * ((own or count) + own * d) or own and count:
+            end = at + 8 * ((own or count) + own * d)
+            if len(data) != end + 4 * more or own and count:
                 return None
             rows = np.frombuffer(data, "<i8", count, 4 + size)
             if count and not 0 <= rows.min() <= rows.max() < n:
@@ -66,35 +76,42 @@ class Trained:
             coef = np.frombuffer(data, "<f8", own or count, at)
             vectors = None if shape is None else \
                 np.frombuffer(data, "<f8", own * d, at + 8 * own).reshape(own, d)
-            if not np.isfinite(coef).all() or own and not np.isfinite(vectors).all():
+            values = None if held is None else np.frombuffer(data, "<f4", held, end)
+            if not all(array is None or np.isfinite(array).all()
+                       for array in (coef, vectors, values)):
                 return None
-            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors)
+            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors, values)
         except (ValueError, TypeError, RecursionError, struct.error):
             return None
 
 
-def problem_key(digest: str, job, loo: bool = False) -> str:
+def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem.
 
-    digest: of the training part, as `key_of` makes it.
+    split: a `PreparedSplit`;  experiment: its settings decide, and its number of calibration
+    points.
     """
-    return key_of("binary", __version__, job.options.made_by(), digest, *job.sides,
-                  job.options.canonical(), job.seed, loo)
+    return key_of("binary 2", __version__, job.options.made_by(), split.digest, *job.sides,
+                  job.options.canonical(), job.seed, experiment.settings.loo,
+                  experiment.calibration)
 
 
-def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: TrainingSettings, cache,
-                  progress=None) -> dict:
+def train_missing(problems: dict, split, experiment: Experiment, progress=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-    x (n, d), y (n,): the training part.  What `cache` has is not trained again, and it
+    split: a `PreparedSplit`.  What the cache of the experiment has is not trained again, and it
     gets what is trained.  progress(done, total): in units that grow with the work of what
     was missing.  A problem that its learner refuses does not stop the others.
     """
+    x, y, cache = split.x, split.y, experiment.cache
+    chosen = split.calibration_rows(experiment)
+    held = None if chosen is None else Dataset(x[:0], y[chosen]).counts
     results, missing = {}, {}
     for key, job in problems.items():
         data = cache.get(key)
         trained = None if data is None else Trained.from_bytes(data, len(y))
-        if trained is None:
+        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
+        if trained is None or count != (None if trained.values is None else len(trained.values)):
             missing[key] = job
         else:
             results[key] = trained
@@ -106,7 +123,7 @@ def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Traini
     done = 0
     keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-    for fitted in fit(jobs, x, y, settings):
+    for fitted in fit(jobs, x, y, experiment.settings, calibration_rows=chosen):
         key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
         if isinstance(model, AgfmcError):
             results[key] = model
@@ -114,7 +131,7 @@ def train_missing(problems: dict, x: np.ndarray, y: np.ndarray, settings: Traini
             own = rows is None
             results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
                                    model.rho, model.labels, model.n_sv, model.platt,
-                                   fitted.seconds, model.sv if own else None)
+                                   fitted.seconds, model.sv if own else None, fitted.values)
             cache.put(key, results[key].to_bytes())
         done += work[key]
         if progress is not None:

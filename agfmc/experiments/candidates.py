@@ -12,12 +12,12 @@ from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoding import TREE_DECODERS
+from ..prediction.decoding import decoders_of, Decoding, TREE_DECODERS
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "read_candidate", "read_candidates"]
+__all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,22 @@ class Candidate:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
         return design_for(self.scheme, x, y, labels, names, **self.design)
+
+
+def decoders_for(tree: Tree, wanted: tuple | None = None,
+                 calibrated: tuple[bool, ...] = (True,)) -> tuple[Decoding, ...]:
+    """The `Decoding`s that a control tree is tried with: those wanted, else those that suit it.
+
+    calibrated: as in an `Experiment`; where there are no probabilities to calibrate, one
+    `Decoding` is enough.  Those that suit are those of `decoders_of`, but for full in the place
+    of recursive, which knows the probability of its answer alone and so has no log loss.
+    """
+    decoders = decoders_of(tree, wanted)
+    if wanted is None:
+        decoders = tuple(replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
+                         for decoder in decoders)
+    return tuple(replace(decoder, calibrated=flag) for decoder in decoders for flag in
+                 (calibrated if decoder.calibration_key(tree) else calibrated[:1]))
 
 
 def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidate:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.build import to_code
 from ..errors import JobsFailed, UsageError
-from ..formats.atomic import replacing_all
+from ..formats.atomic import remove, replacing_all
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
-from ..prediction.decoding import decoders_of
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
-from .candidates import Candidate
+from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
-from .trial import COLUMNS, run_trial
+from .pooling import difference_of, pooled, summary, zero_probability
+from .trial import COLUMNS, run_trial, UNCALIBRATED
 
-__all__ = ["CrossValidation", "best_row", "compare", "cross_validate", "find_best", "summary",
+__all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
            "write_held_out"]
 
 
-def compare(experiment: Experiment, candidates: list, *, by: str = "uncertainty_coefficient",
+def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
             against: str | None = None, progress=None) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
@@ -33,18 +32,37 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "uncertainty_
     "configuration:decoder" that the others are compared with, by default one-vs-one, or else
     the first;  progress(done, total).
 
-    Keys: points, classes, splits, trials, plan (its description), by, against, mcnemar (True
-    where there is one split alone), rows.  A row: configuration, decoder, classifiers, for each
-    of `COLUMNS` {"mean", "sd", "values"} or None, best (columns in which no other row is
-    better), difference {score: {"mean", "sd", "p_value"}} or None, and in
-    place of all that `error` where it could not be trained.
+    Keys: points, classes, splits, trials, plan (its description), by, calibrated (as in the
+    experiment), against, mcnemar (True where there is one split alone), rows.  A row:
+    configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd", "values"}
+    or None, calibrated (the probabilities went through a calibration map on every split),
+    zero_probability (how many held-out points have p = 0 for their true class, or None), best
+    (columns in which no other row is better), difference {score: {"pooled", "mean", "sd",
+    "p_value"}} or None, and in place of all that `error` where it could not be trained.  "pooled"
+    is the score of the held-out points of all splits together.
     """
+    rows, reference, _ = _compared(experiment, candidates, against, progress)
+    return _result(experiment, rows, reference, by)
+
+
+def _result(experiment, rows, reference, by):
+    plan, y = experiment.plan, experiment.data.y
+    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
+            "trials": plan.count, "plan": plan.description, "by": by,
+            "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
+            "against": None if reference is None else
+            {name: reference[name] for name in ("configuration", "decoder")},
+            "rows": rows}
+
+
+def _compared(experiment, candidates, against, progress):
+    """(rows, the one that the others are compared with, for each row its outcomes)."""
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    plan, y, tally = experiment.plan, experiment.data.y, {}
+    plan, tally = experiment.plan, {}
     cached = 0
     for done, split in enumerate(experiment.splits()):
-        outcomes = run_trial(split, candidates, experiment.settings, experiment.cache,
+        outcomes = run_trial(split, candidates, experiment,
                              progress=part_of(progress, done - cached, plan.count - cached))
         cached += all(outcome.resumed for outcome in outcomes)
         for outcome in outcomes:
@@ -58,18 +76,13 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "uncertainty_
     for column in COLUMNS:
         _mark_best(sound, column)
     reference = _reference(sound, against)
-    right = {}  # {row: which points it has right}, of a single split
-    if plan.count == 1:
-        right = {id(row): outcomes[0].classes == split.test_y for row, outcomes in
-                 zip(rows, tally.values()) if "error" not in row}
-    for row in sound:
-        row["difference"] = None if reference is None or row is reference else \
-            _difference(row, reference, plan, right)
-    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
-            "trials": plan.count, "plan": plan.description, "by": by,
-            "mcnemar": plan.count == 1, "against": None if reference is None else
-            {name: reference[name] for name in ("configuration", "decoder")},
-            "rows": rows}
+    outcomes_of = list(tally.values())
+    known = next((outcomes for row, outcomes in zip(rows, outcomes_of) if row is reference), None)
+    for row, outcomes in zip(rows, outcomes_of):
+        if "error" not in row:
+            row["difference"] = None if row is reference else \
+                _differences(row, reference, plan, outcomes, known)
+    return rows, reference, outcomes_of
 
 
 def _row(name, decoder, outcomes):
@@ -78,7 +91,8 @@ def _row(name, decoder, outcomes):
     if failed:
         return {**row, "error": str(failed[0])}
     return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
-            **_summaries(outcomes), "best": []}
+            **_summaries(outcomes), "calibrated": all(outcome.calibrated for outcome in outcomes),
+            "zero_probability": zero_probability(outcomes), "best": []}
 
 
 def _summaries(outcomes):
@@ -86,25 +100,17 @@ def _summaries(outcomes):
     columns = {}
     for column in COLUMNS:
         values = [outcome.value(column) for outcome in outcomes]
-        columns[column] = None if any(value is None for value in values) else summary(values)
+        columns[column] = None if any(value is None for value in values) else summary(
+            values, pooled(column, outcomes) if column in SCORES else None)
     return columns
 
 
-def summary(values) -> dict:
-    """Mean, and deviation with n - 1, None for a single value."""
-    values = [float(value) for value in values]
-    sound = all(map(math.isfinite, values))
-    return {"mean": statistics.fmean(values),
-            "sd": statistics.stdev(values) if len(values) > 1 and sound else None,
-            "values": values}
-
-
 def best_row(rows: list, by: str) -> dict | None:
-    """The row whose mean of the column `by` is best, the first on ties; None without any."""
+    """The row whose column `by` is best, pooled, the first on ties; None without any."""
     sign = -SCORES[by].sign if by in SCORES else 1  # times
     return min((row for row in rows if "error" not in row and row[by] is not None
-                and not math.isnan(row[by]["mean"])),
-               key=lambda row: sign * row[by]["mean"], default=None)
+                and not math.isnan(row[by]["pooled"])),
+               key=lambda row: sign * row[by]["pooled"], default=None)
 
 
 def _mark_best(rows, column):
@@ -112,7 +118,7 @@ def _mark_best(rows, column):
     if best is None or len(rows) < 2:
         return
     for row in rows:
-        if row[column] is not None and row[column]["mean"] == best[column]["mean"]:
+        if row[column] is not None and row[column]["pooled"] == best[column]["pooled"]:
             row["best"].append(column)
 
 
@@ -132,116 +138,160 @@ def _reference(rows, against):
         row["configuration"], f"{row['configuration']}:{row['decoder']}")), None)
 
 
-def _difference(row, reference, plan, right):
-    """{score: paired difference to the reference} of a row."""
+def _differences(row, reference, plan, outcomes, known):
+    """{score: paired difference to the reference} of a row; None without a reference.
+
+    outcomes, known: those of the row and of the reference, on the same splits.
+    """
+    if reference is None:
+        return None
     differences = {}
     for score in SCORES:
         if row[score] is None or reference[score] is None:
             continue
-        values = np.subtract(row[score]["values"], reference[score]["values"])
-        if not right:
-            test = resampled_t(values, plan.ratio)
-            differences[score] = {"mean": test.mean, "sd": test.deviation,
-                                  "p_value": test.p_value}
+        test = resampled_t(np.subtract(row[score]["values"], reference[score]["values"]),
+                           plan.ratio)
+        whole = {"pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean}
+        if plan.count > 1:
+            differences[score] = {**whole, "sd": test.deviation, "p_value": test.p_value}
             continue
         p_value = None
         if score == "accuracy":
-            p_value = mcnemar(right[id(row)], right[id(reference)]).p_value
-        differences[score] = {"mean": float(values[0]), "sd": None, "p_value": p_value}
+            right, others = (part.classes == part.truth for [part] in (outcomes, known))
+            p_value = mcnemar(right, others).p_value
+        differences[score] = {**whole, "sd": None, "p_value": p_value}
     return differences
 
 
-def find_best(experiment: Experiment, candidates: list, *, by: str, progress=None) -> tuple:
-    """-> (training control tree, its row, the row with the best mean, the result of `compare`).
+@dataclass(frozen=True)
+class Choice:
+    """What `find_best` chose.
+
+    tree: the training control tree;  row: its row of the table;  top: the row with the best
+    score;  margin: the `Difference` between top and the first row, which decided; None where
+    top is the first row, or where that has no such score;  result: what `compare` returns.
+    """
+
+    tree: object
+    row: dict
+    top: dict
+    margin: object
+    result: dict
+
+
+def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
+              progress=None) -> Choice:
+    """The configuration that is best by a score of all held-out points, as a `Choice`.
 
     The first row is kept where the best is not better than it by more than the standard
-    error of their difference (corrected, as in `resampled_t`): a configuration that is
-    chosen in place of the first has to be worth it (the one standard error rule of
-    Breiman et al., "Classification and regression trees", 1984).
+    error of their difference, see `difference_of`: a configuration that is chosen in place of
+    the first has to be worth it (the one standard error rule of Breiman et al.,
+    "Classification and regression trees", 1984).
 
     The tree is made from all the data, normalised as the training parts were; it is
     a coding matrix where a tree did best as one.  Arguments as for `compare`.  Raises
-    `JobsFailed` where no candidate could be trained.
+    `JobsFailed` where no candidate could be trained, or none has the score.
     """
-    result = compare(experiment, candidates, by=by, progress=progress)
-    top = best_row(result["rows"], by)
+    rows, reference, outcomes = _compared(experiment, candidates, None, progress)
+    top = best_row(rows, by)
     if top is None:
-        failed = [row["error"] for row in result["rows"] if "error" in row]
-        raise JobsFailed(failed[0] if failed else f"no decoder gives the score {by}")
-    row = top if _worth_it(result["rows"][0], top, experiment.plan, by) else result["rows"][0]
+        failed = [row["error"] for row in rows if "error" in row]
+        raise JobsFailed(failed[0] if failed else "no decoder gives the score "
+                         f"{SCORES[by].title}: choose another with --by")
+    row, margin = top, None
+    if top is not rows[0] and best_row(rows[:1], by) is not None:
+        margin = difference_of(by, outcomes[rows.index(top)], outcomes[0], experiment.plan)
+        # a difference that cannot be measured is no reason to leave the first
+        row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
     tree, _ = experiment.tree_of(candidate)
-    decoder = next(d for d in decoders_of(tree, candidate.wanted) if d.name == row["decoder"])
+    decoder = next(d for d in decoders_for(tree, candidate.wanted) if d.name == row["decoder"])
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
-    return tree, row, top, result
-
-
-def _worth_it(first, top, plan, by):
-    """True where `top` is better than the row `first` by more than the standard error."""
-    if first is top or "error" in first or first[by] is None:
-        return True
-    test = resampled_t(np.subtract(top[by]["values"], first[by]["values"]), plan.ratio)
-    return math.isnan(test.t) or abs(test.t) > 1.0
+    return Choice(tree, row, top, margin, _result(experiment, rows, reference, by))
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """One configuration, cross-validated.
 
-    decoder: its name;  classifiers: number of binary ones;  columns: {name of `COLUMNS`:
-    {"mean", "sd", "values"} or None};  results: `Results` of the held-out points, in the order
+    decoder: its name;  calibrated: its probabilities went through a calibration map on every
+    split;  classifiers: number of binary ones;  columns: {name of `COLUMNS`:
+    {"pooled", "mean", "sd", "values"} or None};  zero_probability: how many held-out points have
+    p = 0 for their true class, or None;  results: `Results` of the held-out points, in the order
     of the data where each was held out once, else split after split;  confidence (n,).
     """
 
     decoder: str
+    calibrated: bool
     classifiers: int
     columns: dict
+    zero_probability: int | None
     results: Results
     confidence: np.ndarray
 
 
 def cross_validate(experiment: Experiment, candidate: Candidate, *,
-                   progress=None) -> CrossValidation:
-    """Train and try `candidate` on the splits of an `Experiment`; -> `CrossValidation`.
+                   progress=None) -> list[CrossValidation]:
+    """Train and try `candidate` on the splits of an `Experiment`; -> a list of `CrossValidation`.
 
-    The candidate has one decoder, or the first that suits it is taken.  Raises the first error
-    of a split.
+    It has one, or two where `calibrated` of the experiment has two entries, in their order, and
+    the decoder gives probabilities that can be calibrated.  The candidate has one decoder, or
+    the first that suits it is taken.  Raises the first error of a split.
     """
-    outcomes, rows, plan = [], [], experiment.plan
+    trials, rows, plan = [], [], experiment.plan
     for done, split in enumerate(experiment.splits()):
-        [outcome] = run_trial(split, [candidate], experiment.settings, experiment.cache, keep=True,
-                              first=True, progress=part_of(progress, done, plan.count))
-        if outcome.error is not None:
-            raise outcome.error
-        outcomes.append(outcome)
+        outcomes = run_trial(split, [candidate], experiment, keep=True, first=True,
+                             progress=part_of(progress, done, plan.count))
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        trials.append(outcomes)
         rows.append(split.rows)
     rows = np.concatenate(rows)
     order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
         else np.arange(len(rows))
+    return [_together(outcomes, order) for outcomes in zip(*trials)]
+
+
+def _together(outcomes, order):
+    """The `CrossValidation` of outcomes on all splits, their points in an order (n,)."""
 
     def joined(parts):
         return None if parts[0] is None else np.concatenate(parts)[order]
 
     first, results = outcomes[0], [outcome.results for outcome in outcomes]
-    pooled = replace(first.results, **{name: joined([getattr(part, name) for part in results])
-                                       for name in ("truth", "result", "winner", "p")})
-    return CrossValidation(first.decoder, first.classifiers, _summaries(outcomes), pooled,
+    whole = replace(first.results, **{name: joined([getattr(part, name) for part in results])
+                                      for name in ("truth", "result", "winner", "p")})
+    return CrossValidation(first.decoder.removesuffix(UNCALIBRATED),
+                           all(outcome.calibrated for outcome in outcomes), first.classifiers,
+                           _summaries(outcomes), zero_probability(outcomes), whole,
                            joined([outcome.confidence for outcome in outcomes]))
 
 
-def write_held_out(base: str, held_out: CrossValidation) -> None:
+def write_held_out(base: str, held_out: CrossValidation,
+                   own: CrossValidation | None = None) -> None:
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
-    where there are probabilities, base.txt.  All files appear together or not at all.
+    where there are probabilities, base.txt; base.raw.txt with those of the decoder itself where
+    these are calibrated, of `own`.  All files appear together or not at all; what an earlier run
+    left of the last two does not stay.
     """
     results = held_out.results
     contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
                 con_bytes(held_out.confidence), f"{base}.truth": cls_bytes(results.truth)}
-    if results.p is not None:
-        head = f"labels {' '.join(map(str, results.labels))}\n".encode()
-        contents[f"{base}.txt"] = head + format_points(results.p, results.result)
-    with replacing_all(list(contents), binary=True) as files:
+    head = f"labels {' '.join(map(str, results.labels))}\n".encode()
+    texts = [f"{base}.txt", f"{base}.raw.txt"]
+    for path, some in zip(texts, (held_out, own if held_out.calibrated else None)):
+        if some is not None and some.results.p is not None:
+            contents[path] = head + format_points(some.results.p, some.results.result)
+
+    def remove_others():
+        for path in texts:
+            if path not in contents:
+                remove(path)
+
+    with replacing_all(list(contents), binary=True, before=remove_others) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)

@@ -15,6 +15,7 @@ from ..models import Dataset
 from ..prepare.normalise import fit_normalisation
 from ..prepare.split import split_stratified, stratified_parts
 from ..training.fit import TrainingSettings
+from ..training.held_out import calibration_rows
 from .result_cache import key_of
 
 __all__ = ["Experiment", "PreparedSplit", "Split", "SplitPlan", "part_of", "prepare_split",
@@ -98,6 +99,12 @@ class PreparedSplit:
         """The digest of both parts."""
         return key_of("test", self.digest, self.test_x, self.test_y)
 
+    def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
+        """The rows (c,), ascending, of the training part that are its calibration points."""
+        count = experiment.calibration
+        return calibration_rows(self.y, np.unique(self.y).tolist(), count,
+                                experiment.settings.seed) if count else None
+
     @property
     def counts(self) -> dict:
         """{label: samples} of the training part."""
@@ -151,13 +158,20 @@ class Experiment:
 
     settings: its scale and nsv normalise with statistics of each training part;
     cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
-    trials begin.
+    trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
+    those of the decoder itself.
     """
 
     data: Dataset
     plan: SplitPlan
     settings: TrainingSettings = TrainingSettings()
     cache: object = None
+    calibrated: tuple[bool, ...] = (True,)
+
+    @property
+    def calibration(self) -> int:
+        """At most so many points of a training part serve the calibration; 0: none."""
+        return self.settings.calibration if True in self.calibrated else 0
 
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""

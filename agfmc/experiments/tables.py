@@ -9,10 +9,11 @@ import math
 from ..errors import one_line
 from ..learners.protocol import parse_options
 from ..score.scores import SCORES
-from .trial import COLUMNS
+from .trial import COLUMNS, UNCALIBRATED
 
-__all__ = ["comparison_csv", "markdown_table", "partition_table", "partition_text", "plain_table",
-           "score_lines", "search_csv", "search_result", "search_table", "spread", "whole_lines"]
+__all__ = ["comparison_csv", "zero_line", "markdown_table", "partition_table",
+           "partition_text", "plain_table", "row_notes", "score_lines", "search_csv",
+           "search_result", "search_table", "spread", "whole_lines"]
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS = 8, 40  # lines of a table
@@ -20,42 +21,55 @@ _BEST, _ROWS = 8, 40  # lines of a table
 
 # -- comparisons -----------------------------------------------------------------------------------
 
-def spread(summary: dict | None, column: str) -> str:
-    """Mean, and deviation if there is one, of a summary; `-` where there is none."""
-    if summary is None or math.isnan(summary["mean"]):
+def spread(summary: dict | None) -> str:
+    """A score of all held-out points, and its deviation if there is one; `-` where there is none.
+    """
+    if summary is None or math.isnan(summary["pooled"]):
         return "-"
-    places = 4 if column in SCORES else max(0, min(4, 2 - math.floor(
-        math.log10(max(summary["mean"], 1e-9)))))
-    parts = [summary["mean"]] if summary["sd"] is None else [summary["mean"], summary["sd"]]
-    return "±".join(f"{part:.{places}f}".removeprefix("0" if places else "") for part in parts)
+    parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
+    return "±".join(f"{part:.4f}".removeprefix("0") for part in parts)
 
 
-def _difference(row, by):
-    """(difference to the reference in the score `by`, its p value) as text."""
+def _seconds(summary):
+    """Seconds in two digits."""
+    seconds = summary["pooled"]
+    places = max(0, min(4, 1 - math.floor(math.log10(max(seconds, 1e-4)))))
+    return f"{seconds:.{places}f}"
+
+
+def _difference(row, result):
+    """(difference to the reference in the score that decides, its p value) as text."""
     if row["difference"] is None:
         return "", ""
-    test = row["difference"].get(by)
-    if test is None:
-        return "-", "-"
-    p_value = test["p_value"]
-    return f"{test['mean']:+.4f}", "-" if p_value is None or math.isnan(p_value) else \
+    test = row["difference"].get(result["by"])
+    tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test or {}
+    p_value = tested.get("p_value")
+    return "-" if test is None else f"{test['pooled']:+.4f}", \
+        "-" if p_value is None or math.isnan(p_value) else \
         "<.0001" if p_value < 1e-4 else f"{p_value:.4f}"
 
 
 def _grid(result):
-    """Heads, and for each row (cells, numbers of the cells that are best)."""
+    """Heads, and for each row (cells, numbers of the cells that are best).
+
+    Of the scores, those that are roots of means say no more than the others and stand in the
+    other formats alone, unless one decides.
+    """
     by = result["by"]
-    heads = ["configuration", "decoder", "classifiers", *_HEADS.values(), f"diff. {_HEADS[by]}",
-             "p"]
+    shown = [name for name in COLUMNS if name not in SCORES or name == by
+             or SCORES[name].pools != "square"]
+    heads = ["configuration", "decoder", "binary", *(_HEADS[name] for name in shown), "diff.",
+             "McNemar p" if result["mcnemar"] else "p"]
     lines = []
     for row in result["rows"]:
         cells, best = [one_line(row["configuration"]), row["decoder"]], set()
         if "error" in row:
             cells += ["failed", *[""] * (len(heads) - 3)]
         else:
-            cells += [str(row["classifiers"]), *(spread(row[name], name) for name in COLUMNS),
-                      *_difference(row, by)]
-            best = {3 + i for i, column in enumerate(COLUMNS) if column in row["best"]}
+            cells += [str(row["classifiers"]), *(
+                spread(row[name]) if name in SCORES else _seconds(row[name])
+                for name in shown), *_difference(row, result)]
+            best = {3 + i for i, column in enumerate(shown) if column in row["best"]}
         lines.append((cells, best))
     return heads, lines
 
@@ -89,19 +103,21 @@ def markdown_table(result: dict) -> str:
 
 
 def comparison_csv(result: dict) -> str:
-    """One line for each row, means and deviations in columns of their own."""
+    """One line for each row: scores of all held-out points, deviations in columns of their own."""
     lines = [["configuration", "decoder", "classifiers",
               *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
+              "zero_probability",
               *(f"{score}_{part}" for score in SCORES for part in ("difference", "p"))]]
     for row in result["rows"]:
         cells = [row["configuration"], row["decoder"]]
         if "error" not in row:
             cells.append(row["classifiers"])
             for column in COLUMNS:
-                cells += [(row[column] or {}).get(key) for key in ("mean", "sd")]
+                cells += [(row[column] or {}).get(key) for key in ("pooled", "sd")]
+            cells.append(row["zero_probability"])
             for score in SCORES:
                 test = (row["difference"] or {}).get(score, {})
-                cells += [test.get(key) for key in ("mean", "p_value")]
+                cells += [test.get(key) for key in ("pooled", "p_value")]
         lines.append(cells)
     return _csv(lines)
 
@@ -116,16 +132,39 @@ def _csv(lines):
 
 
 def score_lines(columns: dict) -> str:
-    """Mean and deviation over the splits, a line for each of `COLUMNS`, times at the end."""
-    lines = [f"{'':26s}{'mean':>10s}{'deviation':>12s}"]
+    """All held-out points together, mean and deviation over the splits, a line for each of
+    `COLUMNS`, times at the end."""
+    lines = [f"{'':26s}{'all points':>10s}{'mean':>12s}{'deviation':>12s}"]
     for column in [*SCORES, *(column for column in COLUMNS if column not in SCORES)]:
         name, numbers = COLUMNS[column][1], columns[column]
         if numbers is None:
             lines.append(f"{name:26s}{'-':>10s}")
             continue
         deviation = "" if numbers["sd"] is None else f"{numbers['sd']:12.6f}"
-        lines.append(f"{name:26s}{numbers['mean']:10.6f}{deviation}")
+        pooled = f"{numbers['pooled']:10.6f}" if column in SCORES else " " * 10
+        lines.append(f"{name:26s}{pooled}{numbers['mean']:12.6f}{deviation}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def zero_line(count: int | None, name: str = "") -> str:
+    """How many held-out points have p = 0 for their true class, as a line; "" for none."""
+    return "" if not count else f"p = 0 for the true class of {count} held-out " \
+        f"point{'' if count == 1 else 's'}{': ' * bool(name)}{one_line(name)}\n"
+
+
+def row_notes(result: dict) -> str:
+    """Lines below the table of a comparison: p = 0 for true classes, rows that are not calibrated,
+    rows without the score."""
+    rows = [(f"{row['configuration']} {row['decoder']}", row) for row in result["rows"]
+            if "error" not in row]
+    without = [one_line(name) for name, row in rows if row[result["by"]] is None]
+    plain = [one_line(name) for name, row in rows if True in result["calibrated"]
+             and not row["calibrated"] and row["log_loss"] is not None
+             and not row["decoder"].endswith(UNCALIBRATED)]
+    note = f"cannot be calibrated: {', '.join(plain)}\n" if plain else ""
+    note += f"no {SCORES[result['by']].title}, so they cannot be chosen by it: " \
+           f"{', '.join(without)}\n" if without else ""
+    return "".join(zero_line(row["zero_probability"], name) for name, row in rows) + note
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -133,9 +172,10 @@ def score_lines(columns: dict) -> str:
 def search_result(state, features: int) -> dict:
     """A `SearchState` as a dictionary: points (in the order they were tried), best, given, border.
 
-    A point: options, kernel, degree, coef0, log2g, log2c, score, sd, values, and error where it
-    could not be trained.  best, given: indices of points, or None;  border: limits of the
-    search, such as "C high", that the best lies on.
+    A point: options, kernel, degree, coef0, log2g, log2c, score (of all held-out points), mean,
+    sd, values, zero_probability (as in `compare`), or score, sd, values and error where it could
+    not be trained.  best, given: indices of points, or None;  border: limits of the search, such
+    as "C high", that the best lies on.
     """
     points_of = {text: point for point, text in reversed(state.texts.items())}
     points = []
@@ -144,7 +184,8 @@ def search_result(state, features: int) -> dict:
         if state.summary(text) is None:
             point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:
-            point |= {"score": tried["mean"], "sd": tried["sd"], "values": tried["values"]}
+            point |= {"score": tried["pooled"], **{
+                key: tried[key] for key in ("mean", "sd", "values", "zero_probability")}}
         points.append(point)
     index = {text: number for number, text in enumerate(state.tried)}
     return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
@@ -186,7 +227,7 @@ def partition_text(search: dict, width: int | None = None) -> str:
 
 
 def search_table(search: dict, by: str, sign: int) -> str:
-    """The best points with mean and deviation, and what was given, for a terminal."""
+    """The best points with score and deviation, and what was given, for a terminal."""
     points = search["points"]
     order = sorted((i for i, point in enumerate(points) if point["score"] is not None),
                    key=lambda i: (i != search["best"], -sign * points[i]["score"]))
@@ -197,18 +238,20 @@ def search_table(search: dict, by: str, sign: int) -> str:
     for i in shown:
         words = [word for word, key in (("chosen", "best"), ("given", "given"))
                  if i == search[key]]
-        rows.append([points[i]["options"], _score(points[i], by), ", ".join(words)])
+        rows.append([points[i]["options"], _score(points[i]), ", ".join(words)])
     failed = sum(point["score"] is None for point in points)
     error = next((point["error"] for point in points if "error" in point), "")
     note = f"{failed} could not be trained: {one_line(error)}\n" if failed else ""
-    return _lines(rows) + note
+    zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
+                    for i in shown)
+    return _lines(rows) + zeros + note
 
 
 def partition_table(searches: list, by: str) -> str:
     """The options of each partition with their score, and that of what was given."""
     rows = [["partition", "options", _HEADS[by], "given"]]
     for search in searches[:_ROWS]:
-        best, given = ("-" if search[name] is None else _score(search["points"][search[name]], by)
+        best, given = ("-" if search[name] is None else _score(search["points"][search[name]])
                        for name in ("best", "given"))
         options = "-" if search["best"] is None else search["points"][search["best"]]["options"]
         rows.append([partition_text(search, 28), options, best, given])
@@ -223,13 +266,13 @@ def whole_lines(columns: dict) -> str:
     """
     rows = [["whole configuration", *(_HEADS[name] for name in columns["given"])]]
     for title, scores in columns.items():
-        rows.append([title, *(spread(scores[name], name) for name in scores)])
+        rows.append([title, *map(spread, scores.values())])
     return _lines(rows)
 
 
-def _score(point, by):
+def _score(point):
     return "failed" if point["score"] is None else \
-        spread({"mean": point["score"], "sd": point["sd"]}, by)
+        spread({"pooled": point["score"], "sd": point["sd"]})
 
 
 def _lines(rows):

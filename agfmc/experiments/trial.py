@@ -7,6 +7,7 @@ import time
 import zlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 
 import numpy as np
 
@@ -18,18 +19,23 @@ from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
 from ..learners.protocol import plan_jobs
+from ..prediction.calibration import fit_calibration
 from ..prediction.classifier import Classifier
-from ..prediction.decoding import decoders_of
-from ..prediction.evaluation import evaluate, Results
+from ..prediction.evaluation import compared_scores, Results
+from ..score.contingency import REJECTED
 from ..score.probabilities import probability
 from ..score.scores import SCORES
-from ..training.fit import TrainingSettings
+from ..training.held_out import gather_held_out
 from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, train_missing
-from .experiment import PreparedSplit
+from .candidates import decoders_for
+from .experiment import Experiment, PreparedSplit
+from .pooling import forecasts
 from .result_cache import are_numbers, key_of
 
-__all__ = ["COLUMNS", "Outcome", "are_scores", "run_trial"]
+__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
+
+UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
 COLUMNS = {"train_s": ("train s", "training, seconds"),
@@ -47,10 +53,13 @@ def are_scores(value) -> bool:
 class Outcome:
     """One configuration with one decoder on one split.
 
-    candidate: its number;  decoder: a name;  classifiers: number of binary ones;  train_s,
+    candidate: its number;  decoder: its name, and that it is uncalibrated where calibrated
+    answers are scored as well;  classifiers: number of binary ones;  train_s,
     classify_s: seconds of a core;  scores: {name: number or None}, those of `SCORES`;
-    classes (n,): labels of the test points;  results: `Results`, and confidence (n,), where
-    they were to be kept;  resumed: it is of an earlier run;  error: in place of all that.
+    truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
+    function of that name has them;  results: `Results`, and confidence (n,), where they were to
+    be kept;  calibrated: its probabilities went through a calibration map;  resumed: it is of
+    an earlier run;  error: in place of all that.
     """
 
     candidate: int
@@ -59,34 +68,54 @@ class Outcome:
     train_s: float = 0.0
     classify_s: float = 0.0
     scores: dict = field(default_factory=dict)
+    truth: np.ndarray | None = None
     classes: np.ndarray | None = None
+    forecasts: np.ndarray | None = None
     results: Results | None = None
     confidence: np.ndarray | None = None
+    calibrated: bool = False
     resumed: bool = False
     error: AgfmcError | None = None
+
+    @classmethod
+    def of(cls, results: Results, **fields) -> Outcome:
+        """The outcome with the scores of `Results`; fields: the others."""
+        return cls(**fields, scores=compared_scores(results), truth=results.truth,
+                   classes=results.result, forecasts=forecasts(results))
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS`."""
         return self.scores[column] if column in SCORES else getattr(self, column)
 
     def to_bytes(self) -> bytes:
-        """Times, scores and classes, as `from_bytes` reads them."""
-        head = [self.classifiers, self.train_s, self.classify_s, self.scores]
-        return json.dumps(head).encode() + b"\n" + zlib.compress(self.classes.astype("<i4"))
+        """Times, scores, classes and forecasts, as `from_bytes` reads them."""
+        head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated]
+        arrays = self.classes.astype("<i4").tobytes() + self.forecasts.astype("<f4").tobytes()
+        return json.dumps(head).encode() + b"\n" + zlib.compress(arrays)
 
     @classmethod
-    def from_bytes(cls, candidate: int, decoder: str, data: bytes, n: int) -> Outcome | None:
-        """The outcome in `data` on n test points, or None where it cannot be one."""
+    def from_bytes(cls, candidate: int, decoder: str, data: bytes, truth: np.ndarray,
+                   labels: np.ndarray) -> Outcome | None:
+        """The outcome in `data` on test points of classes `truth` (n,), or None where it cannot
+        be one.
+
+        labels (k,): of all classes.
+        """
         try:
             head, _, packed = data.partition(b"\n")
-            classifiers, train, classify, scores = json.loads(head)
-            unpacker = zlib.decompressobj()
-            plain = unpacker.decompress(packed, 4 * n + 1)
-            if not unpacker.eof or len(plain) != 4 * n or not are_scores(scores) or \
-                    not are_numbers(classifiers, train, classify):
+            classifiers, train, classify, scores, calibrated = json.loads(head)
+            unpacker, n = zlib.decompressobj(), len(truth)
+            plain = unpacker.decompress(packed, 16 * n + 1)
+            if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores) or \
+                    not are_numbers(classifiers, train, classify) or \
+                    type(calibrated) is not bool:
                 return None
-            return cls(candidate, decoder, classifiers, train, classify, scores,
-                       np.frombuffer(plain, "<i4"), resumed=True)
+            classes = np.frombuffer(plain, "<i4", n)
+            numbers = np.frombuffer(plain, "<f4", offset=4 * n).reshape(3, n)
+            if np.isinf(numbers).any() or not np.isin(classes, [REJECTED, *labels]).all():
+                return None
+            return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
+                       numbers, calibrated=calibrated, resumed=True)
         except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
             return None
 
@@ -95,100 +124,132 @@ class Outcome:
 class LaidOutCandidate:
     """A candidate laid out for one training part: its tree, jobs and decoders.
 
-    jobs: the binary ones come first;  keys: of the binary problems in a result cache.
+    jobs: the binary ones come first;  keys: of the binary problems in a result cache;
+    decoders: {name of a row: `Decoding`}.
     """
 
     number: int
     tree: Tree
     jobs: list
     keys: list
-    decoders: tuple
+    decoders: dict
+
+    def with_first_decoder(self):
+        """The same with its first decoder alone, calibrated or not, or both."""
+        first = next(iter(self.decoders.values())).name
+        return replace(self, decoders={name: decoder for name, decoder in self.decoders.items()
+                                       if decoder.name == first})
 
     @cached_property
     def text(self):
         """The control text."""
         return format_tree(self.tree)
 
-    def outcome_key(self, decoder, split):
+    def outcome_key(self, name, split, experiment):
         """The key of the `Outcome` with one decoder."""
-        return key_of("outcome", __version__, decoder, self.keys, self.text, split.test_digest)
+        return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
+                      split.test_digest, experiment.calibration, experiment.settings.seed)
 
 
-def _lay_out(number, candidate, split, settings):
+def _lay_out(number, candidate, split, experiment):
+    settings = experiment.settings
     tree = candidate.tree_for(split.x, split.y, split.names)
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
-    keys = [problem_key(split.digest, job, settings.loo) for job in jobs if job.is_binary]
-    return LaidOutCandidate(number, tree, jobs, keys, decoders_of(tree, candidate.wanted))
+    keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
+    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated)
+    return LaidOutCandidate(number, tree, jobs, keys, {
+        decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
+        decoder for decoder in decoders})
 
 
-def run_trial(split: PreparedSplit, candidates: list, settings: TrainingSettings, cache, *,
+def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
               progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
-    What `cache` has is not done again.  progress(done, total): in units of work;
-    keep: the outcomes hold results and confidence;  first: of each candidate's decoders the
-    first alone.  A binary problem that fails ends its configurations alone; their outcomes
+    What the cache of the `Experiment` has is not done again.  progress(done, total): in units of
+    work;  keep: the outcomes hold results and confidence;  first: of each candidate's decoders
+    the first alone.  A binary problem that fails ends its configurations alone; their outcomes
     hold the error.  Raises the errors of the layout.
     """
-    laid_out = [_lay_out(number, candidate, split, settings)
+    cache = experiment.cache
+    laid_out = [_lay_out(number, candidate, split, experiment)
                 for number, candidate in enumerate(candidates)]
     if first:
-        laid_out = [replace(candidate, decoders=candidate.decoders[:1]) for candidate in laid_out]
-    outcomes = {}
+        laid_out = [candidate.with_first_decoder() for candidate in laid_out]
+    outcomes, labels = {}, np.unique(split.y)
     for candidate in [] if keep else laid_out:
         for decoder in candidate.decoders:
-            data = cache.get(candidate.outcome_key(decoder, split))
+            data = cache.get(candidate.outcome_key(decoder, split, experiment))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
-                    candidate.number, decoder.name, data, len(split.test_y))
+                    candidate.number, decoder, data, split.test_y, labels)
     missing = [candidate for candidate in laid_out if any(
         outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders)]
     problems = {key: job for candidate in missing for key, job in
                 zip(candidate.keys, candidate.jobs)}
-    trained = train_missing(problems, split.x, split.y, settings, cache, progress)
-    for candidate in missing:
-        for decoder, outcome in _outcomes(candidate, split, trained, settings.workers):
+    trained = train_missing(problems, split, experiment, progress)
+    workers = experiment.settings.workers
+    together = max(min(workers, len(missing)), 1)
+    for candidate, made in run_tasks(lambda candidate: list(_outcomes(
+            candidate, split, trained, experiment, workers // together)), missing, together):
+        for outcome in made:
             if outcome.error is None and not keep:
                 outcome = replace(outcome, results=None, confidence=None)
-                cache.put(candidate.outcome_key(decoder, split), outcome.to_bytes())
-            outcomes[candidate.number, decoder] = outcome
+                cache.put(candidate.outcome_key(outcome.decoder, split, experiment),
+                          outcome.to_bytes())
+            outcomes[candidate.number, outcome.decoder] = outcome
     cache.flush()
     return [outcomes[candidate.number, decoder] for candidate in laid_out
             for decoder in candidate.decoders]
 
 
-def _outcomes(candidate, split, trained, workers):
-    """Yield (decoder, `Outcome`) of a candidate whose binary problems are trained."""
+def _outcomes(candidate, split, trained, experiment, workers):
+    """Yield the `Outcome`s of a candidate whose binary problems are trained."""
     parts = [trained[key] for key in candidate.keys]
     failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:
-            configuration, train_s = _configuration(candidate, split, parts)
+            configuration, train_s, map_s = _configuration(candidate, split, parts, experiment)
         except AgfmcError as error:
             failure = error
-    for decoder in candidate.decoders:
+    for name, decoder in candidate.decoders.items():
         try:
             if failure is not None:
                 raise failure
             results, confidence, classify_s = _classify(configuration, decoder, split, workers)
         except AgfmcError as error:
-            yield decoder, Outcome(candidate.number, decoder.name, error=error)
+            yield Outcome(candidate.number, name, error=error)
             continue
-        scores = evaluate(results)
-        yield decoder, Outcome(candidate.number, decoder.name, len(candidate.keys), train_s,
-                               classify_s, {name: scores[name] for name in SCORES},
-                               results.result, results, confidence)
+        calibration = configuration.calibration
+        calibrated = decoder.calibrated and calibration is not None and \
+            decoder.calibration_key(candidate.tree) in calibration.decoders
+        outcome = Outcome.of(
+            results, candidate=candidate.number, decoder=name, classifiers=len(candidate.keys),
+            train_s=train_s + map_s * calibrated, classify_s=classify_s, calibrated=calibrated)
+        yield replace(outcome, results=results, confidence=confidence)
 
 
-def _configuration(candidate, split, parts):
-    """The trained `Configuration`, and the seconds of a core that it took."""
+def _configuration(candidate, split, parts, experiment):
+    """The trained `Configuration`, the seconds of a core that it took, and those of its maps."""
+    import_module("scipy.optimize")  # the maps need it, and to load it is no part of their time
+    tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
-    models = [binary_model(job, part, split.x) for job, part in zip(candidate.jobs, parts)]
+    models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
     start = time.thread_time()
-    nodes = fit_nodes(candidate.tree, candidate.jobs, split.x, split.y)
-    seconds += time.thread_time() - start
-    return assemble(candidate.tree, models, nodes), seconds
+    nodes = fit_nodes(tree, jobs, split.x, split.y)
+    trained = time.thread_time()
+    configuration = assemble(tree, models, nodes)
+    rows = split.calibration_rows(experiment)
+    wanted = [decoder for decoder in candidate.decoders.values()
+              if decoder.calibrated and decoder.calibration_key(tree)]
+    if rows is not None and wanted:
+        held_out = gather_held_out(tree, jobs, [part.values for part in parts],
+                                   (split.x, split.y, nodes), rows, experiment.settings)
+        if held_out is not None:
+            configuration = replace(configuration, calibration=fit_calibration(
+                configuration, held_out, wanted))
+    return configuration, seconds + trained - start, time.thread_time() - trained
 
 
 def _classify(configuration, decoder, split, workers):

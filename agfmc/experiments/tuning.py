@@ -6,7 +6,6 @@ for each of its binary problems.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
@@ -22,18 +21,17 @@ from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
 from ..learners.protocol import check_loo, Job, parse_options, plan_jobs, rows_by_class
-from ..prediction.decoding import decoders_of
-from ..prediction.evaluation import evaluate, Results
+from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, train_missing
-from .candidates import Candidate
-from .comparison import summary
+from .candidates import Candidate, decoders_for
 from .experiment import Experiment
+from .pooling import pooled, summary, zero_probability
 from .result_cache import key_of
 from .search import fixed_words, given_text, scale_exponent, Search, SearchSpace
 from .tables import partition_text, search_result
-from .trial import are_scores, run_trial
+from .trial import Outcome, run_trial
 
 __all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfiguration",
            "open_rows", "prepare_tuning", "search_options", "tune", "with_options"]
@@ -170,7 +168,7 @@ class SearchState:
     """A search, and all options that were tried in it.
 
     search: `Search`;  given: the options that there were before;  sign: 1 where larger scores
-    are better, else -1;  tried: {options: {"mean", "sd", "values"}, or the error};
+    are better, else -1;  tried: {options: the result of `Tuner.summary`};
     texts: {`Point`: options}.
     """
 
@@ -181,7 +179,7 @@ class SearchState:
     texts: dict = field(default_factory=dict)
 
     def summary(self, text):
-        """Mean, deviation and values of options that were tried, or None."""
+        """The summary of options that were tried, or None."""
         result = self.tried.get(text)
         return result if isinstance(result, dict) else None
 
@@ -192,7 +190,7 @@ class SearchState:
         if point is None:
             return None if given is None else self.given
         better = given is None or \
-            self.sign * (self.search.scores[point] - given["mean"]) > 0
+            self.sign * (self.search.scores[point] - given["pooled"]) > 0
         return self.texts[point] if better else self.given
 
     @property
@@ -221,7 +219,7 @@ class Tuner:
     total: int = 1
 
     def trials(self, task, items):
-        """For each of `items` (number of the search, options), the scores or errors on all splits.
+        """For each of `items` (number of the search, options), `Outcome`s or errors on all splits.
 
         Raises `TimeUp` at the time limit.
         """
@@ -250,18 +248,24 @@ class Tuner:
             raise TimeUp
 
     def summary(self, results):
-        """{"mean", "sd", "values"} of the scores of all splits, or an error."""
+        """{"pooled", "mean", "sd", "values", "zero_probability"} of the scores of all splits, as in
+        `compare`, or an error.
+
+        values: None on splits that hold out no sample of a binary problem.
+        """
         error = next((part for part in results if isinstance(part, AgfmcError)), None)
         if error is not None:
             return error
-        values = [part[self.by] for part in results]
-        sound = [value for value in values if value is not None and math.isfinite(value)]
+        values = [part.scores[self.by] for part in results]
+        sound = [part for part, value in zip(results, values)
+                 if value is not None and math.isfinite(value)]
         if not sound:
-            if all(part["accuracy"] is None for part in results):
+            if not any(len(part.truth) for part in results):
                 return DataError("no part that was held out has samples of it")
-            raise UsageError(f"the decoder gives no {self.by.replace('_', ' ')}: choose "
-                             "another score with --by, or another decoder with -Q")
-        return {**summary(sound), "values": values}
+            raise UsageError(f"the decoder gives no {SCORES[self.by].title}: choose another score "
+                             "with --by, or another decoder with -Q")
+        return {**summary([part.scores[self.by] for part in sound], pooled(self.by, sound)),
+                "values": values, "zero_probability": zero_probability(sound)}
 
     def summaries(self, task, texts):
         """{name of `SCORES`: summary or None} of options for a whole configuration.
@@ -274,8 +278,9 @@ class Tuner:
             return None
         if any(isinstance(part, AgfmcError) for part in parts):
             return None
-        return {name: None if any(part[name] is None for part in parts) else
-                summary([part[name] for part in parts]) for name in SCORES}
+        return {name: None if any(part.scores[name] is None for part in parts) else
+                summary([part.scores[name] for part in parts], pooled(name, parts))
+                for name in SCORES}
 
 
 def search_options(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
@@ -344,7 +349,7 @@ def _score(tuner, task, states, batch, fixed):
             state = states[number]
             state.texts[point] = text
             scored = state.summary(text)
-            state.search.record(point, None if scored is None else scored["mean"])
+            state.search.record(point, None if scored is None else scored["pooled"])
 
 
 # -- trials of options on one split ----------------------------------------------------------------
@@ -359,12 +364,12 @@ class WholeConfiguration:
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._experiment = candidate, experiment
         self._trees = {}
-        self.decoder = decoders_of(tree, candidate.wanted)[0].name
+        self.decoder = decoders_for(tree, candidate.wanted)[0].name
         self.rows = [[number for number, is_open in enumerate(open_rows(tree)) if is_open]]
         self.jobs = len(self.rows[0])
 
     def score(self, split, items, progress):
-        """The scores {name: number or None}, or the error, of each of `items` (0, options).
+        """The `Outcome`, or the error, of each of `items` (0, options).
 
         The options may be a text, or a tuple of texts for the rows.
         """
@@ -372,10 +377,8 @@ class WholeConfiguration:
             self._trees[split.name] = self._candidate.tree_for(split.x, split.y, split.names)
         tree = self._trees[split.name]
         trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
-        outcomes = run_trial(split, trials, self._experiment.settings, self._experiment.cache,
-                             first=True, progress=progress)
-        return [outcome.scores if outcome.error is None else outcome.error
-                for outcome in outcomes]
+        outcomes = run_trial(split, trials, self._experiment, first=True, progress=progress)
+        return [outcome if outcome.error is None else outcome.error for outcome in outcomes]
 
 
 class BinaryProblems:
@@ -402,55 +405,52 @@ class BinaryProblems:
                    self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
 
     def score(self, split, items, progress):
-        """The scores, or the error, of each of `items` (problem, options)."""
+        """The `Outcome`, or the error, of each of `items` (problem, options)."""
         check_classes(self._tree, split.counts, "the data")
         settings, cache = self._experiment.settings, self._experiment.cache
         jobs = [self.job(*item) for item in items]
-        keys = [problem_key(split.digest, job, settings.loo) for job in jobs]
-        score_keys = [key_of("sides", key, split.test_digest) for key in keys]
-        scores = [read_scores(cache.get(key)) for key in score_keys]
-        missing = [i for i, known in enumerate(scores) if known is None]
-        trained = train_missing({keys[i]: jobs[i] for i in missing}, split.x, split.y, settings,
-                                cache, progress)
+        keys = [problem_key(split, job, self._experiment) for job in jobs]
+        outcome_keys = [key_of("sides 2", key, split.test_digest) for key in keys]
         rows_of = rows_by_class(split.test_y)
+        parts = [_held_out(job, rows_of) for job in jobs]
+        outcomes = [None if data is None else Outcome.from_bytes(
+            number, "binary", data, truth, np.array([0, 1])) for (number, _), data, (_, truth) in
+            zip(items, map(cache.get, outcome_keys), parts)]
+        missing = [i for i, known in enumerate(outcomes) if known is None]
+        trained = train_missing({keys[i]: jobs[i] for i in missing}, split, self._experiment,
+                                progress)
 
         def score(i):
             result = trained[keys[i]]
-            return result if isinstance(result, AgfmcError) else \
-                _binary_scores(jobs[i], result, split, rows_of)
+            return result if isinstance(result, AgfmcError) else _binary_outcome(
+                items[i][0], binary_model(jobs[i], result, split.x), split.test_x, *parts[i])
 
         for i, result in run_tasks(score, missing, settings.workers):
-            scores[i] = result
+            outcomes[i] = result
             if not isinstance(result, AgfmcError):
-                cache.put(score_keys[i], json.dumps(result).encode())
+                cache.put(outcome_keys[i], result.to_bytes())
         cache.flush()
-        return scores
+        return outcomes
 
 
-def read_scores(data: bytes | None) -> dict | None:
-    """The scores in the bytes `data` of a result cache, or None where they cannot be such."""
-    try:
-        scores = None if data is None else json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return scores if are_scores(scores) else None
-
-
-def _binary_scores(job, trained, split, rows_of):
-    """The scores of one binary classifier on the test points of its classes; None without any."""
+def _held_out(job, rows_of):
+    """Rows (n,) of the test points of a job's classes, and their sides (n,), 0 and 1."""
     empty = np.empty(0, dtype=np.int64)
-    left, right = (np.concatenate([rows_of.get(label, empty) for label in labels])
-                   for labels in job.sides)
-    if not len(left) + len(right):
-        return dict.fromkeys(SCORES)
-    model = binary_model(job, trained, split.x)
+    sides = [np.concatenate([rows_of.get(label, empty) for label in labels])
+             for labels in job.sides]
+    return np.concatenate(sides), np.repeat(np.array([0, 1], dtype=np.int32),
+                                            [len(side) for side in sides])
+
+
+def _binary_outcome(number, model, x, rows, truth):
+    """The `Outcome` of a binary classifier on rows of the test points, sides for classes."""
+    fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
+    if not len(rows):
+        return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
+                       forecasts=np.empty((3, 0), dtype=np.float32))
     a, b = model.scale
-    f = decision_values(model.kernel, model.sv, model.coef, model.rho,
-                        split.test_x[np.concatenate([left, right])])
+    f = decision_values(model.kernel, model.sv, model.coef, model.rho, x[rows])
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])
-    truth = np.repeat([0, 1], [len(left), len(right)])
-    scores = evaluate(Results(truth, (a * f + b >= 0).astype(np.int64), np.array([0, 1]), 2,
-                              p.max(axis=1), p))
-    return {name: None if scores[name] is None or scores[name] != scores[name]
-            else float(scores[name]) for name in SCORES}
+    return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,
+                              p.max(axis=1), p), **fields)

@@ -15,7 +15,6 @@
     0 0.998                                class, its probability: it was the answer; or
     1 0.2 0.95 0.75 0                      class, its probability, cumulative, largest, right or not
     learned 21                             or no such block; number of classifiers
-    share 0.5
     intercept 0.1 -0.2 0
     weights 1 2 ...                        a line for each class
     end
@@ -25,20 +24,21 @@ Every number reads back bit for bit: a threshold that is one of these probabilit
 a point with the same one.
 """
 
+import os
 import re
 
 import numpy as np
 
 from .._version import __version__
-from ..errors import ModelError
+from ..errors import DataError, ModelError
 from ..models import (Calibration, CalibrationPoints, DecoderCalibration, LearnedDecoder,
                       MAP_KINDS, ProbabilityMap)
 from .consistency import check_calibration
-from .inputs import read_bytes
+from .inputs import open_input, read_bytes
 from .seal import check_seal, sealed
 from .text import numbers
 
-__all__ = ["calibration_of", "format_calibration", "read_calibration"]
+__all__ = ["calibration_of", "check_calibration_output", "format_calibration", "read_calibration"]
 
 _TITLE = "agfmc calibration 1"
 _WHOLE = re.compile("[0-9]{1,15}", re.ASCII)
@@ -47,6 +47,16 @@ _WHOLE = re.compile("[0-9]{1,15}", re.ASCII)
 def calibration_of(path):
     """The name of the calibration beside a control file; `-` where there is no file."""
     return path if path == "-" else f"{path}.cal"
+
+
+def check_calibration_output(path):
+    """Raise `DataError` where a calibration would take the place of a file that is none."""
+    if os.path.isfile(path):
+        with open_input(path) as file:
+            known = file.read(len(_TITLE) - 1) == _TITLE[:-1].encode()
+        if not known:
+            raise DataError("is no calibration, and the name is that of the calibration: expected "
+                            "another name of control-out, or this file elsewhere", file=path)
 
 
 def format_calibration(calibration):
@@ -59,8 +69,7 @@ def format_calibration(calibration):
             lines += [f"points {len(one.points.label)}", *_point_lines(one.points)]
     learned = calibration.learned
     if learned is not None:
-        lines += [f"learned {learned.weights.shape[1]}", f"share {float(learned.share)!r}",
-                  _line("intercept", learned.intercept),
+        lines += [f"learned {learned.weights.shape[1]}", _line("intercept", learned.intercept),
                   *(_line("weights", row) for row in learned.weights)]
     lines += ["end", f"# made by agfmc {__version__}"]
     return sealed("\n".join(lines), calibration.model)
@@ -178,10 +187,8 @@ class _Reader:
 
     def _learned(self, k):
         m, = self._whole("learned", 1)
-        share = float(self._numbers("share", 1)[0])
         intercept = self._numbers("intercept", k)
-        return LearnedDecoder(np.array([self._numbers("weights", m) for _ in range(k)]), share,
-                              intercept)
+        return LearnedDecoder(np.array([self._numbers("weights", m) for _ in range(k)]), intercept)
 
     def _points(self):
         """Calibration points; the table is made once all of its lines were seen."""

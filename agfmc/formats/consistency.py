@@ -158,8 +158,7 @@ def _check_learned(learned, k, fail):
     if np.ndim(learned.weights) != 2 or len(learned.weights) != k or \
             np.shape(learned.intercept) != (k,):
         raise fail("the learned decoder does not fit the number of classes")
-    if not (_moderate(learned.weights) and _moderate(learned.intercept)
-            and _moderate(learned.share)):
+    if not (_moderate(learned.weights) and _moderate(learned.intercept)):
         raise fail("a number of the learned decoder is not finite, or too large")
 
 

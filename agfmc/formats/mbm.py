@@ -266,12 +266,11 @@ class _Arrays:
 
 def _calibration_header(calibration):
     """The part of the header that tells of a `Calibration` all but its arrays."""
-    learned = calibration.learned
     return {"model": calibration.model, "classes": [int(c) for c in calibration.classes],
             "source": calibration.source, "counts": [int(n) for n in calibration.counts],
             "decoders": [[key, one.map.kind, float(one.map.floor), one.points is not None]
                          for key, one in calibration.decoders.items()],
-            "share": None if learned is None else float(learned.share)}
+            "learned": calibration.learned is not None}
 
 
 def _calibration_arrays(header):
@@ -283,7 +282,7 @@ def _calibration_arrays(header):
             wanted[f"map_intercept {number}"] = "<f8", 1
         if has_points:
             wanted.update({f"{name} {number}": kind for name, kind in _POINTS.items()})
-    return wanted if header["share"] is None else {**wanted, **_LEARNED}
+    return {**wanted, **_LEARNED} if header["learned"] else wanted
 
 
 def _arrays_of(calibration):
@@ -306,10 +305,10 @@ def _check_calibration_header(header, fail):
         return isinstance(values, list) and all(type(value) is int for value in values)
 
     if not (isinstance(header, dict)
-            and set(header) == {"model", "classes", "source", "counts", "decoders", "share"}
+            and set(header) == {"model", "classes", "source", "counts", "decoders", "learned"}
             and isinstance(header["model"], str) and isinstance(header["source"], str)
             and whole(header["classes"]) and whole(header["counts"])
-            and (header["share"] is None or type(header["share"]) is float)
+            and type(header["learned"]) is bool
             and isinstance(header["decoders"], list)
             and all(isinstance(entry, list) and [type(part) for part in entry] == [
                 str, str, float, bool] and entry[1] in _WEIGHTS for entry in header["decoders"])
@@ -331,9 +330,8 @@ def _calibration(header, arrays):
             kind, arrays.pop(f"map_weights {number}", None),
             arrays.pop(f"map_intercept {number}", None), floor), points)
     learned = None
-    if header["share"] is not None:
-        learned = LearnedDecoder(arrays.pop("learned_weights"), header["share"],
-                                 arrays.pop("learned_intercept"))
+    if header["learned"]:
+        learned = LearnedDecoder(arrays.pop("learned_weights"), arrays.pop("learned_intercept"))
     return Calibration(header["model"], tuple(header["classes"]), header["source"],
                        tuple(header["counts"]), decoders, learned)
 

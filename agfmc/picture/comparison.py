@@ -14,11 +14,11 @@ _LEAST_TIME = 1e-4  # seconds; no clock of CPU time is finer
 _WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
 
 
-def draw_comparison(path: str, result: dict, by: str = "uncertainty_coefficient") -> None:
+def draw_comparison(path: str, result: dict, by: str = "log_loss") -> None:
     """Draw a score against the time of classification, a point for each row of `result`.
 
     result: {"classes": k, "points": n, "trials": T, "rows": [...]}, each row with
-    "configuration", "decoder", and {"mean": .., "sd": .. or None} or None in
+    "configuration", "decoder", and {"pooled": .., "sd": .. or None} or None in
     "classify_s" and in each of `SCORES`.  Bars are standard deviations.  Joined are
     the points that no other one beats in both; the best has its label in bold.  Rows
     without the score are named below the figure.
@@ -36,8 +36,8 @@ class _Point:
     def __init__(self, row, by):
         score, time = row[by], row["classify_s"]
         self.row = row
-        self.y, self.dy = score["mean"], score["sd"] or 0.0
-        self.x, self.dx = max(time["mean"], _LEAST_TIME), time["sd"] or 0.0
+        self.y, self.dy = score["pooled"], score["sd"] or 0.0
+        self.x, self.dx = max(time["pooled"], _LEAST_TIME), time["sd"] or 0.0
         self.rank = SCORES[by].sign * self.y
 
     @property
@@ -48,7 +48,7 @@ class _Point:
 
 
 def _known(value):
-    return value is not None and value["mean"] is not None and math.isfinite(value["mean"])
+    return value is not None and value["pooled"] is not None and math.isfinite(value["pooled"])
 
 
 def _figure(result, by):
@@ -100,7 +100,7 @@ def _names(rows):
 def _about(result):
     trials = result["trials"]
     return (f"{result['points']} points, {result['classes']} classes, {trials} trial"
-            + ("s: mean and standard deviation" if trials > 1 else ""))
+            + ("s, with standard deviations" if trials > 1 else ""))
 
 
 def _limits(points):

@@ -6,6 +6,7 @@ __all__ = ["draw_scores"]
 
 _MOST_COUNTS = 15  # classes of a table whose counts are printed
 _DIAGRAM = 3.6  # inches
+_CURVE = 1.7
 _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
@@ -13,9 +14,11 @@ def draw_scores(path: str, scores: dict, names: dict | None = None) -> None:
     """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name}.
 
     Left, unless calibration is None, the share of right answers against the
-    probability it had, with the number of points below; right the contingency
-    table, rows truth, as shares of each true class: right answers in blue, errors in
-    orange on a logarithmic scale of their own, so that rare ones show as well.
+    probability it had, with the number of points below, and orange what it was before
+    calibration, if that is known; right the contingency table, rows truth, as shares of
+    each true class: right answers in blue, errors in orange on a logarithmic scale of their
+    own, so that rare ones show as well.  Where there is more room, the error of the answered
+    against their share, unless there are no errors.
 
     Raises UsageError and DataError as `canvas.save`.
     """
@@ -37,9 +40,12 @@ def _figure(scores, names):
     begin = left + side + 0.45
     bar = 1.05
     total = begin + broad + bar
-    tall = 0.45 + max(height + foot, _DIAGRAM + 1.5 if scores["calibration"] is not None else 0)
-    figure = new_figure(figsize=(total, tall + 0.1))
-    tall += 0.1
+    columns_end = [_DIAGRAM + 1.5 if scores["calibration"] is not None else 0, height + foot]
+    curve = bool(scores.get("aurc"))
+    column = 0 if columns_end[0] <= columns_end[1] else 1  # the shorter one
+    columns_end[column] += (_CURVE + 1.05) * curve
+    tall = 0.55 + max(columns_end)
+    figure = new_figure(figsize=(total, tall))
 
     def place(x, down, w, h):
         return figure.add_axes((x / total, 1 - (down + h) / tall, w / total, h / tall))
@@ -48,6 +54,9 @@ def _figure(scores, names):
         upper = place(0.75, 0.45, _DIAGRAM, _DIAGRAM)
         lower = place(0.75, 0.45 + _DIAGRAM + 0.12, _DIAGRAM, 0.75)
         _reliability(upper, lower, scores)
+    if curve:
+        _error_of_answered(place((0.75, begin)[column], columns_end[column] - _CURVE - 0.1,
+                                 (_DIAGRAM, broad)[column], _CURVE), scores)
     panel = place(begin, 0.45, broad, height)
     scale = place(begin + broad + 0.15, 0.55, 0.12, min(height, 3.2))
     _table(panel, scale, scores, called, cell, upright)
@@ -62,9 +71,26 @@ def _rejected(scores):
     return None
 
 
+def _error_of_answered(panel, scores):
+    """The error where the surest points alone are answered."""
+    rows = [row for row in scores["risk_coverage"] if row["error"] is not None]
+    panel.plot([row["coverage"] for row in rows], [row["error"] for row in rows], color=LEFT,
+               linewidth=1.4)
+    panel.set(xlim=(0, 1), xlabel="share of the points that is answered", ylabel="share of errors")
+    panel.set_ylim(0, 1.08 * max(row["error"] for row in rows))
+    panel.set_title(f"Error of the surest points, AURC {scores['aurc']:.4f}", loc="left")
+    panel.grid(color="#e4e4e4", linewidth=0.6)
+    panel.set_axisbelow(True)
+
+
 def _reliability(upper, lower, scores):
     rows = [row for row in scores["calibration"] if row["count"]]
     upper.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    before, earlier = scores.get("before"), []
+    if before is not None:
+        earlier = [row for row in before["calibration"] if row["count"]]
+        upper.plot([row["forecast"] for row in earlier], [row["observed"] for row in earlier],
+                   color=RIGHT, marker="o", markersize=4, linewidth=1.2, zorder=2)
     if rows:
         upper.errorbar([row["forecast"] for row in rows], [row["observed"] for row in rows],
                        yerr=[row["error"] for row in rows], color=LEFT, ecolor=LEFT, marker="o",
@@ -75,9 +101,12 @@ def _reliability(upper, lower, scores):
     error = scores["expected_calibration_error"]
     text = "diagonal: forecasts are right\nbars: standard error"
     if error is not None and error == error:
-        text = f"expected calibration error {error:.4f}\n" + text
+        if before is not None:
+            text = f"before (orange) {before['expected_calibration_error']:.4f}\n{text}"
+        text = f"expected calibration error {error:.4f}\n{text}"
     # the corner that the points, with their bars, leave free
-    above = sum(row["observed"] > row["forecast"] for row in rows) * 2 > len(rows)
+    both = rows + earlier
+    above = sum(row["observed"] > row["forecast"] for row in both) * 2 > len(both)
     corner = {"x": 0.97, "y": 0.03, "va": "bottom", "ha": "right"} if above else \
         {"x": 0.03, "y": 0.97, "va": "top", "ha": "left"}
     upper.text(s=text, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)

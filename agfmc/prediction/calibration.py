@@ -10,20 +10,26 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import is_sparse
+from ..control.build import to_code
+from ..control.tree import Tree
+from ..decode.learned import fit_learned, LearnedFit
 from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import calibration_points
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, ModelError
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
+from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
-from .decoding import calibrated_decodings, decoders_of, Decoding
+from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decoding,
+                       LEARNED_POINTS, learning_pays)
 
-__all__ = ["calibrated", "fit_calibration", "held_out_answers"]
+__all__ = ["calibrated", "fit_calibration", "fit_learned_decoder", "held_out_answers"]
 
-_ENTRIES = 1 << 22  # decision values at a time
-# Decoders that iterate are slow: so many points for one entry of the coding matrix, and no map
-# where these are too few for one.
-_ITERATED, _FEWEST = 300_000, 250
+# Calibration points times entries of the coding matrix: of decoders that suit it, and least
+# squares;  of others;  of those that iterate, which are slow.
+_BUDGETS = 1 << 28, 10_000_000, 300_000
+_FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
+_LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
@@ -38,10 +44,13 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None) -> Calibration:
+                    wanted: Sequence[Decoding] | None = None,
+                    losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all.
+    wanted: the only decoders that have one, None for all;  losses: gets {key: (number of points,
+    their log loss before, after)} of the decoders that keep points; where a tree is descended, of
+    the probability that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -50,34 +59,81 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
+    keeping = _main_decoders(tree)
+    held_out = _thinned(held_out, max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
-    keeping = {decoding.calibration_key(tree)
-               for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
-    answers = held_out_answers(configuration, held_out, only)
-    for key, (points, p, answer) in answers.items():
+    for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
         true = column[points]
-        descended = key.startswith("recursive")
-        if descended:
-            fitted = fit_temperature(p, np.where(answer == true, 0, 1))
+        if key.startswith("recursive"):
+            true = np.where(answer == true, 0, 1)
+            fitted, kept = fit_temperature(p, true), None
+            mapped = apply_map(fitted, p)
+            if key in keeping:
+                kept = _points_of_answers(mapped[:, 0], held_out.y, true == 0)
         elif key in keeping:
-            fitted = next((one for other, one in tried if np.allclose(p, other, 0, 1e-9)), None) \
-                or fit_in_training(p, true)
-            tried.append((p, fitted))
+            known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
+            fitted, mapped = known[1:] if known else fit_in_training(p, true)
+            tried.append((p, fitted, mapped))
+            kept = calibration_points(mapped, true, answer if fitted.kind == "temperature" else
+                                      mapped.argmax(axis=1), classes)
         else:
-            fitted = fit_temperature(p, true)
-        kept = None
-        if key in keeping:
-            if fitted.kind != "temperature":
-                answer = apply_map(fitted, p).argmax(axis=1)
-            p = apply_map(fitted, p)
-            kept = _points_of_answers(p[:, 0], held_out.y, answer == true) if descended \
-                else calibration_points(p, true, answer, classes)
+            fitted, kept = fit_temperature(p, true), None
+        if kept is not None and losses is not None:
+            losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
+    learned, found = None, None
+    if learning_pays(tree, len(held_out.rows)) and (only is None or "learned" in only):
+        learned, found = _learned(configuration, held_out)
+    if found is not None:
+        maps["learned"] = found
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
-                       tuple(counts.tolist()), maps)
+                       tuple(counts.tolist()), maps, learned)
+
+
+def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1) -> LearnedFit:
+    """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
+
+    y (c,): columns of the true classes, labels ascending;  seed: of the folds.  p (c, k) of the
+    result, by fits without the points, is what a map and calibration points are made of.
+    Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
+    `DataError` for a class without points.
+    """
+    if tree.directs:
+        raise ModelError("a multi-class node has no decision values that a decoder could be "
+                         "fitted to")
+    code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed)
+
+
+def _learned(configuration, held_out):
+    """A `LearnedDecoder` and its `DecoderCalibration`, or None and None."""
+    classes = np.array(configuration.tree.classes)
+    given, size = _GivenValues(configuration, held_out), len(held_out.rows)
+    most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (given.count * len(classes)))
+    taken = _share_of_classes(held_out.y, -(-size // most))
+    step, parts = given.rows(len(classes)), []
+    for start in range(0, size, step):
+        rows = given.load(start, min(start + step, size))
+        parts.append(given(range(given.count), rows[taken[start + rows]])[1])
+    true = np.searchsorted(classes, held_out.y[taken])
+    r = np.concatenate(parts)
+    if not np.isfinite(r).all():
+        return None, None
+    fitted = fit_learned_decoder(configuration.tree, r, true)
+    found = fit_temperature(fitted.p, true)
+    return fitted.decoder, DecoderCalibration(found, calibration_points(
+        apply_map(found, fitted.p), true, fitted.p.argmax(axis=1), classes))
+
+
+def _share_of_classes(y, stride):
+    """True (c,) for the first point of each class in y (c,), and every one `stride` after it."""
+    order = np.argsort(y, kind="stable")
+    taken = np.empty(len(y), dtype=bool)
+    taken[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
+    return taken
 
 
 def _points_of_answers(p, labels, right):
@@ -90,35 +146,33 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                      only: Collection | None = None) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
-    points (c',): their numbers, all of them, or fewer for a decoder that iterates;  p: before any
-    map, columns with ascending labels, or (p, 1 - p) of the answer where a tree is descended;
-    answer: the column of the class, in the order of the labels.  only: keys of those wanted,
-    None for all.
+    points (c',): their numbers, all of them, or fewer for decoders that do not suit the
+    configuration, but for those that are wanted;  p: before any map, columns with ascending labels,
+    or (p, 1 - p) of the answer where a tree is descended; answer: the column of the class, in the
+    order of the labels.  only: keys of those wanted, None for all.
     """
-    given = _GivenValues(configuration, held_out)
     classes = np.array(configuration.tree.classes)
-    classifiers, parts = {}, {}
+    given = _GivenValues(configuration, held_out)
+    size, main = len(held_out.rows), _main_decoders(configuration.tree)
+    classifiers, strides, parts = {}, {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
         for key, decoding in calibrated_decodings(configuration.tree).items():
+            if decoding.decoder.takes == "learned":
+                continue  # its answers to the points that it is fitted to are not held out
             way = "path" if decoding.tree == "recursive" else decoding.tree
-            if only is not None and key not in only:
+            strides[key] = 1 if key in main or only else _stride(
+                decoding.decoder, _entries(configuration.tree), size)
+            if not strides[key] or only is not None and key not in only:
                 continue
             with suppress(AgfmcError):  # the code does not suit this decoder
                 classifiers[key] = Classifier(
                     configuration, replace(decoding, tree=way, calibrated=False), values=given)
-        step, size = given.rows(len(classes)), len(held_out.rows)
-        few = _ITERATED // max(1, given.count * len(classes))
-        stride = -(-size // max(few, 1))
-        if few < min(_FEWEST, size):
-            classifiers = {key: one for key, one in classifiers.items()
-                           if not one.decoding.decoder.iterates}
+        step = given.rows(len(classes))
         for start in range(0, size, step):
             everyone = given.load(start, min(start + step, size))
             for key, classifier in list(classifiers.items()):
-                rows = everyone
-                if classifier.decoding.decoder.iterates:
-                    rows = rows[(start + rows) % stride == 0]
+                rows = everyone[(start + everyone) % strides[key] == 0]
                 try:
                     answers = classifier(rows)
                 except AgfmcError:
@@ -126,6 +180,34 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                     continue
                 parts.setdefault(key, []).append((start + rows, answers.columns, answers.classes))
     return {key: _joined(parts[key], classes) for key in classifiers}
+
+
+def _main_decoders(tree):
+    """Keys of the decoders that suit a tree, and of least squares."""
+    return {decoding.calibration_key(tree)
+            for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
+
+
+def _entries(tree):
+    """The number of entries of the coding matrix of a tree."""
+    return max(1, len(tree.rows) * len(tree.classes))
+
+
+def _stride(method, entries, size):
+    """s, where such a decoder is given every s-th of the points; 0 where that is too few."""
+    few = _BUDGETS[2 if method.iterates else 1] // entries
+    return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
+
+
+def _thinned(held_out, most):
+    """Every s-th of the held-out points, so that there are at most so many."""
+    step = -(-len(held_out.rows) // most)
+    if step <= 1:
+        return held_out
+    kept = held_out.point % step == 0
+    return HeldOut(held_out.rows[::step], held_out.y[::step], held_out.x[::step],
+                   held_out.point[kept] // step, held_out.classifier[kept], held_out.value[kept],
+                   {number: p[::step] for number, p in held_out.nodes.items()})
 
 
 def _joined(parts, classes):
@@ -155,7 +237,7 @@ class _GivenValues:
 
     def rows(self, k):
         """A good number of points for a block, for k classes."""
-        return max(1, min(4096, _ENTRIES // max(self.count, k)))
+        return self._machines.rows(k)
 
     def load(self, start, stop):
         """Take the points from start to stop; -> their numbers (n,)."""
@@ -186,6 +268,8 @@ class _GivenValues:
 
     def __call__(self, columns, x):
         """f and r, (n, m'), of the classifiers `columns` for points x, numbers of rows."""
+        if len(columns) == self.count:  # all, in their order
+            return self._f[x], self._r[x]
         columns = list(columns)
         return self._f[x][:, columns], self._r[x][:, columns]
 

@@ -21,7 +21,7 @@ from ..score.contingency import REJECTED
 from ..score.probabilities import confidence
 from ..executors.threads import run_tasks
 from ..learners.protocol import node_classifier
-from ..models import Configuration, ModelFiles
+from ..models import Configuration, LearnedDecoder, ModelFiles
 from .decision_values import MachineValues
 from .decision import calibration_of, Decision
 from .decoding import decoders_of, Decoding
@@ -184,7 +184,7 @@ def _decoder(tree, decoding, values):
     if method.gives == "votes" and not flat and coded:
         raise UsageError(f"votes ({method.name}) cannot be multiplied along a tree: choose "
                          "a decoder that gives probabilities")
-    if method.gives == "winner" and not flat and coded:
+    if (method.gives == "winner" or method.takes == "learned") and not flat and coded:
         raise UsageError(f"the decoder {method.name} is for a coding matrix alone, not for "
                          "one in a tree")
     return method
@@ -226,8 +226,11 @@ class _Nodes:
         self._classifiers = getattr(values, "nodes", None) or {
             number: _ready(one, execution)
             for number, one in configuration.node_classifiers.items()}
-        self._plans = [None if method is None or node.bare or node.direct else
-                       _plan(self.code(number), method) for number, node in enumerate(tree.nodes)]
+        planned = [] if method is None else [
+            number for number, node in enumerate(tree.nodes) if not node.bare and not node.direct]
+        learned = _learned(configuration, execution, self.order) \
+            if planned and method.takes == "learned" else None
+        self._plans = {number: _plan(self.code(number), method, learned) for number in planned}
 
     def code(self, number):
         """The coding matrix (m, c) of a node."""
@@ -248,7 +251,7 @@ class _Nodes:
             if np.isnan(p).any():
                 raise DataError("points hold NaN, or numbers too large for a multi-class node")
             return p
-        if self._plans[number] is None:
+        if number not in self._plans:
             return r[:, 0]
         decoded = self._plans[number](r)
         stops.append(decoded.stops)
@@ -266,12 +269,22 @@ def _ready(classifier, execution):
                          file=classifier.name) from error
 
 
-def _plan(code, method):
+def _learned(configuration, execution, order):
+    """The `LearnedDecoder` of a configuration with its rows in the order of the tree, or None."""
+    if execution.sigmoid is not None:
+        raise UsageError("-c: a learned decoder was fitted to the probabilities of the models' own "
+                         "sigmoids: choose another decoder")
+    found = configuration.calibration and configuration.calibration.learned
+    rank = np.argsort(order)
+    return found and LearnedDecoder(found.weights[rank], found.intercept[rank])
+
+
+def _plan(code, method, learned):
     if method.name == "orthogonal" and not columns_are_orthogonal(code):
         warnings.warn("the decoder orthogonal is for strict codes whose columns are "
                       "orthogonal: its probabilities are wrong for this one (0, "
                       "least-squares, suits any)", AgfmcWarning, stacklevel=6)
-    return CodeDecoder(code, method)
+    return CodeDecoder(code, method, learned)
 
 
 class Predicted(NamedTuple):

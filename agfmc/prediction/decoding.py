@@ -26,15 +26,18 @@ from ..formats.confusions import read_pair_errors
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
-__all__ = ["Decoding", "Guarantees", "PairQueries", "TREE_DECODERS", "TREE_MODES", "adjustment",
-           "calibrated_decodings", "class_samples", "decoders_of", "gives_probabilities", "listed",
-           "proportions"]
+__all__ = ["Decoding", "Guarantees", "LEARNED_POINTS", "PairQueries", "TREE_DECODERS",
+           "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples", "coding_matrix",
+           "decoders_of", "gives_probabilities", "learning_pays", "listed", "proportions"]
 
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
 TREE_MODES = ("recursive", "path", "full", "flat")
 # Any other decoder takes a tree as a coding matrix.
 TREE_DECODERS = ("recursive", "full")
+# A learned decoder is fitted unasked to so many points for each class, on the average, and with so
+# many weights at most: its time grows with their product.
+LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 
 
 @dataclass(frozen=True)
@@ -209,12 +212,14 @@ class Decoding:
         return self.raw or self.decoder.name == "binary"
 
 
-def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decoding, ...]:
+def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0) \
+        -> tuple[Decoding, ...]:
     """The `Decoding`s for a control tree: those wanted, else those that suit its structure.
 
     One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
     matrices: least-squares;  trees: recursive, and the tree as a code by
-    least-squares;  a multi-class node at the root, or in a tree: recursive.
+    least-squares;  a multi-class node at the root, or in a tree: recursive.  points: of the
+    calibration, with enough of which learned comes second for a code without zeros.
     """
     hierarchical, direct = tree.hierarchical, bool(tree.directs)
     if wanted is None:
@@ -223,7 +228,7 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None) -> tuple[Decodi
         elif direct:
             wanted = ("least-squares",)
         else:
-            wanted = (_suiting(tree),)
+            wanted = (_suiting(tree), *(["learned"] if learning_pays(tree, points) else []))
     return tuple(_named(word, hierarchical, direct) for word in wanted)
 
 
@@ -242,7 +247,7 @@ def _named(word, hierarchical, direct):
 
 
 def _suiting(tree):
-    code = _code(tree)
+    code = coding_matrix(tree)
     k = code.shape[1]
     if len(code) == k * (k - 1) // 2 and k > 2 and (np.count_nonzero(code, axis=1) == 2).all():
         return "inverse"
@@ -251,8 +256,22 @@ def _suiting(tree):
     return "least-squares"
 
 
-def _code(tree):
-    """The coding matrix (m, k) of a tree of one node."""
+def learning_pays(tree: Tree, points: int) -> bool:
+    """True where a learned decoder is fitted unasked to that many calibration points.
+
+    For a coding matrix without zeros, of three classes or more, that is not too large: a point
+    is then held out by all classifiers.  With fewer points it was often worse than least squares.
+    """
+    if tree.hierarchical or tree.directs:
+        return False
+    code = coding_matrix(tree)
+    k = code.shape[1]
+    return k > 2 and bool(code.all()) and code.size <= _LEARNED_WEIGHTS \
+        and points >= LEARNED_POINTS * k
+
+
+def coding_matrix(tree: Tree) -> np.ndarray:
+    """The coding matrix (m, k) of a tree of one node, classes in the order of its text."""
     node = tree.nodes[0]
     return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
@@ -284,7 +303,7 @@ def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
     if decoding.gives_scores and decoder.gives == "estimates" and \
             decoder.name in ("inverse", "wu-lin-weng"):
         tree = to_code(tree) if tree.hierarchical else tree
-        return bool(tree.directs) or one_vs_one(_code(tree)) is not None
+        return bool(tree.directs) or one_vs_one(coding_matrix(tree)) is not None
     return decoding.gives_scores and decoder.gives == "probabilities"
 
 

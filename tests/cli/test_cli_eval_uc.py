@@ -4,6 +4,7 @@ import json
 import math
 import re
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -394,3 +395,154 @@ def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, r
         assert told["accuracy"] == accuracy
         assert told["uncertainty_coefficient"] == (
             None if uncertainty is None else pytest.approx(uncertainty, abs=1e-12))
+
+
+@pytest.fixture
+def ten(monkeypatch, tmp_path):
+    """Ten points of the classes 2, 5 and 7: truth.cls, out.cls, p, and what belongs to them."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.array([2, 5, 7])
+    p = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.6, .3, .1], [.2, .5, .3],
+                  [.05, .05, .9], [.4, .35, .25], [.9, .05, .05], [.15, .7, .15], [.33, .33, .34]])
+    answers = labels[p.argmax(axis=1)].astype("<i4")
+    labels[[0, 1, 2, 1, 1, 2, 0, 0, 2, 0]].astype("<i4").tofile("truth.cls")
+    answers.tofile("out.cls")
+
+    def lines(values):
+        return "labels 2 5 7\n" + "".join(" ".join(f"{v:.6f}" for v in row) + f" {c}\n"
+                                         for row, c in zip(values, answers))
+
+    (tmp_path / "p").write_text(lines(p))
+    (tmp_path / "raw").write_text(lines(np.where(p < .06, 0, p)))  # a point of class 7: p = .05
+    (tmp_path / "out.sets").write_text(
+        "2\n5\n2 5 7\n2 5\n5 7\n7\n2 5\n2\n5\n-\n")
+
+
+def test_csv_and_json_have_the_same_numbers(ten, run):
+    told = ["--top", "2", "--ordered", "--by-class", "--sets", "out.sets", "--before", "raw",
+            "truth.cls", "out", "p"]
+    scores = json.loads(printed(run, "--json", *told))
+    rows = [line.split(",") for line in printed(run, "--csv", *told).splitlines()]
+    assert rows.pop(0) == ["score", "class", "value", "low", "high"]
+    found = {(name, label): numbers for name, label, *numbers in rows}
+    assert len(found) == len(rows)
+    plain = {name: value for name, value in scores.items() if isinstance(value, float)}
+    assert len(plain) > 20 and set(plain) <= {name for name, label in found if not label}
+    for name, value in plain.items():
+        assert float(found[name, ""][0]) == pytest.approx(value, rel=1e-8), name
+    low, high = scores["intervals"]["accuracy"]
+    assert [float(word) for word in found["accuracy", ""][1:]] == pytest.approx([low, high])
+    assert found["log_loss", ""][1:] == ["", ""]
+    for row in scores["by_class"]:
+        assert float(found["recall", str(row["label"])][0]) == pytest.approx(row["recall"])
+    for row in scores["sets"]["by_class"]:
+        assert [float(word) for word in found["set_coverage", str(row["label"])]] == \
+            pytest.approx([row["coverage"], row["low"], row["high"]])
+    assert float(found["error_at_coverage_0.5", ""][0]) == pytest.approx(.2)
+    assert float(found["log_loss_before", ""][0]) == pytest.approx(scores["before"]["log_loss"])
+
+
+def test_the_surest_points(ten, run):
+    scores = json.loads(printed(run, "--json", "truth.cls", "out", "p"))
+    assert scores["aurc"] == pytest.approx(.1716269841) and scores["e_aurc"] < scores["aurc"]
+    page = printed(run, "truth.cls", "out", "p")
+    lines = page.split("least probability\n")[1].splitlines()
+    assert [line.split() for line in lines[:7]] == [
+        ["0.50", "0.200000", "0.700000"], ["0.60", "0.333333", "0.600000"],
+        ["0.70", "0.285714", "0.500000"], ["0.80", "0.250000", "0.400000"],
+        ["0.90", "0.222222", "0.400000"], ["0.95", "0.263158", "0.340000"],
+        ["1.00", "0.300000", "0.340000"]]
+
+
+def test_sets(ten, run):
+    page = printed(run, "--sets", "out.sets", "truth.cls", "out", "p")
+    part = page.split("sets of classes\n")[1]
+    # Clopper and Pearson's interval of 8 of 10
+    assert part.startswith("coverage                    0.800000  (95 %: 0.443905 - 0.974789)\n"
+                           "mean size                   1.400000\n"
+                           "empty sets                  1\n"
+                           "    size    points     share\n       0         1    0.1000\n")
+    rows = part.split("mean size\n")[1].splitlines()[:3]
+    assert [row.split()[:3] for row in rows] == [
+        ["2", "4", "0.7500"], ["5", "3", "1.0000"], ["7", "3", "0.6667"]]
+
+
+def test_before_and_after(ten, run):
+    page = printed(run, "--before", "raw", "truth.cls", "out", "p")
+    lines = page.split("before and after calibration\n")[1].splitlines()[1:5]
+    scores = json.loads(printed(run, "--json", "truth.cls", "out", "p"))
+    old = json.loads(printed(run, "--json", "truth.cls", "out", "raw"))
+    for line, name in zip(lines, ("log_loss", "brier", "expected_calibration_error")):
+        before, after, change, error = line[28:].split()
+        assert float(before) == pytest.approx(old[name], abs=1e-6)
+        assert float(after) == pytest.approx(scores[name], abs=1e-6)
+        assert float(change) == pytest.approx(scores[name] - old[name], abs=2e-6)
+        assert (error == "-") == (name == "expected_calibration_error")
+    for words, says in ((["--before", "raw", "truth.cls", "out"], "give the file that classify_m"),
+                        (["--before", "out.sets", "truth.cls", "out", "p"], "expected")):
+        assert says in run("eval_uc", *words, status=None).refused()
+
+
+def test_intervals_come_from_the_seed(ten, run):
+    def page(*told):
+        return printed(run, *told, "truth.cls", "out", "p")
+    assert page("--intervals") == page("--intervals", "1000", "--seed", "1") != page()
+    assert page("--intervals") != page("--intervals", "--seed", "2")
+    text = page("--intervals=50")
+    for title in ("log loss", "Brier score", "Cohen's kappa", "AUC, Hand and Till"):
+        line = next(line for line in text.splitlines() if line.startswith(title))
+        value, low, high = map(float, re.findall(r"-?\d\.\d+", line))
+        assert low <= value <= high
+
+
+def test_options_that_need_probabilities(ten, run):
+    for option in (["--top", "2"], ["--by-class"]):
+        assert f"{option[0]} needs probabilities" in run(
+            "eval_uc", *option, "truth.cls", "out", status=2).err
+    assert "one of --json and --csv" in run("eval_uc", "--json", "--csv", "truth.cls", "out",
+                                            status=2).err
+
+
+def test_sets_of_others(ten, run, tmp_path):
+    (tmp_path / "few.sets").write_text("2\n")
+    assert "has 1 lines, but there are 10 points" in run(
+        "eval_uc", "--sets", "few.sets", "truth.cls", "out", "p", status=1).err
+    (tmp_path / "odd.sets").write_text("2\n" * 9 + "3\n")
+    assert "odd.sets:10: class 3 is not one of" in run(
+        "eval_uc", "--sets", "odd.sets", "truth.cls", "out", "p", status=1).err
+
+
+def test_zeros_are_told(ten, run):
+    p = printed(run, "truth.cls", "out", "p")
+    assert "p = 0" not in p
+    words = (Path("p").read_text().splitlines())
+    words[3] = "0.5 0.5 0.0 2"
+    Path("zero").write_text("\n".join(words).replace("0.330000 0.330000 0.340000 7",
+                                                     "0.33 0.33 0.34 7") + "\n")
+    np.array([2, 5, 2, 2, 5, 7, 2, 2, 5, 7], "<i4").tofile("out.cls")
+    assert "  true classes with p = 0   1\n" in printed(run, "truth.cls", "out", "zero")
+
+
+def test_values_that_are_no_probabilities(ten, run):
+    text = Path("p").read_text().replace("0.700000 0.200000 0.100000", "1.200000 -0.3 0.1")
+    Path("odd").write_text(text)
+    done = run("eval_uc", "truth.cls", "out", "odd")
+    assert "the probabilities in odd go from -0.3 to 1.2" in done.err and "AURC" in done.out
+
+
+def test_many_classes_have_short_tables(monkeypatch, tmp_path, run):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) % 60
+    answer = np.where(rng.random(300) < .5, truth, rng.integers(0, 60, 300))
+    truth.astype("<i4").tofile("truth.cls")
+    answer.astype("<i4").tofile("out.cls")
+    page = printed(run, "truth.cls", "out")
+    assert "by class, 20 of 60 with the least F1: --csv has all" in page
+    assert "most frequent errors, 20 of " in page and "contingency table (" not in page
+    assert len(page.splitlines()) < 80
+    rows = page.split("F1\n")[1].splitlines()[:20]
+    values = [float(row.split()[-1]) for row in rows]
+    scores = json.loads(printed(run, "--json", "truth.cls", "out"))
+    assert values == pytest.approx(sorted(row["f1"] for row in scores["by_class"])[:20], abs=6e-5)
+    assert len(scores["contingency"]) == 60

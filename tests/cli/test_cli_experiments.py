@@ -53,21 +53,20 @@ def test_a_trial_is_what_the_commands_give(ask, data):
     rows = {(row["configuration"], row["decoder"]): row for row in json.loads(text)["rows"]}
     ask("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn", "tst")
     for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"),
-                                    ("tree", "0", "recursive")):
+                                    ("tree", "0", "full")):
         control = ask("print_control", "-Q", scheme, "trn")[1]
         ask("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc", stdin=control)
-        printed = ask("classify_m", "-Q", method, "-a", "m.std", "m.mbc", "tst.vec", "out")[1]
+        printed = ask("classify_m", "-Q", method, "--tree", "full", "-a", "m.std", "m.mbc",
+                      "tst.vec", "out")[1]
         Path("out.txt").write_text(printed)
-        words = ["tst.cls", "out", *(["out.txt"] if printed else ["-k", "3"])]
-        told = json.loads(ask("eval_uc", "--json", *words)[1])
+        told = json.loads(ask("eval_uc", "--json", "tst.cls", "out", "out.txt")[1])
         row = rows[scheme, decoder]
         assert row["accuracy"]["mean"] == told["accuracy"]
         assert row["uncertainty_coefficient"]["mean"] == pytest.approx(
             told["uncertainty_coefficient"], abs=1e-12)
         # what is printed has six digits
         assert row["brier_winning"]["mean"] == pytest.approx(told["brier_winning"], abs=2e-6)
-        if printed:
-            assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
+        assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
 
 
 def test_every_output_format_has_the_same_numbers(ask, data):
@@ -81,10 +80,10 @@ def test_every_output_format_has_the_same_numbers(ask, data):
     marked = ask("compare_control", "--markdown", *words)[1].splitlines()
     assert marked[0].startswith("| configuration | decoder ")
     for i, row in enumerate(table["rows"]):
-        text = f"{row['accuracy']['mean']:.4f}".lstrip("0")
+        text = f"{row['accuracy']['pooled']:.4f}".lstrip("0")
         assert plain[2 + i].split()[:2] == [row["configuration"], row["decoder"]]
         assert text in plain[2 + i] and text in marked[2 + i]
-        assert float(rows[i]["accuracy"]) == pytest.approx(row["accuracy"]["mean"], abs=1e-8)
+        assert float(rows[i]["accuracy"]) == pytest.approx(row["accuracy"]["pooled"], abs=1e-8)
         best = "accuracy" in row["best"]
         cell = next(word for word in plain[2 + i].split() if word.startswith(text))
         assert cell.endswith("*") == best
@@ -166,6 +165,49 @@ def test_held_out_points_are_written(ask, data):
     assert not left_behind()
 
 
+def test_probabilities_before_the_calibration_are_written_too(ask, data):
+    _, text, _ = ask("nfold", *OPTIONS, "-d", "3", "--both", "1v1", "train", "held")
+    told = json.loads(ask("nfold", *OPTIONS, "-d", "3", "--both", "--json", "1v1", "train")[1])
+    assert text.splitlines()[1] == "not calibrated" and "\ncalibrated\n" in text
+    assert told["calibrated"] and told["log_loss"] != told["uncalibrated"]["log_loss"]
+    own = json.loads(ask("nfold", *OPTIONS, "-d", "3", "--uncalibrated", "--json", "1v1", "train",
+                         "own")[1])
+    assert not own["calibrated"] and not os.path.exists("own.raw.txt")
+    assert own["log_loss"] == told["uncalibrated"]["log_loss"]
+    assert Path("own.txt").read_bytes() == Path("held.raw.txt").read_bytes()
+    assert Path("own.txt").read_bytes() != Path("held.txt").read_bytes()
+    scores = json.loads(ask("eval_uc", "--json", "held.truth", "held", "held.txt")[1])
+    assert scores["log_loss"] == pytest.approx(told["log_loss"], abs=1e-5)
+    # a later run leaves none of them that are not its own
+    ask("nfold", *OPTIONS, "-Q", "vote", "1v1", "train", "held")
+    assert not os.path.exists("held.txt") and not os.path.exists("held.raw.txt")
+
+
+def test_both_have_rows_of_their_own(ask, data):
+    words = (*OPTIONS, "--trials", "2", "--json", "train", "1v1:inverse,vote", "tree:recursive")
+    both = json.loads(ask("compare_control", "--both", *words)[1])
+    assert [(row["decoder"], row["calibrated"]) for row in both["rows"]] == [
+        ("inverse", True), ("inverse (uncalibrated)", False), ("vote", False),
+        ("recursive", True), ("recursive (uncalibrated)", False)]
+    one, own, vote, *tree = both["rows"]
+    assert one["accuracy"] == own["accuracy"] and one["log_loss"] != own["log_loss"]
+    assert tree[0]["brier_winning"] != tree[1]["brier_winning"] and tree[0]["log_loss"] is None
+    for flag, row in (("--uncalibrated", own), ("--no-state", one)):
+        alone = json.loads(ask("compare_control", flag, *words)[1])["rows"]
+        assert len(alone) == 3 and alone[0]["decoder"] == "inverse"
+        assert alone[0]["log_loss"] == row["log_loss"]
+    text = ask("compare_control", "--uncalibrated", "--trials", "1", "train", "1v1")[1]
+    assert text.splitlines()[0].endswith("; not calibrated")
+
+
+def test_multi_class_nodes_and_logistic_regression_are_calibrated(ask, data):
+    Path("k").write_text('"-k 5" K { 2 5 9 }')
+    Path("mixed").write_text('"learner=logistic" { 2 " " L { 5 9 } }')
+    rows = json.loads(ask("compare_control", "--trials", "1", "--json", "train", "k",
+                          "mixed")[1])["rows"]
+    assert [row["calibrated"] for row in rows] == [True, True]
+
+
 def test_random_splits_are_written_one_after_the_other(ask, data):
     _, _, _ = ask("nfold", *OPTIONS, "-f", ".25", "--trials", "2", "-b", "1v1", "train", "held")
     assert len(read_cls("held.truth")) == len(read_cls("held.cls")) == 2 * 31
@@ -238,7 +280,7 @@ def test_a_tree_may_be_best_as_a_code(classes, ask, data):
     status, text, messages = classes("-Q", "tree:least-squares", "train")
     assert status == 0 and "tree, to be used with classify_m -Q least-squares" in messages
     assert text.endswith('"" 0 / 1 2;\n"" 1 / 2;\n{ 2 5 9}\n')
-    assert classes("-Q", "tree:recursive", "train")[1].splitlines()[3] == '"" {'
+    assert classes("-Q", "tree:full", "train")[1].splitlines()[3] == '"" {'
 
 
 @pytest.mark.parametrize("words, status, message", [
@@ -337,13 +379,14 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
         assert "whole configuration" in err and "partition" in err
     else:
         best = found["points"][found["best"]]
-        assert told["accuracy"]["mean"] == best["score"] and best["options"] in err
+        assert told["log_loss"]["pooled"] == best["score"] and best["options"] in err
         assert "one-vs-one, inverse" in err
 
 
 def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
     control = tune("print_control", "train")[1].replace('""', '"-c 3"', 1)
-    _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "-", "train", stdin=control)
+    _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train",
+                      stdin=control)
     rows = [line for line in text.splitlines() if line.startswith('"')]
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
 
@@ -445,7 +488,7 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
     (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "expected a step"),
     (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO:HI"),
     (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2, "expected rbf, linear, polynomial"),
-    (("--by", "brier", "tree", "train"), 2, "the decoder gives no brier"),
+    (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
     (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
     (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2, "one search"),
     (("-", "-"), 2, "cannot both be standard input"),

@@ -200,21 +200,27 @@ def test_exploring(folder, pairs, run):
 def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
     from agfmc.experiments import binary_problems
-    from agfmc.training.fit import TrainingSettings
+    from agfmc.experiments.experiment import Experiment, prepare_split, Split, SplitPlan
     from agfmc.learners.protocol import plan_jobs
+    from agfmc.models import Dataset
+    from agfmc.training.fit import TrainingSettings
 
     class ResultCache(dict):
         put = dict.__setitem__
 
     x, y = points(400, 1)
     jobs = plan_jobs(parse(TREE), "m", "", 1)
-    keys = {binary_problems.problem_key("digest", job): job for job in jobs}
-    other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
-    assert len(set(keys) & {binary_problems.problem_key("digest", job) for job in other}) == 3
+    data, everyone = Dataset(x, y), np.arange(len(y))
     ledger = ResultCache()
-    first = binary_problems.train_missing(keys, x, y, TrainingSettings(), ledger)
+    experiment = Experiment(data, SplitPlan(), TrainingSettings(), ledger)
+    split = prepare_split(Split("all", everyone, everyone), data, TrainingSettings())
+    keys = {binary_problems.problem_key(split, job, experiment): job for job in jobs}
+    other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
+    assert len(set(keys) & {binary_problems.problem_key(split, job, experiment)
+                            for job in other}) == 3
+    first = binary_problems.train_missing(keys, split, experiment)
     monkeypatch.setattr(binary_problems, "fit", None)
-    again = binary_problems.train_missing(keys, x, y, TrainingSettings(), ledger)
+    again = binary_problems.train_missing(keys, split, experiment)
     for key, job in keys.items():
         one, other = (binary_problems.binary_model(job, found[key], x) for found in (first, again))
         for field in ("sv", "coef"):

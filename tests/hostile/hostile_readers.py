@@ -23,7 +23,7 @@ from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
                            libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
-                           probability_text, seal, svm_predict_output, vectors)
+                           probability_text, seal, set_text, svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
@@ -189,6 +189,11 @@ def probabilities(found, raw):
     assert n > 0 and k >= 2 and found.classes.shape == (n,)
     assert found.labels is None or found.labels.shape == (k,)
     all_finite(found.p)
+
+
+def class_sets(found, raw):
+    assert len(found.size) > 0 and found.size.min() >= 0 and found.size.sum() == len(found.labels)
+    assert found.labels.min(initial=0) >= 0
 
 
 def confused(found, raw):
@@ -510,6 +515,8 @@ def readers():
          [f + "calibration_file.read_calibration"]),
         ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
          [f + "probability_text.read_probabilities"]),
+        ("sets", set_text.read_sets, [b"0 2\n-\n17\n"], True, class_sets,
+         [f + "set_text.read_sets"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
          [f + "confusions.read_confusions"]),
         ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,

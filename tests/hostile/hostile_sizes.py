@@ -16,9 +16,9 @@ import tracemalloc
 from pathlib import Path
 
 from agfmc.errors import AgfmcError
-from agfmc.formats import (class_names, confusions, controlfile, dataset, libagf_model, libsvm_data,
-                           libsvm_model, logistic_model, lvq, probability_text, svm_predict_output,
-                           vectors)
+from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
+                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
+                           probability_text, svm_predict_output, vectors)
 from agfmc.models import InputFormat
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
@@ -50,6 +50,14 @@ def piped(read, path):
 def training(**more):
     return functools.partial(dataset.read_training, **more)
 
+
+def a_calibration(classes, rest):
+    head = (b"agfmc calibration 1\nmodel 0123456789abcdef\nclasses " + classes
+            + b"\nsource a\ncounts " + classes + b"\n")
+    return calibration_file.read_calibration, head + rest
+
+
+POINTS = b"decoder direct\nmap none\npoints %d\n"
 
 # name: (reader, file): numbers that lie
 LIES = {
@@ -100,6 +108,13 @@ LIES = {
     "pairs, counts": (confusions.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
+    "calibration points": a_calibration(b"0 1", POINTS % (10**14)),
+    "calibration points of lines": a_calibration(b"0 1", POINTS % 9 + b"\n" * 9),
+    "calibrated classes": a_calibration(b"0 1 999999999999", b"end\n"),
+    "calibrated counts": a_calibration(b"0 99999999999999999999", b"end\n"),
+    "classifiers of a learned decoder": a_calibration(b"0 1", b"learned 99999999999999\n"),
+    "held-out values": (lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
+                        b"SV\n# agfmc held out 999999999999 AACAPw==\n"),
     "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
@@ -171,6 +186,18 @@ LARGE = {
     "json of digits": (confusions.read_confusions, b'{"labels":[' + b"1" * (4 * M) + b"]}"),
     "json of labels": (confusions.read_confusions, b'{"labels":[' + b"1," * M + b"1]}"),
     "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
+    "many calibration points": a_calibration(b"0 1", POINTS % M + b"1 1\n" * M),
+    "calibration points of words": a_calibration(b"0 1", POINTS % 1 + b"1 " * (2 * M) + b"\n"),
+    "a calibration of lines": a_calibration(b"0 1", b"\n" * (4 * M)),
+    "a calibration of comments": a_calibration(b"0 1", b"#\n" * (2 * M)),
+    "a calibration of decoders": a_calibration(b"0 1", b"".join(
+        b"decoder a%d\nmap none\n" % i for i in range(150 * K)) + b"end\n"),
+    "calibrated classes, many": a_calibration(b" ".join(
+        b"%d" % i for i in range(200 * K)), b"end\n"),
+    "a digit of a calibration": a_calibration(b"0" * (2 * M), b"end\n"),
+    "many held-out values": (
+        lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
+        b"SV\n# agfmc held out %d " % (3 * M // 4) + b"AAAA" * M + b"\n"),
     "predicted classes": (svm_predict_output.read_svm_output, b"1\n" * (500 * K)),
     "labels of predictions": (svm_predict_output.read_svm_output, b"labels " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b"\n1 2\n")}

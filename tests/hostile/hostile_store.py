@@ -81,7 +81,7 @@ def calibration(model, classes, m):
             ProbabilityMap("vector", rng.random(2), rng.random(2)), points),
         "full inverse": DecoderCalibration(
             ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none)},
-        LearnedDecoder(rng.random((k, m)), 0.5, rng.random(k)))
+        LearnedDecoder(rng.random((k, m)), rng.random(k)))
 
 
 def _model(tree, rng):

@@ -65,6 +65,8 @@ LINES = [
     ("trn.names", "names", ["multi_borders plan trn out/m out/c", "print_control -Q 0 trn",
                             "print_control --names BAD 3", "agf2ascii --words trn out/o"]),
     ("printed", "probabilities", ["eval_uc trn.cls result BAD"]),
+    ("earlier", "probabilities", ["eval_uc --before BAD trn.cls result printed"]),
+    ("result.sets", "sets", ["eval_uc --sets BAD trn.cls result"]),
     ("pairs", "pair errors", ["order_classes --errors BAD plan",
                               "classify_m -Q radag --pair-errors BAD trained tst.vec out/o"]),
     ("table", "confusions", ["print_control -Q contingency BAD",
@@ -99,7 +101,9 @@ def files(tmp_path_factory):
         "trn.names": "ant\nb\u00e4r\ncat\n".encode(), "pairs": right.PAIRS, "table": right.JSON,
         "predicted": READERS["svm-predict"].seeds[0],
         "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5", b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
-        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA)}
+        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
+        "result.sets": "".join(f"{label} 1\n" if label != 1 else "-\n" for label in DATA).encode()}
+    made["earlier"] = made["printed"]
     for name, data in made.items():
         (folder / name).write_bytes(data)
     return folder

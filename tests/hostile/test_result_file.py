@@ -8,6 +8,7 @@ import sys
 import tempfile
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from agfmc.experiments import result_cache as room
 from agfmc.experiments.result_cache import are_numbers, ResultCache
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.tuning import read_scores
 from agfmc.score.scores import SCORES
 
 VALUES = {f"key {i}": bytes([i]) * (40 * i) for i in range(1, 12)}
@@ -173,28 +173,38 @@ GOOD = {name: 0.5 for name in SCORES}
 
 
 @pytest.mark.parametrize("head", [
-    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD], [3, None, 0.1, GOOD],
-    [3, 0.1, True, GOOD], [3, 0.1, 0.1, []], [3, 0.1, 0.1, None], [3, 0.1, 0.1, 7],
-    [3, 0.1, 0.1, list(SCORES)], [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}], [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}],
-    [3, 1e308 * 10, 0.1, GOOD], [3, 0.1, 0.1, {**GOOD, "more": 1}]], ids=range(18))
+    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD, True], [3, None, 0.1, GOOD, True],
+    [3, 0.1, True, GOOD, True], [3, 0.1, 0.1, [], True], [3, 0.1, 0.1, None, True],
+    [3, 0.1, 0.1, 7, True], [3, 0.1, 0.1, list(SCORES), True], [3, 0.1, 0.1, GOOD, 1],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}, True], [3, 0.1, 0.1, GOOD],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}, True],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}, True], [3, 1e308 * 10, 0.1, GOOD, True],
+    [3, 0.1, 0.1, {**GOOD, "more": 1}, True]], ids=range(20))
 def test_outcomes_of_wrong_types(head):
-    packed = zlib.compress(np.zeros(4, "<i4").tobytes())
-    good = json.dumps([3, 0.1, 0.1, GOOD]).encode() + b"\n" + packed
-    assert Outcome.from_bytes(0, "d", good, 4).classifiers == 3
-    assert Outcome.from_bytes(0, "d", json.dumps(head).encode() + b"\n" + packed, 4) is None
-    assert Outcome.from_bytes(0, "d", good[:-1], 4) is None
-    assert Outcome.from_bytes(0, "d", good, 5) is None
-    assert Outcome.from_bytes(0, "d", b"[" * 10**6, 4) is None
+    packed = zlib.compress(bytes(16 * 4))
+    truth, labels = np.array([0, 1, 1, 0]), np.array([0, 1])
+    good = json.dumps([3, 0.1, 0.1, GOOD, True]).encode() + b"\n" + packed
+    assert Outcome.from_bytes(0, "d", good, truth, labels).classifiers == 3
+    assert Outcome.from_bytes(0, "d", json.dumps(head).encode() + b"\n" + packed, truth,
+                              labels) is None
+    assert Outcome.from_bytes(0, "d", good[:-1], truth, labels) is None
+    assert Outcome.from_bytes(0, "d", good, truth[:3], labels) is None
+    for wrong in (np.full(4, 7, "<i4").tobytes() + bytes(48),  # a class that there is not
+                  bytes(16) + np.full(12, np.inf, "<f4").tobytes()):
+        forged = json.dumps([3, 0.1, 0.1, GOOD, True]).encode() + b"\n" + zlib.compress(wrong)
+        assert Outcome.from_bytes(0, "d", forged, truth, labels) is None
+    assert Outcome.from_bytes(0, "d", b"[" * 10**6, truth, labels) is None
 
 
 @pytest.mark.parametrize("at, value", [
     (0, -1), (0, 2**62), (0, True), (0, None), (0, 1.0), (1, None), (1, "0"), (1, float("nan")),
     (2, [0, 2]), (2, "01"), (2, None), (3, [2, 2]), (3, [-1, 4]), (3, None), (3, [3]),
     (4, [1.0]), (4, ["a", "b"]), (4, None), (4, [float("inf"), 0.0]), (5, "1"), (5, [1]),
-    (6, [1]), (6, [-1, 2]), (6, [2**40, 2**40]), (6, "ab"), (6, [1, 2])])
+    (6, [1]), (6, [-1, 2]), (6, [2**40, 2**40]), (6, "ab"), (6, [1, 2]), (7, None), (7, 4),
+    (7, -5), (7, 5.0), (7, "5")])
 def test_classifiers_of_wrong_types(at, value):
-    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1)
+    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1,
+                      values=np.zeros(5, dtype=np.float32))
     raw = trained.to_bytes()
     assert Trained.from_bytes(raw, 3).n_sv == (1, 2)
     assert Trained.from_bytes(raw, 2) is None
@@ -206,13 +216,11 @@ def test_classifiers_of_wrong_types(at, value):
     for bad in (np.nan, np.inf):
         forged = Trained(np.arange(3), np.array([1, bad, 1]), 0.5, (0, 1), (1, 2), (0.0, 0.0), 0.1)
         assert Trained.from_bytes(forged.to_bytes(), 3) is None
+        forged = replace(trained, values=np.array([0, bad], dtype=np.float32))
+        assert Trained.from_bytes(forged.to_bytes(), 3) is None
 
 
-def test_scores_of_wrong_types():
-    assert read_scores(json.dumps(GOOD).encode()) == GOOD
-    for bad in ({**GOOD, "accuracy": "1"}, [], None, {**GOOD, "accuracy": {}}):
-        assert read_scores(json.dumps(bad).encode()) is None
-    assert read_scores(b"[" * 10**6) is None and read_scores(b"\xff") is None
+def test_numbers_of_wrong_types():
     assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
 
 

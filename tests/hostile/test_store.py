@@ -550,7 +550,7 @@ CALIBRATIONS = {
     "a negative count": _calibration(lambda c: c.update(counts=[3, 3, -3])),
     "fewer counts": _calibration(lambda c: c.update(counts=[3, 3])),
     "a source of two lines": _calibration(lambda c: c.update(source="a\nb")),
-    "no share": _calibration(lambda c: c.update(share=None)),
+    "learned or not": _calibration(lambda c: c.update(learned=None)),
     "another key": _calibration(lambda c: c.update(more=1)),
     "no calibration": lambda header: header.update(calibration=None),
 }

@@ -24,6 +24,9 @@ def test_a_session(data, tmp_path):
     np.testing.assert_array_equal(classifier.classes[p.argmax(axis=1)], answers.classes)
     scores = agfmc.scores(y, answers.classes, p)
     assert scores["accuracy"] == (answers.classes == y).mean() > .8
+    more = agfmc.scores(y, answers.classes, p, top=2, ordered=True, resamples=20)
+    assert more["top_accuracy"] >= scores["accuracy"] and "top_accuracy" not in scores
+    assert more["intervals"]["log_loss"][0] < scores["log_loss"]
     assert scores["brier_all"] > 0 and agfmc.scores(y, answers.classes)["brier_all"] is None
     configuration.save(str(tmp_path / "m.mbm"))
     again = agfmc.load(str(tmp_path / "m.mbm"))
@@ -47,6 +50,13 @@ def test_what_is_refused(data):
                     lambda: agfmc.Decoding(trained_priors=[1, 1])):
         with pytest.raises(agfmc.UsageError):
             refused()
+    p = np.full((90, 3), 1 / 3)
+    p[4, 1] = np.nan
+    with pytest.raises(agfmc.DataError, match="the probabilities of point 4"):
+        agfmc.scores(y, y, p)
+    p[4, 1] = 1.5
+    with pytest.warns(agfmc.AgfmcWarning, match="go from 0 to 1.5"):
+        agfmc.scores(y, y, p)
 
 
 ODD = ["1_000", "1_0.5", "٣", "३.5", "²", "１２", "", " ", "a", "0x10", "--1"]

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, special
 
 from agfmc.decode import zadrozny
 from agfmc.decode.class_scores import LOSSES
 from agfmc.decode.front import CodeDecoder
+from agfmc.decode.learned import log_odds
 from agfmc.decode.least_norm import decimal_least_norm
 from agfmc.decode.methods import METHODS
+from agfmc.models import LearnedDecoder
 
 KINDS = ("strict", "ternary", "sparse", "rows twice", "columns twice", "opposite columns",
          "deficient", "one-vs-one", "one-vs-rest", "adjacent")
@@ -75,7 +77,14 @@ def simple(a, r, method):
     if method.name.startswith("loss:"):
         loss = LOSSES[method.name[5:]]
         return -sum(loss(a[i] * r[:, i, None]) for i in range(len(a)))
+    if method.name == "learned":
+        return special.softmax(log_odds(r) @ a / 2, axis=1)
     return None
+
+
+def product(a):
+    """The learned decoder that multiplies the probabilities of the classifiers of a code (m, k)."""
+    return LearnedDecoder(np.asarray(a).T / 2, np.zeros(a.shape[1]))
 
 
 def excess(a, r, p):
@@ -89,7 +98,7 @@ def excess(a, r, p):
 def check_method(rng, a, r, method):
     """Values, bits and symmetries of one method for one code; -> the points given up."""
     m, k = a.shape
-    solve = CodeDecoder(a, method)
+    solve = CodeDecoder(a, method, product(a))
     done = solve(r)
     assert np.isfinite(done.p).all()
     assert done.p.shape == (len(r), m if method.name == "binary" else k)
@@ -115,7 +124,8 @@ def check_method(rng, a, r, method):
     # The columns may come in any order, the rows in any order and with any sign.
     columns, rows = rng.permutation(k), rng.permutation(m)
     signs = rng.choice([-1, 1], m)
-    other = CodeDecoder((a * signs[:, None])[rows][:, columns], method)((r * signs)[:, rows])
+    turned = (a * signs[:, None])[rows][:, columns]
+    other = CodeDecoder(turned, method, product(turned))((r * signs)[:, rows])
     if method.name != "binary" and not done.stops.unfinished and not other.stops.unfinished:
         # LIBSVM's sweeps end before they are there.
         close = {"wu-lin-weng": 5e-3, "zadrozny": 1e-4, "zadrozny-kl": 1e-4}.get(method.name, 1e-9)

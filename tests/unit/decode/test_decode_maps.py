@@ -143,11 +143,16 @@ def test_the_penalised_loss_is_least(fit, count):
 
 def test_training_takes_a_matrix_where_it_is_worth_it():
     q, y = drawn(2000, 4, 3)
-    assert fit_in_training(q, y).kind == "temperature"
+    fitted, mapped = fit_in_training(q, y)
+    assert fitted.kind == "temperature"
+    np.testing.assert_array_equal(mapped, apply_map(fitted, q))
     turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
-    fitted = fit_in_training(turned / turned.sum(axis=1)[:, None], y)
+    turned /= turned.sum(axis=1)[:, None]
+    fitted, mapped = fit_in_training(turned, y)
     assert fitted.kind == "matrix"
-    assert fit_in_training(turned[:199], y[:199]).kind == "temperature"  # 20 numbers
+    own = apply_map(fitted, turned)
+    assert losses(own, y).mean() < losses(mapped, y).mean() < losses(turned, y).mean()
+    assert fit_in_training(turned[:79], y[:79])[0].kind == "temperature"  # 20 numbers
     zeros = np.where(q < .05, 0, q)
     zeros[:, 0] += 1 - zeros.sum(axis=1)
     for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4

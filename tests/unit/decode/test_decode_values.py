@@ -15,6 +15,7 @@ from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.decode.front import CodeDecoder, pair_decoder
 from agfmc.decode.methods import find_method, METHODS
 from agfmc.errors import DataError, ModelError, UsageError
+from agfmc.models import LearnedDecoder
 
 MIXED = np.array([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]])
 PAIRS = np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 1],
@@ -116,11 +117,13 @@ def test_the_table_needs_no_numpy_and_decoders_no_scipy(root):
     code = ("import sys; from agfmc.decode.methods import METHODS\n"
             "assert 'numpy' not in sys.modules\n"
             "import numpy; from agfmc.decode.front import CodeDecoder, pair_decoder\n"
+            "from agfmc.models import LearnedDecoder\n"
             "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
             "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
+            "learned = LearnedDecoder(numpy.eye(3), numpy.zeros(3))\n"
             "for method in METHODS:\n"
             "    if method.gives != 'winner':\n"
-            "        CodeDecoder(codes.get(method.codes, pairs), method)([.1, .2, .3])\n"
+            "        CodeDecoder(codes.get(method.codes, pairs), method, learned)([.1, .2, .3])\n"
             "    elif method.name != 'radag':\n"
             "        pair_decoder(pairs, method)(\n"
             "            2, lambda rows, columns: numpy.zeros((len(rows), len(columns))))\n"
@@ -131,7 +134,8 @@ def test_the_table_needs_no_numpy_and_decoders_no_scipy(root):
 @pytest.mark.parametrize("method", [m for m in METHODS if m.gives != "winner"],
                          ids=lambda method: method.name)
 def test_every_method_takes_no_points_one_point_and_two_classes(method):
-    solve = CodeDecoder([[-1, 1]], method)
+    product = LearnedDecoder(np.array([[-.5], [.5]]), np.zeros(2))
+    solve = CodeDecoder([[-1, 1]], method, product)
     assert len(solve(np.zeros((0, 1))).p) == 0
     p = solve([.4]).p
     assert p.shape == ((1, 1) if method.name == "binary" else (1, 2))

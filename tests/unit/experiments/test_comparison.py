@@ -1,6 +1,7 @@
 """Comparisons of configurations, and the splits they rest on."""
 
 import json
+import math
 import statistics
 
 from hypothesis import given, strategies as st
@@ -8,14 +9,16 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.errors import ControlError, DataError, UsageError
+from agfmc.errors import ControlError, DataError, JobsFailed, UsageError
+from agfmc.experiments import comparison
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
-from agfmc.experiments.comparison import best_row, compare
+from agfmc.experiments.comparison import best_row, compare, find_best
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.training.fit import TrainingSettings
-from agfmc.experiments.tables import comparison_csv, markdown_table, plain_table, spread
+from agfmc.experiments.tables import (comparison_csv, zero_line, markdown_table,
+                                      plain_table, row_notes, spread)
 from agfmc.experiments.trial import Outcome
 from agfmc.models import Dataset
 from agfmc.prediction.decoding import decoders_of
@@ -43,7 +46,7 @@ def test_equal_problems_are_trained_once(data, fits, tmp_path):
     assert len(sides) == len(set(sides))
     assert len(sides) == 3 + 3 + 1  # the root of the tree mirrors one of one-vs-rest
     assert [row["decoder"] for row in result["rows"]] == \
-        ["inverse", "least-squares", "recursive", "least-squares", "least-squares"]
+        ["inverse", "least-squares", "full", "least-squares", "least-squares"]
 
 
 def test_finished_work_is_not_done_again(data, fits, tmp_path):
@@ -95,9 +98,9 @@ def test_rows_are_summed_up_rightly(data):
     assert 0 <= paired["p_value"] <= 1
     for column, best in (("accuracy", max), ("brier_winning", min)):
         sound = [row for row in result["rows"] if row[column] is not None]
-        top = best(row[column]["mean"] for row in sound)
+        top = best(row[column]["pooled"] for row in sound)
         assert [row for row in sound if column in row["best"]] == \
-            [row for row in sound if row[column]["mean"] == top]
+            [row for row in sound if row[column]["pooled"] == top]
     assert best_row(result["rows"], "log_loss") in (inverse, rest)
 
 
@@ -112,6 +115,55 @@ def test_one_split_is_mcnemar(data):
     for against in ("nobody", "one-vs-one:vote"):
         with pytest.raises(UsageError, match="expected one of one-vs-one"):
             compare(experiment(data, Plan(trials=1)), candidates("one-vs-one"), against=against)
+
+
+def test_with_one_split_every_row_has_mcnemars_p(data):
+    result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one", "one-vs-rest"))
+    head, one, rest = plain_table(result).splitlines()
+    p_value = result["rows"][1]["difference"]["accuracy"]["p_value"]
+    assert head.endswith("McNemar p") and rest.endswith(f" {p_value:.4f}")
+    assert f"{result['rows'][1]['difference']['log_loss']['pooled']:+.4f}" in rest
+    several = plain_table(compare(experiment(data, Plan(trials=2)), candidates("one-vs-one")))
+    assert several.splitlines()[0].split()[-2:] == ["diff.", "p"]
+
+
+@pytest.mark.parametrize("plan, source", [
+    (Plan(trials=1), "by bootstrap of 36 held-out points"), (Plan(trials=3), "of 3 splits")])
+def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, source):
+    """Also with one trial, where the splits tell no standard error."""
+    words = candidates("adjacent", "one-vs-one:vote,inverse", "one-vs-rest")
+    choice = find_best(experiment(data, plan), words)
+    first = choice.result["rows"][0]
+    assert choice.margin.source == source and choice.top is not first
+    assert choice.margin.gain == pytest.approx(
+        first["log_loss"]["pooled"] - choice.top["log_loss"]["pooled"])
+    assert (choice.row is choice.top) == (choice.margin.gain > choice.margin.error)
+    for error, row in ((math.inf, first), (math.nan, first), (0.0, choice.top)):
+        monkeypatch.setattr(comparison, "difference_of",
+                            lambda *args: choice.margin._replace(error=error))
+        again = find_best(experiment(data, plan), words)
+        assert (again.row["configuration"], again.row["decoder"]) == \
+            (row["configuration"], row["decoder"])
+        assert len(again.tree.rows) == again.row["classifiers"]
+
+
+def test_rows_without_the_score_are_named(data):
+    result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote,inverse"))
+    assert row_notes(result) == "no log loss, so they cannot be chosen by it: one-vs-one vote\n"
+    result["rows"][1]["zero_probability"] = 3
+    assert row_notes(result).startswith(
+        "p = 0 for the true class of 3 held-out points: one-vs-one inverse\n")
+    assert zero_line(1) == "p = 0 for the true class of 1 held-out point\n"
+    with pytest.raises(JobsFailed, match="no decoder gives the score log loss: choose another"):
+        find_best(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote"))
+
+
+def test_scores_that_are_roots_are_shown_where_they_decide(data):
+    def head(by):
+        return plain_table(compare(experiment(data, Plan(trials=1)), candidates("one-vs-one"),
+                                   by=by)).splitlines()[0]
+
+    assert "RMS" not in head("log_loss") and "RMS all" in head("brier_all")
 
 
 def test_direct_classifiers_take_part(data, tmp_path):
@@ -177,18 +229,20 @@ def test_stored_work_is_checked():
         (0.5, (0, 1), (1, 1), (-1.0, 0.1), 0.25, [0, 3])
     assert Trained.from_bytes(data, 3) is None  # a row that the training part has not
     assert not any(Trained.from_bytes(data[:cut], 4) for cut in range(len(data)))
-    data = Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES),
-                   np.array([1, -1, 7], dtype=np.int32)).to_bytes()
-    assert Outcome.from_bytes(0, "vote", data, 3).classes.tolist() == [1, -1, 7]
-    assert Outcome.from_bytes(0, "vote", data, 2) is None
-    assert not any(Outcome.from_bytes(0, "vote", data[:cut], 3) for cut in range(len(data)))
+    truth, labels = np.array([1, 7, 7]), [1, 7]
+    data = Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES), truth,
+                   np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan)).to_bytes()
+    assert Outcome.from_bytes(0, "vote", data, truth, labels).classes.tolist() == [1, -1, 7]
+    assert Outcome.from_bytes(0, "vote", data, truth[:2], labels) is None
+    assert not any(Outcome.from_bytes(0, "vote", data[:cut], truth, labels)
+                   for cut in range(len(data)))
 
 
-@pytest.mark.parametrize("mean, sd, column, text", [
-    (0.94321, 0.00123, "accuracy", ".9432±.0012"), (0.5, None, "log_loss", ".5000"),
-    (123.4, 5.6, "train_s", "123±6"), (0.00123, 0.0001, "classify_s", ".0012±.0001")])
-def test_cells(mean, sd, column, text):
-    assert spread({"mean": mean, "sd": sd}, column) == text and spread(None, column) == "-"
+@pytest.mark.parametrize("pooled, sd, text", [
+    (0.94321, 0.00123, ".9432±.0012"), (0.5, None, ".5000"), (1.25, 0.5, "1.2500±.5000"),
+    (float("nan"), None, "-")])
+def test_cells(pooled, sd, text):
+    assert spread({"pooled": pooled, "sd": sd}) == text and spread(None) == "-"
 
 
 Y = np.repeat([4, 1, 9], [30, 17, 5])

@@ -258,7 +258,7 @@ DEEP = b"[" * 100_000
     b"[1,1,1,{}]\n" + zlib.compress(bytes(10**7)), len(DEEP).to_bytes(4, "little") + DEEP],
     ids=range(8))
 def test_values_of_a_stranger(data):
-    assert Outcome.from_bytes(None, "vote", data, 10) is None
+    assert Outcome.from_bytes(None, "vote", data, np.zeros(10, int), [0]) is None
     assert Trained.from_bytes(data, 10) is None
 
 

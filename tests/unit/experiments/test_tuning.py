@@ -17,6 +17,7 @@ from agfmc.training.fit import TrainingSettings
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.experiments.tables import partition_table, search_csv, search_table
+from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning, search_options,
                                       SearchState, tune, Tuner, WholeConfiguration, with_options)
 from agfmc.learners.protocol import parse_options
@@ -31,6 +32,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:the best")
 def of_text(text):
     tree = parse(text)
     return Candidate("plan", tree, None)
+
+
+def outcome_of(value):
+    """An outcome of one point, all of whose scores are `value`."""
+    point = np.zeros(1, dtype=np.int32)
+    return Outcome(0, "", scores=dict.fromkeys(SCORES, value), truth=point, classes=point,
+                   forecasts=np.zeros((3, 1)))
 
 
 def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), **more):
@@ -117,12 +125,11 @@ def test_score_of_a_problem_by_hand(data):
     start = begin(data, '"" 0 / 1 2; "" 2 / 0 1; {2 5 9}')
     split = next(start.experiment.splits())
     task = BinaryProblems(start.tree, start.experiment)
-    [scores] = task.score(split, [(1, "-g 0.25 -c 2")], None)
+    [outcome] = task.score(split, [(1, "-g 0.25 -c 2")], None)
+    scores = outcome.scores
     job = task.job(1, "-g 0.25 -c 2")
     assert job.sides == ((9,), (2, 5))
-    trained = binary_problems.train_missing({"key": job}, split.x, split.y,
-                                            TrainingSettings(loo=True),
-                                            ResultCache(None))
+    trained = binary_problems.train_missing({"key": job}, split, start.experiment)
     model = binary_problems.binary_model(job, trained["key"], split.x)
     a, b = model.scale
     distance = ((split.test_x[:, None] - model.sv) ** 2).sum(axis=2)
@@ -138,10 +145,14 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
         start = begin(data, "one-vs-one", cache=cache)
         split = next(start.experiment.splits())
         task = BinaryProblems(start.tree, start.experiment)
-        one = task.score(split, [(0, "-c 2")], None)
-        other = task.score(replace(split, test_x=split.test_x[::-1] + 1), [(0, "-c 2")], None)
-        assert len(fits) == 1 and other != one == task.score(split, [(0, "-c 2")], None)
-        assert one != task.score(split, [(0, "-c 4")], None) and len(fits) == 2
+
+        def score(split, text):
+            return task.score(split, [(0, text)], None)[0].to_bytes()
+
+        one = score(split, "-c 2")
+        other = score(replace(split, test_x=split.test_x[::-1] + 1), "-c 2")
+        assert len(fits) == 1 and other != one == score(split, "-c 2")
+        assert one != score(split, "-c 4") and len(fits) == 2
 
 
 def test_progress_comes_to_its_end(data):
@@ -156,10 +167,10 @@ def test_progress_comes_to_its_end(data):
 def test_given_options_stay_unless_others_are_better():
     def best(*scores):
         state = SearchState(Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)], 0, 1), "-c 50", 1)
-        state.tried["-c 50"] = {"mean": 0.5, "sd": None, "values": []}
+        state.tried["-c 50"] = {"pooled": 0.5}
         for point, score in zip(state.search.next_points(), scores):
             state.texts[point] = point.text()
-            state.tried[point.text()] = {"mean": score, "sd": None, "values": []}
+            state.tried[point.text()] = {"pooled": score}
             state.search.record(point, score)
         return state.best
 
@@ -205,15 +216,15 @@ def test_failures(data, monkeypatch):
         def score(self, stage, items, progress):
             return [ModelError("it breaks") if isinstance(text, tuple) or
                     parse_options(text).cost >= worst else
-                    dict.fromkeys(SCORES, parse_options(text).cost) for _, text in items]
+                    outcome_of(-parse_options(text).cost) for _, text in items]
         monkeypatch.setattr(WholeConfiguration, "score", score)
 
     broken(1.5)
-    result, tree = tune(start, SMALL, by="accuracy")
+    result, tree = tune(start, SMALL, by="log_loss")
     failed = [point for point in result["points"] if point["score"] is None]
     assert failed and {point["error"] for point in failed} == {"it breaks"}
     best = result["points"][result["best"]]
-    assert best["log2c"] == 0.0 and "could not be trained" in search_table(result, "accuracy", 1)
+    assert best["log2c"] == 0.0 and "could not be trained" in search_table(result, "log_loss", 1)
     broken(0.0)
     with pytest.raises(ModelError, match="it breaks"):
         tune(start, SMALL, by="accuracy")
@@ -243,8 +254,8 @@ def test_what_cannot_be_tuned(data):
         prepare_tuning(Experiment(data, PLAN, TrainingSettings(loo=True)), own, must_loo=True)
     assert tune(begin(data, own), SMALL, by="accuracy")[1] is not None
     # greedy descent gives no probabilities of all classes
-    with pytest.raises(UsageError, match="no brier all: choose another score with --by"):
-        tune(begin(data, "tree"), SMALL, by="brier_all")
+    with pytest.raises(UsageError, match="no log loss: choose another score with --by"):
+        tune(begin(data, read_candidate("tree", ("recursive",))), SMALL, by="log_loss")
     with pytest.raises(DataError, match="class 2, of 2 samples, has 1 in the training part"):
         tune(begin(Dataset(data.x[38:], data.y[38:]), '"" 0 / 1; "" 1 / 2; {2 5 9}',
                    plan=SplitPlan(None, 2, 1, 1)), SMALL, by="accuracy")
@@ -253,15 +264,15 @@ def test_what_cannot_be_tuned(data):
 def test_one_warning_for_each_border(data):
     """A score that grows with C alone, all the way."""
     def score(self, stage, items, progress):
-        return [dict.fromkeys(SCORES, 0.0 if isinstance(text, tuple) else
-                              parse_options(text).cost) for _, text in items]
+        return [outcome_of(0.0 if isinstance(text, tuple) else -parse_options(text).cost)
+                for _, text in items]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WholeConfiguration, "score", score)
         patch.setattr(BinaryProblems, "score", score)
         with pytest.warns(AgfmcWarning) as caught:
-            result, tree = tune(begin(data, "one-vs-one"), SMALL, by="accuracy")
-            tune(begin(data, "one-vs-one"), SMALL, by="accuracy", per_partition=True)
+            result, tree = tune(begin(data, "one-vs-one"), SMALL, by="log_loss")
+            tune(begin(data, "one-vs-one"), SMALL, by="log_loss", per_partition=True)
     assert [str(warning.message) for warning in caught] == [
         "the best C is the largest that was tried: a wider --log2c may find a better one",
         "the best C for 2 / 5, 2 / 9, 5 / 9 is the largest that was tried: a wider --log2c may "

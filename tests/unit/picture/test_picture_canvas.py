@@ -18,10 +18,10 @@ TREE = parse('# class 0: a_$b$ <é> & c\n"" {0 "-c $1" 0 / 1; {1 2}}')
 SCORES = {"labels": [0, 3], "contingency": [[5, 1], [0, 4]], "accuracy": 0.9, "rejected": 0,
           "uncertainty_coefficient": float("nan"), "calibration": None,
           "expected_calibration_error": None}
-VALUE = {"mean": 0.5, "sd": None}
+VALUE = {"pooled": 0.5, "sd": None}
 COMPARISON = {"classes": 2, "points": 9, "trials": 1, "rows": [
     {"configuration": "a_$b$ <é>", "decoder": "lsq", "classify_s": VALUE, "accuracy": VALUE,
-     "uncertainty_coefficient": VALUE}]}
+     "log_loss": VALUE}]}
 SEARCH = {"points": [{"options": "-c $1$ -g 2", "log2c": 0, "log2g": 1, "kernel": "<$_é$>",
                       "score": 0.5}], "best": 0, "by": "accuracy"}
 PICTURES = {

@@ -19,7 +19,7 @@ CONFIGURATIONS = ["one-vs-one", "one-vs-rest", "tree", "emp. tree", "orthogonal"
 
 def row(configuration, decoder, time, score, sd=None, **others):
     def value(mean):
-        return {"mean": mean, "sd": sd}
+        return {"pooled": mean, "sd": sd}
     return {"configuration": configuration, "decoder": decoder, "classifiers": 3,
             "train_s": value(1.0), "classify_s": value(time), "accuracy": value(score),
             "uncertainty_coefficient": value(score), "brier_all": value(1 - score),
@@ -97,7 +97,7 @@ def test_bars_are_deviations(shown):
 
 def test_rows_without_the_score_are_named(shown):
     rows = [row("a", "x", 1.0, 0.8, log_loss=None), row("b", "y", 0.0, 0.9),
-            row("c", "y", 1.0, 0.9, log_loss={"mean": float("nan"), "sd": None})]
+            row("c", "y", 1.0, 0.9, log_loss={"pooled": float("nan"), "sd": None})]
     figure = shown(module._figure, result(rows), "log_loss")
     assert len(points_of(figure)) == 1 and not figure.clashes()
     assert "Without log loss, so left out: a, x; c, y" in figure.texts

@@ -59,6 +59,31 @@ def test_reliability(shown):
     assert any(error in text for text in figure.texts)
 
 
+def test_before_calibration(shown):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), 500)
+    y = rng.integers(0, 4, 500)
+    raw = p**2 / np.sum(p**2, axis=1, keepdims=True)
+    scores = evaluate(Results(y, p.argmax(axis=1), np.arange(4), 4, p.max(axis=1), p, before=raw))
+    figure = shown(module._figure, scores, NAMES)
+    line = axes_of(figure)["share of right answers"].get_lines()[1]
+    filled = [row for row in scores["before"]["calibration"] if row["count"]]
+    assert line.get_xdata().tolist() == [row["forecast"] for row in filled]
+    assert line.get_ydata().tolist() == [row["observed"] for row in filled]
+    assert not figure.clashes() and any("before (orange)" in text for text in figure.texts)
+
+
+def test_error_of_the_surest_points(shown):
+    for k in (3, 26):  # below the table, and below the diagram
+        scores = scores_of(k)
+        panel = axes_of(shown(module._figure, scores, None))["share of errors"]
+        line = panel.get_lines()[0]
+        assert line.get_ydata().tolist() == [row["error"] for row in scores["risk_coverage"]]
+        assert line.get_xdata()[-1] == 1 and f"{scores['aurc']:.4f}" in panel.get_title(loc="left")
+    right = {**scores_of(3), "aurc": 0.0}
+    assert "share of errors" not in axes_of(shown(module._figure, right, None))
+
+
 def test_table(shown):
     scores = {**scores_of(3), "contingency": [[90, 9, 0, 1], [0, 50, 0, 0], [0.5, 0, 1.25, 0]],
               "rejected": 1}
@@ -83,7 +108,7 @@ def test_many_classes_have_no_counts(shown):
 
 
 def test_without_probabilities_there_is_only_the_table(shown):
-    figure = shown(module._figure, {**scores_of(4), "calibration": None}, None)
+    figure = shown(module._figure, {**scores_of(4), "calibration": None, "aurc": None}, None)
     assert "share of right answers" not in axes_of(figure) and "true class" in axes_of(figure)
     assert not figure.clashes()
 

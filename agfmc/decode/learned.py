@@ -1,0 +1,190 @@
+"""Decoder fitted to held-out decision values: p = softmax(W l + b), l = 2 artanh(r).
+
+The log-odds l (m,) of the right sides are clipped to [-30, 30].  Did classifiers err independently
+of each other, W = A^T / 2 would multiply their probabilities; those of one code do not.  So W and
+b have the least
+
+    mean log loss + ridge / 2 (|W - s A^T|^2 g^2 + |b|^2) ,
+
+g^2 being the mean of l^2, towards the votes of the log-odds with the s of least loss, or towards
+0; which of both, and the ridge, have the least cross-validated log loss.  Where a code has no
+zeros, shrinking towards least squares instead leaves more loss; for pairs of classes, least
+squares with a calibration map is the better decoder.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import padded_blocks
+from ..errors import DataError, ModelError
+from ..models import LearnedDecoder
+from .convergence import Solver, Stops
+from .maps import stratified_folds
+from .reproducible import TILE, Uniform
+
+__all__ = ["LARGEST", "LearnedFit", "fit_learned", "log_odds", "minimise_loss", "prepare"]
+
+LIMIT = 30.0  # of log-odds
+LARGEST = 50_000  # weights of a decoder that is fitted
+FOLDS = 5
+RIDGES = (np.inf, *(10.0**-power for power in range(5)))  # tried, from strong to weak
+WORSE = 1.05  # weaker ridges are not tried once the loss is so many times the least
+STEPS = 500  # of L-BFGS at most
+
+
+def log_odds(r: np.ndarray) -> np.ndarray:
+    """l = 2 artanh(r) of decision values r (n, m), clipped to [-30, 30]."""
+    most = np.tanh(LIMIT / 2)
+    return 2.0 * np.arctanh(np.clip(r, -most, most))
+
+
+# A decoder applied
+
+def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
+    """Solver r (n, m) -> p (n, k) of a `LearnedDecoder` that was fitted to the code a (m, k).
+
+    Raises `ModelError` where there is none, or it is of another code.
+    """
+    if learned is None:
+        raise ModelError("the model has no learned decoder: multi_borders fits one for a coding "
+                         "matrix without zeros (not with --no-calibration), calibrate_m -Q learned "
+                         "for any")
+    if learned.weights.shape != a.shape[::-1]:
+        raise ModelError(f"the learned decoder has {learned.weights.shape[1]} classifiers and "
+                         f"{len(learned.weights)} classes, the code {a.shape[0]} and {a.shape[1]}")
+    product = Uniform(learned.weights.T)
+
+    def solve(r):
+        p = np.empty((len(r), a.shape[1]))
+        for part, block in padded_blocks(r, TILE):  # a row's bits depend on no other
+            z = product(log_odds(np.ascontiguousarray(block)))
+            z += learned.intercept
+            p[part] = _softmax(z)[:part.stop - part.start]
+        return p, Stops(len(r))
+
+    return solve
+
+
+def _softmax(z):
+    """Turn z (n, k) into exp(z) with rows that sum to 1, in place."""
+    z -= z.max(axis=1)[:, None]
+    np.exp(z, out=z)
+    z /= z.sum(axis=1)[:, None]
+    return z
+
+
+# Fitting
+
+class LearnedFit(NamedTuple):
+    """A `LearnedDecoder`, and p (c, k) of the points it was fitted to, by fits without them.
+
+    votes: True where it was drawn to the votes of the log-odds;  ridge: inf for these alone.
+    """
+
+    decoder: LearnedDecoder
+    p: np.ndarray
+    votes: bool
+    ridge: float
+
+
+def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1) -> LearnedFit:
+    """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
+
+    y (c,): true classes, columns of the code;  seed: of the folds.  Raises `ModelError` for a
+    code of more than `LARGEST` entries, `DataError` for a class without points.
+    """
+    m, k = a.shape
+    if m * k > LARGEST:
+        raise ModelError(f"a learned decoder of {m} classifiers and {k} classes would have "
+                         f"{m * k} weights: {LARGEST} at most are fitted")
+    absent = np.flatnonzero(np.bincount(y, minlength=k) == 0)
+    if len(absent):
+        raise DataError(f"class {absent[0]} (counted from 0) has no calibration point, and a "
+                        "learned decoder needs some of each")
+    l = log_odds(r)
+    scale = np.sqrt(np.mean(l * l)) or 1.0
+    x = np.ones((len(l), m + 1))
+    np.divide(l, scale, out=x[:, :-1])
+    nothing, votes = np.zeros((2, k, m + 1))
+    votes[:, :-1] = a.T
+    fold = stratified_folds(y, seed, FOLDS)
+    trials = (*_path(x, y, nothing, fold), *_path(x, y, votes, fold))
+    loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
+    weights = _fit(x, y, _centre(x, y, votes), ridge)
+    return LearnedFit(LearnedDecoder(weights[:, :-1] / scale, weights[:, -1].copy()), p,
+                      bool(votes.any()), ridge)
+
+
+def _path(x, y, votes, fold):
+    """Yield (loss, ridge, votes, p (c, k)) of the ridges from strong to weak, cross-validated."""
+    parts = [fold == number for number in range(fold.max() + 1)]
+    centres = [_centre(x[~test], y[~test], votes) for test in parts]
+    best, weights = np.inf, centres
+    for ridge in RIDGES:
+        p = np.empty((len(y), len(votes)))
+        weights = [_fit(x[~test], y[~test], centre, ridge, start, 1e-7)
+                   for test, centre, start in zip(parts, centres, weights)]
+        for test, w in zip(parts, weights):
+            p[test] = _softmax(x[test] @ w.T)
+        loss = -np.mean(np.log(np.maximum(p[np.arange(len(y)), y], 1e-300)))
+        yield loss, ridge, votes, p
+        best = min(best, loss)
+        if loss > WORSE * best:
+            return
+
+
+def _centre(x, y, votes):
+    """s `votes` (k, m + 1), with the s of the least log loss of points x (c, m + 1)."""
+    return votes * best_share(x @ votes.T, y)
+
+
+def _fit(x, y, centre, ridge, start=None, accuracy=1e-13):
+    """Weights (k, m + 1) of points x (c, m + 1), drawn to a centre of that shape."""
+    return centre if ridge == np.inf else minimise_loss(x, y, centre, ridge, start, accuracy)
+
+
+def best_share(z: np.ndarray, y: np.ndarray) -> float:
+    """The s in [0, 100] for which softmax(s z) of z (c, k) has the least log loss."""
+    from scipy.optimize import brentq
+
+    at = np.arange(len(y)), y
+
+    def slope(s):
+        return np.mean(np.einsum("ij,ij->i", _softmax(s * z), z) - z[at])
+
+    least, most = 0.0, 100.0
+    if slope(least) >= 0:
+        return least
+    return most if slope(most) <= 0 else brentq(slope, least, most, xtol=1e-12)
+
+
+def minimise_loss(x: np.ndarray, y: np.ndarray, centre: np.ndarray, ridge: float,
+                  start: np.ndarray | None = None, accuracy: float = 1e-13) -> np.ndarray:
+    """W (k, q) with the least mean log loss of softmax(W x) + ridge / 2 |W - centre|^2.
+
+    x (c, q), y (c,): points and their classes;  start (k, q): of L-BFGS, which ends where a step
+    gains less than `accuracy` of the loss.
+    """
+    from scipy.optimize import minimize
+
+    at = np.arange(len(y)), y
+
+    def loss(w):
+        w = w.reshape(centre.shape)
+        away = w - centre
+        z = x @ w.T
+        z -= z.max(axis=1)[:, None]
+        true = z[at].sum()
+        np.exp(z, out=z)
+        total = z.sum(axis=1)
+        z /= total[:, None]
+        z[at] -= 1.0
+        value = (np.log(total).sum() - true) / len(y) + ridge / 2 * np.vdot(away, away)
+        return value, (z.T @ x / len(y) + ridge * away).ravel()
+
+    return minimize(loss, (centre if start is None else start).ravel(), jac=True,
+                    method="L-BFGS-B", options={"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol":
+                                                accuracy, "gtol": 1e-9}).x.reshape(centre.shape)

@@ -1,0 +1,135 @@
+"""Scores of the held-out points of all splits together, and how sure a difference of two is."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..prediction.evaluation import Results
+from ..score.contingency import contingency
+from ..score.intervals import resampled
+from ..score.scores import SCORES
+from ..score.significance import resampled_t
+
+__all__ = ["Difference", "difference_of", "forecasts", "pooled", "summary", "zero_probability"]
+
+_RESAMPLES = 1000
+
+_LEAST = float(np.finfo(np.float32).smallest_subnormal)
+
+
+def forecasts(results: Results) -> np.ndarray:
+    """What scores need of the probabilities of each point: (3, n) float32.
+
+    p of the true class, sum_j (p_j - [j is the true class])^2, p of the answer; NaN where there
+    is no such probability.  A p > 0 stays above 0.
+    """
+    out = np.full((3, len(results.truth)), np.nan)
+    if results.p is not None:
+        rows = np.arange(len(results.p))
+        p_true = results.p[rows, np.searchsorted(results.labels, results.truth)]
+        out[0] = np.where(p_true > 0, np.maximum(p_true, _LEAST), 0.0)
+        out[1] = np.maximum(np.einsum("ij,ij->i", results.p, results.p) - 2 * p_true + 1, 0.0)
+    if results.winner is not None:
+        out[2] = results.winner
+    return out.astype(np.float32)
+
+
+# {name of a score that is a mean, or the root of one: what each point adds}, of its forecasts
+# (3, n), float64, whether its answer is right (n,), and the number of classes.
+_ADDED = {
+    "log_loss": lambda p, right, k: -np.log(np.clip(p[0], np.finfo(float).eps, 1.0)),
+    "brier": lambda p, right, k: p[1],
+    "brier_all": lambda p, right, k: p[1] / k,
+    "brier_winning": lambda p, right, k: (p[2] - right)**2,
+}
+
+
+def summary(values, whole: float | None = None) -> dict:
+    """Mean, deviation with n - 1 (None for a single value), and of all points together.
+
+    pooled: `whole`, or else the mean.
+    """
+    values = [float(value) for value in values]
+    mean, sound = statistics.fmean(values), all(map(math.isfinite, values))
+    return {"pooled": mean if whole is None else float(whole), "mean": mean,
+            "sd": statistics.stdev(values) if len(values) > 1 and sound else None,
+            "values": values}
+
+
+def pooled(name: str, outcomes: Sequence) -> float:
+    """The score `name` of all held-out points of `outcomes`, each of which has it."""
+    score = SCORES[name]
+    if score.pools == "table":
+        return score.value(_table(outcomes))
+    values = np.array([outcome.scores[name] for outcome in outcomes])
+    weights = [len(outcome.truth) for outcome in outcomes]
+    if score.pools == "mean":
+        return float(np.average(values, weights=weights))
+    return float(np.sqrt(np.average(values**2, weights=weights)))
+
+
+def _table(outcomes):
+    return contingency(_joined(outcomes, "truth"), _joined(outcomes, "classes"))
+
+
+def _joined(outcomes, name):
+    return np.concatenate([getattr(outcome, name) for outcome in outcomes], axis=-1)
+
+
+def zero_probability(outcomes: Sequence) -> int | None:
+    """The number of held-out points whose true class has p = 0; None without probabilities."""
+    p = _joined(outcomes, "forecasts")[0]
+    return None if np.isnan(p).any() else int(np.count_nonzero(p <= 0))
+
+
+# -- differences -----------------------------------------------------------------------------------
+
+class Difference(NamedTuple):
+    """How much better one row is than another, pooled; its standard error; where that is from."""
+
+    gain: float
+    error: float
+    source: str
+
+
+def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference:
+    """The `Difference` of the score `name` between two rows, their outcomes on the same splits.
+
+    The standard error is that of the differences on the splits, corrected as in `resampled_t`;
+    where these cannot tell it, with a single split above all, it is the deviation of the pooled
+    difference over 1000 resamples of the held-out points, the same for both rows (paired
+    bootstrap).
+    """
+    score = SCORES[name]
+    gain = score.sign * (pooled(name, row) - pooled(name, other))
+    test = resampled_t([a.scores[name] - b.scores[name] for a, b in zip(row, other)], plan.ratio)
+    error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
+    if math.isfinite(error):
+        return Difference(gain, error, f"of {len(row)} splits")
+    truth = _joined(row, "truth")
+    first, second = _of_resamples(name, row), _of_resamples(name, other)
+    values = np.array([first(counts) - second(counts) for _, counts in zip(
+        range(_RESAMPLES), resampled(np.unique(truth, return_inverse=True)[1], plan.seed))])
+    values = values[np.isfinite(values)]
+    error = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
+
+
+def _of_resamples(name, outcomes):
+    """A function: how often each point counts (n,) -> the score of all."""
+    truth, classes = _joined(outcomes, "truth"), _joined(outcomes, "classes")
+    labels = np.union1d(truth, classes)
+    k = len(labels)
+    if SCORES[name].pools == "table":
+        cells = np.searchsorted(labels, truth) * k + np.searchsorted(labels, classes)
+        return lambda counts: SCORES[name].value(
+            np.bincount(cells, weights=counts, minlength=k * k).reshape(k, k))
+    added = _ADDED[name](_joined(outcomes, "forecasts").astype(float), truth == classes, k)
+    if SCORES[name].pools == "mean":
+        return lambda counts: counts @ added / counts.sum()
+    return lambda counts: math.sqrt(counts @ added / counts.sum())

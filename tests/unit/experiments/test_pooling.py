@@ -1,0 +1,98 @@
+"""Scores of all held-out points together, and the standard error of a difference."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from agfmc.experiments import pooling
+from agfmc.experiments.experiment import SplitPlan
+from agfmc.experiments.pooling import difference_of, forecasts, pooled, summary, zero_probability
+from agfmc.experiments.trial import Outcome
+from agfmc.prediction.evaluation import evaluate, Results
+from agfmc.score.scores import SCORES
+
+LABELS = np.array([2, 5, 9, 11])
+
+
+def results(n, seed, sharp=1.0):
+    """Results of n points of four classes, better ones the larger `sharp` is."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n)
+    z = rng.normal(size=(n, 4)) + sharp * np.eye(4)[y]
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    return Results(LABELS[y], LABELS[p.argmax(axis=1)], LABELS, 4, p.max(axis=1), p)
+
+
+def outcomes(*parts):
+    return [Outcome.of(part, candidate=0, decoder="d") for part in parts]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_pooled_is_the_score_of_all_points(name):
+    parts = [results(50, 1), results(80, 2), results(31, 3)]
+    whole = Results(*(np.concatenate([getattr(part, field) for part in parts]) if axis else
+                      getattr(parts[0], field) for field, axis in (
+                          ("truth", 1), ("result", 1), ("labels", 0), ("k", 0), ("winner", 1),
+                          ("p", 1))))
+    assert pooled(name, outcomes(*parts)) == pytest.approx(evaluate(whole)[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_all_rows_drawn_once_give_the_score(name):
+    """The bootstrap knows every score in the table."""
+    parts = outcomes(results(60, 1), results(40, 2))
+    value = pooling._of_resamples(name, parts)(np.ones(100))
+    assert value == pytest.approx(pooled(name, parts), abs=2e-7)
+
+
+def test_forecasts_and_points_of_zero_probability():
+    p = np.array([[0.0, 1.0], [1e-60, 1.0], [0.25, 0.75], [-0.1, 1.1]])
+    some = Results(np.array([2, 2, 2, 2]), np.array([5, 5, 5, 5]), np.array([2, 5]), 2,
+                   p.max(axis=1), p)
+    numbers = forecasts(some)
+    assert numbers.dtype == np.float32 and numbers[0, 1] > 0 and numbers[0, 3] == 0
+    np.testing.assert_allclose(numbers[1], [2, 2, 2 * 0.75**2, 2 * 1.1**2], rtol=1e-6)
+    assert zero_probability(outcomes(some, some)) == 4
+    blind = Results(some.truth, some.result, some.labels, 2, some.winner, None)
+    assert zero_probability(outcomes(blind)) is None and not np.isnan(forecasts(blind)[2]).any()
+
+
+def test_summary():
+    assert summary([1.0, 3.0], 2.5) == {"pooled": 2.5, "mean": 2.0, "sd": math.sqrt(2),
+                                        "values": [1.0, 3.0]}
+    assert summary([1.0])["sd"] is None and summary([1.0])["pooled"] == 1.0
+
+
+def test_difference_on_several_splits():
+    good = outcomes(*(results(90, seed, 2.0) for seed in range(6)))
+    bad = outcomes(*(results(90, seed, 1.0) for seed in range(6)))
+    plan = SplitPlan(0.25, None, 6)
+    found = difference_of("log_loss", good, bad, plan)
+    values = [b.scores["log_loss"] - a.scores["log_loss"] for a, b in zip(good, bad)]
+    assert found.gain == pytest.approx(np.mean(values))  # smaller is better: the gain is positive
+    assert found.error == pytest.approx(np.std(values, ddof=1) * math.sqrt(1 / 6 + 1 / 3))
+    assert found.source == "of 6 splits"
+    assert difference_of("accuracy", bad, good, plan).gain < 0
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_difference_on_a_single_split(name):
+    good, bad = outcomes(results(300, 1, 2.0)), outcomes(results(300, 1, 1.5))
+    found = difference_of(name, good, bad, SplitPlan(0.3, None, 1))
+    assert found.source == "by bootstrap of 300 held-out points"
+    assert 0 < found.error < 0.1 and found.gain > 0
+    if name == "log_loss":
+        loss = [-np.log(part[0].forecasts[0].astype(float)) for part in (good, bad)]
+        assert found.error == pytest.approx((loss[1] - loss[0]).std() / math.sqrt(300), rel=0.1)
+        assert found == difference_of(name, good, bad, SplitPlan(0.3, None, 1))
+
+
+def test_difference_where_a_split_has_no_score():
+    """NaN on one of several splits: the points decide."""
+    good, bad = ([SimpleNamespace(**{**vars(part), "scores": {**part.scores, "log_loss": value}})
+                  for part, value in zip(outcomes(results(50, 1, s), results(50, 2, s)),
+                                         (0.5, math.nan))] for s in (2.0, 1.0))
+    found = difference_of("log_loss", good, bad, SplitPlan(0.3, None, 2))
+    assert found.source == "by bootstrap of 100 held-out points" and found.error > 0
