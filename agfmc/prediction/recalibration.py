@@ -108,9 +108,9 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
 def answers_of_files(configuration: Configuration, key: str, base: str) -> Answered:
     """The `Answered` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
 
-    base.raw.txt has the probabilities before any map, base.txt takes its place where it is
-    not there.  Where a tree is descended, the confidence ratings, base.raw.con or base.con, are
-    what there is.
+    base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
+    take its place where it is not there.  Where a tree is descended, the confidence ratings,
+    base.raw.con or base.con, are what there is.
     """
     classes = configuration.tree.classes
     truth = read_cls(f"{base}.truth")
@@ -131,7 +131,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     if len(table.p) != len(truth):
         raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
                         f"{len(truth)} points", file=path)
-    if not np.array_equal(table.classes, np.asarray(classes)[answer]):
+    if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
+        answer = _columns(table.classes, classes, path)
+    elif not np.array_equal(table.classes, np.asarray(classes)[answer]):
         row = int(np.argmax(table.classes != np.asarray(classes)[answer]))
         raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
                         f"{classes[answer[row]]} in {base}.cls: they are not of one run",
