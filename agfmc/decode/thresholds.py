@@ -51,16 +51,18 @@ def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,
     """The laxest `Threshold` at which the error of the answers is at most `max_error`.
 
     p_largest (n,): probabilities of the answers to calibration points;  right (n,) bool;
-    0 < max_error, confidence < 1.  From strict to lax, beginning where enough points are accepted
-    for a proof, thresholds of `GRID` pass while `clopper_pearson_upper` of the error among the
-    accepted is at most max_error; the last one that passed holds with that confidence.  Raises
-    `DataError` where none passes, with the number of points that would be needed.
+    0 < max_error, confidence < 1.  From strict to lax, thresholds of `GRID` pass while
+    `clopper_pearson_upper` of the error among the accepted is at most max_error; the last one that
+    passed holds with that confidence.  The first is where enough points for a proof are accepted,
+    or, as one error would end it there, a fifth of all if that is more, but no more than three
+    times as many.
+    Raises `DataError` where none passes, with the number of points that would be needed.
     """
     order = np.argsort(-p_largest, kind="stable")
     accepted = np.searchsorted(-p_largest[order], -GRID, side="right")
     errors = np.concatenate([[0], np.cumsum(~right[order])])[accepted]
     least = points_needed(max_error, confidence)
-    first = int(np.argmax(accepted >= least))
+    first = int(np.argmax(accepted >= max(least, min(3 * least, len(right) // 5))))
     if accepted[first] < least:
         raise DataError(f"an error of at most {max_error:g} cannot be proved with confidence "
                         f"{confidence:g} from {len(right)} calibration points: at least {least} "

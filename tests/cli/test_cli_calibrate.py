@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from agfmc.decode.maps import apply_map, fit_temperature
+from agfmc.decode.sets import prediction_sets, quantiles
+from agfmc.decode.thresholds import error_threshold
 from agfmc.formats.calibration_file import read_calibration
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decoding import Decoding
@@ -136,3 +138,127 @@ def test_text_and_points_of_few_features(run, here):
     ("--from nowhere pairs.mbm", 1, "nowhere.truth")])
 def test_refused(run, here, words, status, message):
     run("calibrate_m", *words.split(), status=status).refused(message)
+
+
+# Thresholds, sets and p values
+
+@pytest.fixture
+def model(run, here):
+    """A model with points kept apart, and its probabilities p (n, 3) of the test points."""
+    run("calibrate_m", "--data", "apart", "--map", "temperature", "pairs.mbm", "-o", "pairs.mbm")
+    configuration = load("pairs.mbm")
+    return configuration, Classifier(configuration, Decoding())(points(3, 200)[0]).columns
+
+
+def lines_of(text):
+    return [tuple(map(int, line.split())) if line != "-" else () for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("words", ["", "--set-score aps", "--by-class",
+                                   "--by-class --priors 1,1,2"])
+def test_sets(run, here, model, words):
+    configuration, p = model
+    stored = configuration.calibration.decoders["least-squares"].points
+    score = "aps" if "aps" in words else "lac"
+    done = run("classify_m", "--coverage", ".9", *words.split(), "pairs.mbm", "test.vec", "out")
+    found = np.array([[label in line for label in LABELS] for line in lines_of(done.out)])
+    limits = quantiles(stored, LABELS, .1, score, "--by-class" in words)
+    np.testing.assert_array_equal(found, prediction_sets(p, limits, score))
+    assert Path("out.sets").read_text() == done.out
+    holds = found[np.arange(200), np.searchsorted(LABELS, points(3, 200)[1])].mean()
+    assert .84 < holds < .96
+    assert f"{found.sum() / 200:.2f} classes in a set on average, " \
+           f"{(found.sum(axis=1) == 0).sum()} of 200 sets empty\n" in done.err
+    again = run("classify_m", "-j", 2, "--coverage", ".9", *words.split(), "pairs.mbm",
+                "test.vec", "again")
+    assert again.out == done.out
+    plain = run("classify_m", *words.replace("--by-class", "").replace("--set-score aps", "")
+                .split(), "pairs.mbm", "test.vec", "plain")
+    for end in (".cls", ".con"):  # the classes are answered all the same
+        assert Path(f"plain{end}").read_bytes() == Path(f"out{end}").read_bytes()
+    assert plain.out != done.out and not Path("plain.sets").exists()
+
+
+def test_sets_are_scored(run, here, model):
+    run("classify_m", "--coverage", ".9", "pairs.mbm", "test.vec", "out")
+    scores = json.loads(run("eval_uc", "--json", "-k", 3, "--sets", "out.sets", "test.cls",
+                            "out").out)
+    assert scores["sets"]["points"] == 200
+
+
+def test_p_values_and_sets_agree(run, here, model):
+    for words in ((), ("--by-class",), ("--set-score", "aps")):
+        sets = lines_of(run("classify_m", "--coverage", ".8", *words, "pairs.mbm", "test.vec",
+                            "out").out)
+        done = run("classify_m", "--p-values", "--header", *words, "pairs.mbm", "test.vec", "out")
+        rows = [line.split() for line in done.out.splitlines()]
+        assert rows[0] == ["labels", "2", "5", "9"] and done.err == ""
+        found = np.array(rows[1:], dtype=float)[:, :3] > .2 + 1e-9
+        assert [tuple(LABELS[row].tolist()) for row in found] == sets
+
+
+@pytest.mark.parametrize("words", ["", "--confidence .5"])
+def test_errors_are_bounded(run, here, model, words):
+    configuration, p = model
+    stored = configuration.calibration.decoders["least-squares"].points
+    threshold = error_threshold(stored.p_largest, stored.right, .1,
+                                .5 if words else .95).threshold
+    done = run("classify_m", "--max-error", ".1", *words.split(), "pairs.mbm", "test.vec", "out")
+    rejected = p.max(axis=1) < threshold
+    assert 0 < rejected.sum() < 150
+    np.testing.assert_array_equal(read_cls("out.cls", negative=True),
+                                  np.where(rejected, -1, LABELS[p.argmax(axis=1)]))
+    assert done.line(f"{rejected.sum()} of 200 points rejected, below probability {threshold:g}")
+
+
+def test_trees(run, here):
+    run("calibrate_m", "--data", "apart", "tree.mbm", "-o", "tree.mbm")
+    kept = load("tree.mbm").calibration.decoders["recursive"].points
+    threshold = error_threshold(kept.p_largest, kept.right, .3).threshold
+    assert f"below probability {threshold:g}" in run(
+        "classify_m", "--max-error", ".3", "tree.mbm", "test.vec", "out").err
+    assert run("classify_m", "--tree", "full", "--coverage", ".9", "tree.mbm", "test.vec",
+               "out").out.count("\n") == 200
+
+
+def test_trained_models_have_points_already(run, here):
+    assert "classes in a set" in run("classify_m", "--coverage", ".9", "pairs.mbc", "test.vec",
+                                     "out").err
+
+
+def test_all_files_or_none(run, here, model):
+    os.mkdir("out.sets")
+    run("classify_m", "--coverage", ".9", "pairs.mbm", "test.vec", "out", status=1)
+    assert not Path("out.cls").exists() and not Path("out.con").exists()
+
+
+@pytest.mark.parametrize("words, status, message", [
+    ("--coverage 1 pairs.mbm", 2, "--coverage: expected a number between 0 and 1, found 1"),
+    ("--max-error 0 pairs.mbm", 2, "--max-error: expected a number between 0 and 1, found 0"),
+    ("--confidence .9 pairs.mbm", 2, "--confidence needs --max-error"),
+    ("--by-class pairs.mbm", 2, "--by-class needs --coverage or --p-values"),
+    ("--set-score aps pairs.mbm", 2, "--set-score needs --coverage or --p-values"),
+    ("--p-values --coverage .9 pairs.mbm", 2, "--coverage and --p-values exclude each other"),
+    ("--max-error .1 --reject .5 pairs.mbm", 2, "--max-error and --reject exclude each other"),
+    ("--max-error .1 --priors 1,1,1 pairs.mbm", 2, "cannot be combined with --priors"),
+    ("--coverage .9 --priors 1,1,1 pairs.mbm", 2, "--coverage with --priors needs --by-class"),
+    ("--coverage .9 --quantity pairs.mbm", 2, "--quantity is printed in place of"),
+    ("--coverage .9 tree.mbm", 2, "for a tree they come with --tree full"),
+    ("--coverage .9 -Q vote pairs.mbm", 2, "--coverage needs a decoder that gives"),
+    ("--max-error .1 -0 pairs.mbm", 2, "not -0"),
+    ("--coverage .9 -Q renormalised pairs.mbm", 1, "--coverage needs calibration points of the "
+     "decoder renormalised, and there are none: calibrate_m"),
+    ("--max-error .1 --uncalibrated pairs.mbm", 1, "calibrate_m --data makes them"),
+    ("--p-values -c 1 pairs.mbm", 1, "calibrate_m --data makes them"),
+    ("--max-error .001 pairs.mbm", 1, "at least 2995 without an error among them would be "
+                                      "needed")])
+def test_guarantees_refused(run, here, words, status, message):
+    run("classify_m", *words.split(), "test.vec", "out", status=status).refused(message)
+    assert not Path("out.cls").exists()
+
+
+def test_too_few_points_are_said(run, here, model):
+    done = run("classify_m", "--coverage", ".999", "pairs.mbm", "test.vec", "out")
+    assert "a coverage of 0.999 needs 999 calibration points, there are 300: every set has all " \
+           "classes" in done.err
+    assert set(lines_of(done.out)) == {(2, 5, 9)}

@@ -32,10 +32,10 @@ def drawn(n, seed):
 
 
 def one_by_one(p, right, max_error, confidence):
-    found, begun = None, False
+    found, begun, least = None, False, points_needed(max_error, confidence)
     for threshold in GRID:
         told = p >= threshold
-        begun = begun or told.sum() >= points_needed(max_error, confidence)
+        begun = begun or told.sum() >= max(least, min(len(p) // 5, 3 * least))
         if begun:
             errors = int(np.sum(told & ~right))
             if clopper_pearson_upper(errors, int(told.sum()), confidence) > max_error:

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Whether sets cover, and errors stay below their bound, as often as promised; time of large sets.
+
+Splits into calibration and test points, of made probabilities whose truth is known and of
+sample_data/digits.svm (trained once; the splits are of points kept apart).  In each split a
+temperature and a floor are fitted, then sets and thresholds, as calibrate_m does.  Coverage of
+m test points from n calibration points is beta-binomial for scores without ties; a guarantee
+holds where about 95 % of the splits lie within its central 95 %, and the mean is 1 - alpha or
+more.
+
+    python tests/benchmarks/guarantees.py [--splits 1000] [--section coverage|errors|classes]
+"""
+
+import argparse
+import sys
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import betabinom
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from agfmc.decode.maps import apply_map, fit_temperature  # noqa: E402
+from agfmc.decode.sets import (calibration_points, p_values,  # noqa: E402
+                               prediction_sets, quantiles)
+from agfmc.decode.thresholds import error_threshold  # noqa: E402
+from agfmc.errors import DataError  # noqa: E402
+
+ALPHAS = (.01, .05, .1, .2)
+ERRORS = (.02, .05, .1)
+CONFIDENCE = .95
+
+
+def made(n, k, generator, weights=None, doubt=1.5, over=2.0):
+    """Probabilities p (n, k) that are too sure, and true columns y (n,).
+
+    doubt: the larger, the more alike are the probabilities of a point.
+    """
+    weights = np.full(k, 1 / k) if weights is None else weights
+    q = generator.dirichlet(doubt * weights, n) + 1e-12
+    q /= q.sum(axis=1)[:, None]
+    y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, k - 1)
+    p = q**over
+    return p / p.sum(axis=1)[:, None], y
+
+
+def digits():
+    """Uncalibrated p (n, 10) and y (n,) of points of sample_data that were not trained on."""
+    import agfmc
+    from agfmc.formats.dataset import read_training
+    from agfmc.models import InputFormat
+
+    data = read_training(str(ROOT / "sample_data" / "digits.svm"), InputFormat("svm"))
+    rows = np.random.default_rng(0).permutation(len(data.y))
+    x, y = np.asarray(data.x)[rows], data.y[rows]
+    model = agfmc.train("one-vs-rest", x[:300], y[:300], options="-c 1 -g 0.02", normalise=True,
+                        calibration=0)
+    return model.classifier("least-squares").probabilities(x[300:]), y[300:]
+
+
+def sources(splits):
+    """{name: function of the number of a split -> (p, y) of calibration, (p, y) of test}."""
+    weights = np.array([.3, .2, .15, .1, .08, .06, .05, .03, .02, .01])
+
+    def drawn(split):
+        generator = np.random.default_rng([1, split])
+        return made(1000, 10, generator, weights), made(1000, 10, generator, weights)
+
+    p, y = digits()
+
+    def real(split):
+        rows = np.random.default_rng([2, split]).permutation(len(y))
+        half = len(y) // 2
+        return (p[rows[:half]], y[rows[:half]]), (p[rows[half:]], y[rows[half:]])
+
+    return {"made, 10 classes, 1000 + 1000 points": drawn,
+            f"digits, {len(y) // 2} + {len(y) - len(y) // 2} points": real}
+
+
+def fitted(p, y):
+    """A map and calibration points."""
+    found = fit_temperature(p, y)
+    mapped = apply_map(found, p)
+    return found, calibration_points(mapped, y, mapped.argmax(axis=1), range(p.shape[1]))
+
+
+def within(hits, m, n, alpha):
+    """True where hits of m are in the central 95 % for n calibration points."""
+    rank = int(np.ceil((n + 1) * (1 - alpha) - 1e-9))
+    if rank > n:
+        return hits == m
+    low, high = betabinom.ppf((.025, .975), m, rank, n + 1 - rank)
+    return low <= hits <= high
+
+
+def coverage(splits):
+    print("coverage: mean over splits; splits within the central 95 % of the beta-binomial; mean "
+          "size of sets\n")
+    for name, draw in sources(splits).items():
+        print(f"{name}, {splits} splits")
+        cells = {}
+        for split in range(splits):
+            (p, y), (q, z) = draw(split)
+            found, points = fitted(p, y)
+            q = apply_map(found, q)
+            k, rows = q.shape[1], np.arange(len(z))
+            for alpha in ALPHAS:
+                for score in ("lac", "aps"):
+                    sets = prediction_sets(q, quantiles(points, range(k), alpha, score), score)
+                    holds = sets[rows, z]
+                    cells.setdefault((alpha, score), []).append(
+                        (holds.mean(), within(holds.sum(), len(z), len(y), alpha),
+                         sets.sum(axis=1).mean(), ()))
+                sets = prediction_sets(q, quantiles(points, range(k), alpha, "lac", True), "lac")
+                holds = sets[rows, z]
+                by_class = [(holds[z == j].mean() if (z == j).any() else np.nan, np.nan
+                             if np.count_nonzero(y == j) < 1 / alpha - 1 or not (z == j).any() else
+                             within(holds[z == j].sum(), np.count_nonzero(z == j),
+                                    np.count_nonzero(y == j), alpha)) for j in range(k)]
+                cells.setdefault((alpha, "lac by class"), []).append(
+                    (holds.mean(), np.nan, sets.sum(axis=1).mean(), by_class))
+        print(f"{'wanted':8s}{'sets':14s}{'coverage':>10s}{'within':>9s}{'size':>8s}   "
+              "least mean coverage of a class")
+        for (alpha, score), values in cells.items():
+            mean, share, size = (np.mean([one[i] for one in values]) for i in range(3))
+            line = f"{1 - alpha:<8g}{score:14s}{mean:10.4f}"
+            if score == "lac by class":
+                table = np.array([one[3] for one in values])  # (splits, k, 2)
+                share = np.nanmean(table[:, :, 1])
+                least = np.nanmin(np.nanmean(table[:, :, 0], axis=0))
+                print(f"{line}{100 * share:8.1f}%{size:8.3f}   {least:.4f}")
+            else:
+                print(f"{line}{100 * share:8.1f}%{size:8.3f}")
+        print(flush=True)
+
+
+def errors(splits):
+    print(f"--max-error with confidence {CONFIDENCE}: splits in which the error of the answered, "
+          "of all possible\npoints, is larger (promised: at most "
+          f"{100 * (1 - CONFIDENCE):g} %); share of points answered; splits without a threshold\n")
+    p_all, y_all = made(50_000, 10, np.random.default_rng(77), doubt=.4)
+    print(f"{'points':8s}{'max-error':11s}{'larger':>8s}{'answered':>10s}{'none':>8s}")
+    for n in (300, 1000, 3000):
+        for bound in ERRORS:
+            larger, answered, none = 0, [], 0
+            for split in range(splits):
+                p, y = made(n, 10, np.random.default_rng([3, n, split]), doubt=.4)
+                found, points = fitted(p, y)
+                try:
+                    threshold = error_threshold(points.p_largest, points.right, bound,
+                                                CONFIDENCE).threshold
+                except DataError:
+                    none += 1
+                    continue
+                told, wrong = answered_of(found, p_all, y_all, threshold)
+                answered.append(told)
+                larger += wrong > bound
+            share = f"{100 * np.mean(answered):9.1f}%" if answered else f"{'-':>10s}"
+            print(f"{n:<8d}{bound:<11g}{100 * larger / splits:7.1f}%{share}"
+                  f"{100 * none / splits:7.1f}%", flush=True)
+    print()
+
+
+def answered_of(found, p, y, threshold):
+    """(share answered, error among them) of all possible points."""
+    told = apply_map(found, p).max(axis=1) >= threshold
+    right = p.argmax(axis=1) == y  # a temperature keeps the order
+    return told.mean(), np.mean(~right[told]) if told.any() else 0.0
+
+
+def classes():
+    k, n, m = 1000, 20_000, 10_000
+    generator = np.random.default_rng(5)
+    weights = 1 / np.arange(1, k + 1)
+    weights /= weights.sum()
+    p, y = made(n, k, generator, weights, 1.5, 1.2)
+    q, z = made(m, k, generator, weights, 1.5, 1.2)
+    counts = np.bincount(y, minlength=k)
+    print(f"{k} classes, {n} calibration points ({np.count_nonzero(counts < 19)} classes with "
+          f"fewer than 19, {np.count_nonzero(counts == 0)} without), {m} points; p alone has "
+          f"{q.nbytes / 1e6:.0f} MB\n")
+    print(f"{'step':40s}{'seconds':>9s}{'peak MB':>9s}")
+
+    def step(name, function):
+        tracemalloc.start()
+        start = time.process_time()
+        value = function()
+        seconds = time.process_time() - start
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        print(f"{name:40s}{seconds:9.2f}{peak / 1e6:9.1f}", flush=True)
+        return value
+
+    found = step("fit a temperature", lambda: fit_temperature(p, y))
+    p, q = apply_map(found, p), step("apply the map", lambda: apply_map(found, q))
+    points = step("calibration points", lambda: calibration_points(p, y, p.argmax(1), range(k)))
+    rows = np.arange(m)
+    for score in ("lac", "aps"):
+        for by_class in (False, True):
+            what = score + " by class" * by_class
+            limits = step(f"quantiles, {what}",
+                          lambda: quantiles(points, range(k), .05, score, by_class))
+            sets = step(f"sets, {what}", lambda: prediction_sets(q, limits, score))
+            rare = (counts[z] < 19) & (counts[z] > 0)
+            print(f"{'':8s}coverage {sets[rows, z].mean():.4f}, of rare classes "
+                  f"{sets[rows, z][rare].mean():.4f}, mean size {sets.sum(axis=1).mean():.1f}")
+        for by_class in (False, True):
+            step(f"p values, {score}{' by class' * by_class}",
+                 lambda: p_values(q, points, range(k), score, by_class))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=int, default=1000)
+    parser.add_argument("--section", choices=("coverage", "errors", "classes"))
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")  # few points for .99 by class: the table shows it
+    for name, function in (("coverage", lambda: coverage(args.splits)),
+                           ("errors", lambda: errors(args.splits)), ("classes", classes)):
+        if args.section in (None, name):
+            function()
+
+
+if __name__ == "__main__":
+    main()
