@@ -442,7 +442,7 @@ def test_models_that_do_not_tell(classified, refused, prior):
     refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
     (prior / "old-01").write_text((prior / "one-01").read_text())
     assert classified("--priors", PRIORS, "old.mbc") == \
-        classified("--priors", PRIORS, "one.mbc")
+        classified("--uncalibrated", "--priors", PRIORS, "one.mbc")
     # models of different samples are of no use together
     text = (prior / "one-02").read_text()
     text = text[:text.index("; made from")] + "\n"  # without its checksum
