@@ -238,10 +238,9 @@ def _overall(results, bins, points, area):
             calibration(winner, right, bins, weights=counting))
     for name, (scores, told) in points.items():
         if told is None:
-            values[name] = float(mean(scores, weights))
+            values[name] = mean(scores, weights)
         else:
-            values[name] = float(mean(scores[told], None if weights is None else weights[told])) \
-                if told.any() else float("nan")
+            values[name] = mean(scores[told], None if weights is None else weights[told])
     return values
 
 
@@ -324,8 +323,8 @@ def _before(results, y, bins):
     scores, change = {}, {}
     for name, function in (("log_loss", log_losses), ("brier", squared_errors)):
         one, other = function(before, y), function(results.p, y)
-        scores[name] = float(mean(one, weights))
-        change[name] = {"mean": float(mean(other - one, weights)),
+        scores[name] = mean(one, weights)
+        change[name] = {"mean": mean(other - one, weights),
                         "error": _known(standard_error(other - one, weights))}
     return {"before": {**scores, "expected_calibration_error": expected_calibration_error(rows),
                        "zero_probability": _zeros(before, y), "calibration": _rows(rows),
