@@ -4,9 +4,11 @@ import os
 import shlex
 import sys
 import time
+import warnings
 from contextlib import suppress
+from functools import partial
 
-from ..errors import JobsFailed, UsageError
+from ..errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
 from .hints import refuse_scheme
 from .messages import library_words, Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
@@ -197,26 +199,41 @@ def _calibration_file(args):
     from ..formats.controlfile import model_file
 
     control = args.control_out
-    beside = control != "-" and (os.path.isfile(control) or not os.path.exists(control))
-    return calibration_of(control if beside else model_file(args.model, args.path))
+    folder = os.path.dirname(os.path.abspath(control))
+    stream = control == "-" or os.path.exists(control) and not os.path.isfile(control) or \
+        folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+    return calibration_of(model_file(args.model, args.path) if stream else control)
 
 
 def _calibration(args, work):
-    """The `Calibration` of the trained models, or None; says why there is none."""
+    """The `Calibration` of the trained models, or None; says what it does, or why there is none."""
     from ..prediction.calibration import fit_calibration
     from ..prediction.configuration import merged, ModelSource
+    from ..prediction.decoding import Decoding
     from ..training.run import held_out_of
 
-    held_out = held_out_of(work)
-    if held_out is None:
-        if not args.no_calibration:
-            report(args, PROG, "the probabilities are not calibrated: another program gives no "
-                               "decision values of samples that were held out (calibrate_m "
-                               "calibrates by data kept apart)")
+    if args.no_calibration:
         return None
-    normalisation = work.settings.normalisation
-    return fit_calibration(merged(work.tree, ModelSource(
-        args.control_out, normalisation, args.path, args.unnormalised)), held_out)
+    if work.calibration_rows is None:
+        report(args, PROG, "the probabilities are not calibrated: another program gives no "
+                           "decision values of samples that were held out (calibrate_m "
+                           "calibrates by data kept apart)")
+        return None
+    source = ModelSource(args.control_out, work.settings.normalisation, args.path,
+                         args.unnormalised)
+    try:
+        held_out, losses = held_out_of(work), {}
+        calibration = fit_calibration(merged(work.tree, source), held_out, losses)
+    except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
+        warnings.warn("the probabilities are not calibrated: "
+                      + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
+        return None
+    key = Decoding().calibration_key(work.tree)
+    if key in losses:
+        count, before, after = losses[key]
+        report(args, PROG, f"{_calibration_file(args)}: calibrated with {count} held-out points, "
+                           f"their log loss {before:.3g} -> {after:.3g} ({key})")
+    return calibration
 
 
 def _save(args, tree, calibration=None):
@@ -228,13 +245,14 @@ def _save(args, tree, calibration=None):
 
     if args.no_names:
         tree = changed(tree, names={})
-    path = _calibration_file(args)
-    contents = {} if args.control_out == "-" else {args.control_out: "".join(tree_lines(tree))}
+    path, contents, earlier_goes = _calibration_file(args), {}, None
+    if args.control_out != "-":
+        contents[args.control_out] = "".join(tree_lines(tree))
     if calibration is None:
-        remove(path)
+        earlier_goes = partial(remove, path)
     else:
         contents[path] = format_calibration(calibration)
-    with replacing_all(list(contents)) as files:
+    with replacing_all(list(contents), before=earlier_goes) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)
     if args.control_out == "-":

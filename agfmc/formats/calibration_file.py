@@ -25,20 +25,21 @@ Every number reads back bit for bit: a threshold that is one of these probabilit
 a point with the same one.
 """
 
+import os
 import re
 
 import numpy as np
 
 from .._version import __version__
-from ..errors import ModelError
+from ..errors import DataError, ModelError
 from ..models import (Calibration, CalibrationPoints, DecoderCalibration, LearnedDecoder,
                       MAP_KINDS, ProbabilityMap)
 from .consistency import check_calibration
-from .inputs import read_bytes
+from .inputs import open_input, read_bytes
 from .seal import check_seal, sealed
 from .text import numbers
 
-__all__ = ["calibration_of", "format_calibration", "read_calibration"]
+__all__ = ["calibration_of", "check_calibration_output", "format_calibration", "read_calibration"]
 
 _TITLE = "agfmc calibration 1"
 _WHOLE = re.compile("[0-9]{1,15}", re.ASCII)
@@ -47,6 +48,16 @@ _WHOLE = re.compile("[0-9]{1,15}", re.ASCII)
 def calibration_of(path):
     """The name of the calibration beside a control file; `-` where there is no file."""
     return path if path == "-" else f"{path}.cal"
+
+
+def check_calibration_output(path):
+    """Raise `DataError` where a calibration would take the place of a file that is none."""
+    if os.path.isfile(path):
+        with open_input(path) as file:
+            known = file.read(len(_TITLE) - 1) == _TITLE[:-1].encode()
+        if not known:
+            raise DataError("is no calibration, and the name is that of the calibration: expected "
+                            "another name of control-out, or this file elsewhere", file=path)
 
 
 def format_calibration(calibration):

@@ -14,6 +14,7 @@ from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import calibration_points
 from ..errors import AgfmcError, AgfmcWarning
 from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
+from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import calibrated_decodings, decoders_of, Decoding
@@ -38,10 +39,14 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None) -> Calibration:
+                    wanted: Sequence[Decoding] | None = None,
+                    losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
     wanted: the only decoders that have one, None for all.
+    losses: gets {key: (number of points, their log loss before, after)} of those that keep the
+    points: the same that the map is fitted to;  where a tree is descended, the loss is that of
+    the probability that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -71,7 +76,10 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
         if key in keeping:
             if fitted.kind != "temperature":
                 answer = apply_map(fitted, p).argmax(axis=1)
-            p = apply_map(fitted, p)
+            before, p = p, apply_map(fitted, p)
+            if losses is not None:
+                y = np.where(answer == true, 0, 1) if descended else true
+                losses[key] = len(y), log_loss(before, y), log_loss(p, y)
             kept = _points_of_answers(p[:, 0], held_out.y, answer == true) if descended \
                 else calibration_points(p, true, answer, classes)
         maps[key] = DecoderCalibration(fitted, kept)

@@ -20,6 +20,7 @@ from ..control.write import libagf_begins, require_readable
 from ..data_tools.training_data import for_classes, load_training
 from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.atomic import check_output
+from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
@@ -83,7 +84,8 @@ class Plan:
     normalisation, where support vectors are to be written as such;  folder: of the model
     files, or None;  dense: points may not stay sparse;  text: "svm" or "lvq", the text that
     programs get;  trainer: the program that trains binary classifiers, or None for LIBSVM;
-    control_out: the control file that is written at the end, or None.
+    control_out: the control file that is written at the end, or None;  counts_errors: the run
+    counts the errors of samples that are held out.
     """
 
     tree: Tree
@@ -98,6 +100,7 @@ class Plan:
     text: str = "svm"
     trainer: Trainer | None = None
     control_out: str | None = None
+    counts_errors: bool = False
 
     @functools.cached_property
     def binary(self) -> list[Job]:
@@ -117,7 +120,7 @@ class Plan:
         """
         settings = self.settings
         if not settings.calibration or self.trainer is not None or any(
-                job.options.is_program for job in self.jobs):
+                node.learner.is_program for node in self.tree.directs.values()):
             return None
         return calibration_rows(self.data.y, self.tree.labels, settings.calibration, settings.seed)
 
@@ -152,6 +155,7 @@ class _Origins:
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
         self._rows = rows_by_class(self._y)
         self._classes = {}
+        self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
         self._chosen = None if chosen is None else dict(zip(*map(
             np.ndarray.tolist, np.unique(self._y[chosen], return_counts=True))))
@@ -167,6 +171,8 @@ class _Origins:
                          digest_size=8)
         if self._chosen is not None and job.is_binary:
             digest.update(repr([self._chosen[label] for label in sum(sides, [])]).encode())
+            if self._counts_errors and job.options.own_probabilities:
+                digest.update(b"folds of all samples")
         for side in sides:
             for label in side:
                 digest.update(self._of_class(label))
@@ -245,7 +251,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
                 settings.scale or settings.nsv is not None, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
-                output.control)
+                output.control, output.errors is not None)
     _check_outputs(made, source, output)
     return made
 
@@ -307,7 +313,7 @@ def _check_outputs(plan, source, output):
              if isinstance(path, str) and path != "-"}
     named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
              (output.control, "control-out"), (output.errors, "the file of --cv-errors"),
-             (output.calibration, "the calibration")]
+             (None if plan.calibration_rows is None else output.calibration, "the calibration")]
     checked = set()
     for path, what in [*named, *plan.files]:
         if path is None:
@@ -317,7 +323,8 @@ def _check_outputs(plan, source, output):
             raise DataError("cannot write: there is no such folder", file=path)
         if _too_long(path):
             raise DataError("cannot write: the name is too long for a file: expected a shorter "
-                            "base name of the models", file=path)
+                            + ("name of control-out" if what == "the calibration" else
+                               "base name of the models"), file=path)
         a_folder, a_model = os.path.isdir(path), (path, what) not in named
         # other programs may write models that are folders
         if not a_model or (plan.trainer is None if a_folder else folder not in checked):
@@ -327,3 +334,5 @@ def _check_outputs(plan, source, output):
         if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
             raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
         taken[place] = what
+    if output.calibration is not None:
+        check_calibration_output(output.calibration)
