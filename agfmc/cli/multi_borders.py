@@ -233,7 +233,8 @@ def _calibration(args, work):
     if key in losses:
         count, before, after = losses[key]
         report(args, PROG, f"{_calibration_file(args)}: calibrated with {count} held-out points, "
-                           f"their log loss {before:.3g} -> {after:.3g} ({key})")
+                           f"log loss {before:.3g} -> {after:.3g} on these ({key}, "
+                           f"{calibration.decoders[key].map.kind})")
     return calibration
 
 

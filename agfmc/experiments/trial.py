@@ -231,8 +231,9 @@ def _outcomes(candidate, split, trained, experiment, workers):
 
 def _configuration(candidate, split, parts, experiment):
     """The trained `Configuration`, the seconds of a core that it took, and those of its maps."""
-    import scipy.optimize  # noqa: F401, the maps need it: to load it is no part of their time
+    import scipy.optimize  # the maps need it, and to load it is no part of their time
 
+    del scipy
     tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
     models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
