@@ -38,10 +38,11 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None) -> Calibration:
+                    wanted: Sequence[Decoding] | None = None, quick: bool = False) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all.
+    wanted: the only decoders that have one, None for all;  quick: every map is a temperature and
+    a floor, and no points are kept.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -51,8 +52,9 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     tree = configuration.tree
     classes = np.array(tree.classes)
     column = np.searchsorted(classes, held_out.y)
-    keeping = {decoding.calibration_key(tree)
-               for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
+    keeping = set() if quick else {
+        decoding.calibration_key(tree)
+        for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
     answers = held_out_answers(configuration, held_out, only)
