@@ -159,7 +159,8 @@ class Experiment:
     settings: its scale and nsv normalise with statistics of each training part;
     cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
     trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
-    those of the decoder itself.
+    those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
+    thousand points, as where very many configurations are tried.
     """
 
     data: Dataset
@@ -167,6 +168,7 @@ class Experiment:
     settings: TrainingSettings = TrainingSettings()
     cache: object = None
     calibrated: tuple[bool, ...] = (True,)
+    quick_maps: bool = False
 
     @property
     def calibration(self) -> int:

@@ -18,6 +18,7 @@ from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
 from ..learners.protocol import plan_jobs
+from ..models import HeldOut
 from ..prediction.calibration import fit_calibration
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
@@ -34,6 +35,7 @@ from .result_cache import are_numbers, key_of
 
 __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
 
+_QUICK_POINTS = 1000
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
@@ -147,7 +149,8 @@ class LaidOutCandidate:
     def outcome_key(self, name, split, experiment):
         """The key of the `Outcome` with one decoder."""
         return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
-                      split.test_digest, experiment.calibration, experiment.settings.seed)
+                      split.test_digest, experiment.calibration, experiment.quick_maps,
+                      experiment.settings.seed)
 
 
 def _lay_out(number, candidate, split, experiment):
@@ -248,9 +251,20 @@ def _configuration(candidate, split, parts, experiment):
         held_out = gather_held_out(tree, jobs, [part.values for part in parts],
                                    (split.x, split.y, nodes), rows, experiment.settings)
         if held_out is not None:
+            quick = experiment.quick_maps
             configuration = replace(configuration, calibration=fit_calibration(
-                configuration, held_out, wanted))
+                configuration, _thinned(held_out) if quick else held_out, wanted, quick))
     return configuration, seconds + trained - start, time.thread_time() - trained
+
+
+def _thinned(held_out):
+    """The `HeldOut` of a thousand of its points, or of all where there are fewer."""
+    step = -(-len(held_out.rows) // _QUICK_POINTS)
+    kept = slice(None, None, step)
+    own = held_out.point % step == 0
+    return HeldOut(held_out.rows[kept], held_out.y[kept], held_out.x[kept],
+                   held_out.point[own] // step, held_out.classifier[own], held_out.value[own],
+                   {number: p[kept] for number, p in held_out.nodes.items()})
 
 
 def _classify(configuration, decoder, split, workers):
