@@ -145,14 +145,17 @@ def execute(args):
     # the text that -O writes has room for the one probability
     decoding = Decoding(args.method, "path" if external and args.tree == "recursive" else args.tree,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
-                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors))
+                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
+                        not args.uncalibrated)
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
                           args.jobs or available_cores(), args.count)
     source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
                          args.path, args.unnormalised, foreign=external,
-                         calibration=args.calibration, uncalibrated=args.uncalibrated)
+                         calibration=args.calibration,
+                         # which holds a learned decoder, that may do without its map
+                         uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned")
     configuration = load_configuration(source)
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
