@@ -223,8 +223,7 @@ def _calibration(args, work):
                          args.unnormalised)
     try:
         held_out, losses = held_out_of(work), {}
-        calibration = fit_calibration(merged(work.tree, source), held_out,
-                                      losses=losses)
+        calibration = fit_calibration(merged(work.tree, source), held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         warnings.warn("the probabilities are not calibrated: "
                       + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
