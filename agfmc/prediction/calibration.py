@@ -44,21 +44,14 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-<<<<<<< HEAD
-                    wanted: Sequence[Decoding] | None = None,
+                    wanted: Sequence[Decoding] | None = None, quick: bool = False,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all;  losses: gets {key: (number of points,
-    their log loss before, after)} of the decoders that keep points; where a tree is descended, of
-    the probability that the answer is right.
-=======
-                    wanted: Sequence[Decoding] | None = None, quick: bool = False) -> Calibration:
-    """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
-
     wanted: the only decoders that have one, None for all;  quick: every map is a temperature and
-    a floor, and no points are kept.
->>>>>>> 64a34ee8a6de8e41c3ba2cae64f620f11cca1a3a
+    a floor, and no points are kept;  losses: gets {key: (number of points, their log loss before,
+    after)} of the decoders that keep points; where a tree is descended, of the probability that
+    the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -67,15 +60,9 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    keeping = _main_decoders(tree)
+    keeping = set() if quick else _main_decoders(tree)
     held_out = _thinned(held_out, max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
-<<<<<<< HEAD
-=======
-    keeping = set() if quick else {
-        decoding.calibration_key(tree)
-        for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
->>>>>>> 64a34ee8a6de8e41c3ba2cae64f620f11cca1a3a
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
     for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
