@@ -102,7 +102,7 @@ def execute(args):
     for key, answered in _answers(args, configuration, form, args.jobs or available_cores()):
         found[key] = recalibrate(answered, key, configuration.tree.classes, args.map, args.seed,
                                  args.folds, stored[key].map if key in stored else None)
-    configuration = with_decoders(configuration, found, answered.y)
+    configuration = with_decoders(configuration, found, answered.y, answered.learned)
     if args.output is not None:
         if args.output.endswith(".cal"):
             with replacing(args.output) as file:

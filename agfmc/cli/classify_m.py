@@ -174,6 +174,7 @@ def execute(args):
     decoding = Decoding(args.method, "path" if external and args.tree == "recursive" else args.tree,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
                         PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
+                        calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
                                               args.by_class, args.set_score, args.p_values))
     if external and decoding.prints_values:
@@ -182,7 +183,9 @@ def execute(args):
                           args.jobs or available_cores(), args.count)
     source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
                          args.path, args.unnormalised, foreign=external,
-                         calibration=args.calibration, uncalibrated=args.uncalibrated)
+                         calibration=args.calibration,
+                         # which holds a learned decoder, that may do without its map
+                         uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned")
     configuration = load_configuration(source)
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "

@@ -85,17 +85,15 @@ def execute(args):
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
-    if form and configuration.calibration is not None:
-        warnings.warn(f"{args.control}: the calibration is left out, that format has no place for "
-                      "it: answers are those of the decoders (--uncalibrated)", AgfmcWarning,
-                      stacklevel=2)
     after = len(configuration.machines.sv)
     found = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""
         found = f"{before} support vectors, {after} after merging{share}"
-    calibrated = "" if form or configuration.calibration is None else \
-        f", with a calibration of {len(configuration.calibration.decoders)} decoders"
+    calibrated = ""
+    if configuration.calibration is not None:
+        calibrated = ", without the calibration: that format has no place for it" if form else \
+            f", with a calibration of {len(configuration.calibration.decoders)} decoders"
     report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}{calibrated}")
 
 

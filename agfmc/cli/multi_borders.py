@@ -223,8 +223,7 @@ def _calibration(args, work):
                          args.unnormalised)
     try:
         held_out, losses = held_out_of(work), {}
-        calibration = fit_calibration(merged(work.tree, source), held_out,
-                                      losses=losses)
+        calibration = fit_calibration(merged(work.tree, source), held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         warnings.warn("the probabilities are not calibrated: "
                       + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
@@ -233,7 +232,8 @@ def _calibration(args, work):
     if key in losses:
         count, before, after = losses[key]
         report(args, PROG, f"{_calibration_file(args)}: calibrated with {count} held-out points, "
-                           f"their log loss {before:.3g} -> {after:.3g} ({key})")
+                           f"log loss {before:.3g} -> {after:.3g} on these ({key}, "
+                           f"{calibration.decoders[key].map.kind})")
     return calibration
 
 

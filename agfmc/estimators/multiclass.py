@@ -3,6 +3,7 @@
 import os
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -15,16 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from ..control.parse import parse
 from ..control.tree import Tree
 from ..control.write import format_tree
+from ..decode.maps import apply_map
+from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..errors import AgfmcError, AgfmcWarning
 from ..executors.threads import available_cores
 from ..formats.controlfile import read_control
 from ..learners.protocol import unnamed
 from ..formats.vectors import read_std
-from ..models import KERNELS
+from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, ProbabilityMap
 from ..prediction.calibration import calibrated
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
-from ..prediction.decoding import decoders_of, gives_probabilities
+from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.recalibration import (Answered, answers_of_data, recalibrate, Recalibrated,
+                                        with_decoders)
 from ..training import design
 from ..training.fit import TrainingSettings
 from ..training.kernel_tables import MEGABYTES
@@ -58,6 +63,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     The numbers are those of the commands print_control, multi_borders, mbh2mbm and
     classify_m with the same settings.  `agfmc.train` does without scikit-learn.
 
+    Probabilities are calibrated: `fit` holds out training points in turn, and fits a map of the
+    decoder's probabilities to them (`calibrated`).  An answer can be refused (`reject`,
+    `max_error`), or be a set that holds the true class with a wanted probability (`predict_set`).
+    The points that such guarantees come from were held out of single binary classifiers, which
+    makes them approximate; `calibrate`, with points that `fit` has not seen, makes them exact.
+
     Parameters
     ----------
     control : str, pathlib.Path or Tree, default="one-vs-one"
@@ -90,6 +101,20 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Project the features on so many singular vectors.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
+    calibrated : bool, default=True
+        Calibrate the probabilities of all classes in `fit`; False: they are the decoder's own.
+    reject : float, default=None
+        `predict` gives no answer, but `reject_label`, where the probability of the answer is
+        below this number.  None: it answers always.
+    max_error : float, default=None
+        In place of `reject`: reject so much that, with probability `confidence`, no larger share
+        of the answers given is wrong.  `fit` raises ValueError where the calibration points
+        cannot prove it.
+    confidence : float, default=0.95
+        That of `max_error`.
+    reject_label : int, float or str, default=None
+        What stands for no answer in what `predict` returns; None is -1 where classes are numbers,
+        "" where they are words.  It cannot be a class.  `score` counts it as a wrong answer.
     random_state : int, RandomState instance or None, default=1
         Seed of folds and of random codes; None draws a new one for each fit.
     n_jobs : int, default=None
@@ -125,7 +150,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, options="", normalise=False,
-                 n_components=None, platt="cv", random_state=1, n_jobs=None,
+                 n_components=None, platt="cv", calibrated=True, reject=None, max_error=None,
+                 confidence=0.95, reject_label=None, random_state=1, n_jobs=None,
                  kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
@@ -140,6 +166,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.normalise = normalise
         self.n_components = n_components
         self.platt = platt
+        self.calibrated = calibrated
+        self.reject = reject
+        self.max_error = max_error
+        self.confidence = confidence
+        self.reject_label = reject_label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.kernel_memory = kernel_memory
@@ -160,18 +191,28 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         with refused_as_value_error():
             tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
             tree, labelled = named(tree, labelled)
-            self._decoder_for(tree)  # what does not suit it is refused before the training
+            self._rejecting(self._decoder_for(tree))  # refused before the training
+            self._reject_label(classes)
             configuration = calibrated(*train_configuration(
                 tree, X, labelled.labels[codes], TrainingSettings(
                     options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
                     loo=self.platt == "loo", workers=workers_of(self.n_jobs),
-                    kernel_memory=self.kernel_memory)))
+                    kernel_memory=self.kernel_memory,
+                    **({} if self.calibrated else {"calibration": 0}))))
             return self._keep(configuration, labelled)
 
     def predict(self, X):
-        """The classes (n_samples,) of X (n_samples, n_features)."""
-        answers = self._answers(X)
-        return self.classes_[self._labelled.places(answers.classes)]
+        """The classes (n_samples,) of X (n_samples, n_features).
+
+        With `reject` or `max_error`, points without an answer have `reject_label`.
+        """
+        answered = self._answers(X).classes
+        none = self._reject_label(self.classes_)
+        if none is None:
+            return self.classes_[self._labelled.places(answered)]
+        rejected = answered < 0
+        places = self._labelled.places(np.where(rejected, self._labelled.labels[0], answered))
+        return np.append(self.classes_, [none])[np.where(rejected, len(self.classes_), places)]
 
     @available_if(_has(gives_probabilities))
     def predict_proba(self, X):
@@ -180,6 +221,106 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Only with a decoder that gives them: not with votes and losses, nor "recursive".
         """
         return self._answers(X).columns[:, self._labelled.columns]
+
+    @available_if(_has(gives_probabilities))
+    def predict_set(self, X, alpha=0.05, *, by_class=False, score="lac"):
+        """Sets of classes that hold the true one with probability 1 - alpha or more.
+
+        The probability is over calibration points and new points of the same kind together, and
+        for all points on average: a set may be empty (the point is like no class) or have all
+        classes.  It is exact after `calibrate` with points that `fit` has not seen.  The points
+        that `fit` keeps were held out of the binary classifiers in folds, of each by itself: in
+        practice coverage is close to 1 - alpha, but nothing proves it.  Warns where there are too
+        few points: less than 1 / alpha - 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        alpha : float, default=0.05
+            Share of the points, at most, whose set lacks the true class.
+        by_class : bool, default=False
+            The same for the points of each class by itself, which needs as many calibration points
+            of each class; rare classes share theirs.
+        score : {"lac", "aps"}, default="lac"
+            "lac": the smallest sets;  "aps": larger ones, whose coverage depends less on how
+            difficult a point is.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_samples, n_classes)
+            True where a class, in the order of `classes_`, is in the set of the point.
+        """
+        check_is_fitted(self)
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        if score not in SCORES:
+            raise ValueError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
+        found = self._calibration()
+        if found is None or found.points is None:
+            raise ValueError(f"sets need calibration points of the decoder {self.decoder_!r}, and "
+                             "there are none: calibrate(X, y) makes them from points kept apart")
+        limits = quantiles(found.points, self.configuration_.tree.classes, alpha, score, by_class)
+        return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
+
+    def calibrate(self, X, y, map=None):
+        """Calibrate a fitted model with points that it was not fitted to.
+
+        They take the place of the calibration points of `fit`.  With the map that `fit` made,
+        `predict_set` and `max_error` then have their guarantees exactly, for points of the same
+        kind.  The model that is saved has the new calibration.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Their classes, of those in `classes_`.
+        map : {"auto", "none", "temperature", "vector", "matrix"}, default=None
+            None: keep the map, so that points are new to it too.  Else fit another one, "auto" by
+            cross-validation among these kinds: for points unlike those of `fit`, or a model
+            without a map.  The points are then kept as the map answers them that was fitted
+            without their fold, which makes guarantees approximate again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if map not in (None, "auto", *MAP_KINDS):
+            raise ValueError(f"map must be None, 'auto' or one of {', '.join(MAP_KINDS)}, "
+                             f"not {map!r}")
+        X, y = validate_data(self, X, y, dtype=_DTYPES, reset=False)
+        strange = ~np.isin(y, self.classes_)
+        if strange.any():
+            raise ValueError(f"class {y[strange][0]!r} is not one of the classes of the model")
+        labels = self._labelled.labels[np.searchsorted(self.classes_, y)]
+        decoder, tree = self._decoder_and_tree()
+        key = decoder.calibration_key(tree)
+        if key is None:
+            raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
+        with refused_as_value_error():
+            answered = answers_of_data(self.configuration_, decoder, Dataset(X, labels), "binary",
+                                       "points kept apart", workers_of(self.n_jobs))
+            if map is None:
+                found = self._with_the_same_map(answered, key)
+            else:
+                found = recalibrate(answered, key, tree.classes, map)
+            return self._keep(with_decoders(self.configuration_, {key: found}, answered.y),
+                              self._labelled)
+
+    def _with_the_same_map(self, answered: Answered, key):
+        """The `Recalibrated` decoder `key`: its map as it is, and these points."""
+        old, tree = self._calibration(), self.configuration_.tree
+        kept = ProbabilityMap("none") if old is None else old.map
+        p, answer = apply_map(kept, answered.p), answered.answer
+        if key.startswith("recursive"):
+            points = answer_points(p[:, 0], np.asarray(tree.classes)[answered.y],
+                                   answer == answered.y)
+        else:
+            if kept.kind in ("vector", "matrix"):
+                answer = p.argmax(axis=1)
+            points = calibration_points(p, answered.y, answer, tree.classes)
+        return Recalibrated(DecoderCalibration(kept, points), {
+            "points": len(answered.y), "source": answered.source})
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
     def decision_function(self, X):
@@ -212,24 +353,27 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         save(path, self.configuration_)
 
     @classmethod
-    def load(cls, path, *, normalisation=None, models_in=None, decoder=None, n_jobs=None):
+    def load(cls, path, *, normalisation=None, models_in=None, **parameters):
         """The fitted estimator of any model file, or of a control file and its models.
 
         path: a `.mbm` file, libAGF's ASCII model, a LIBSVM model, or what multi_borders
         wrote;  normalisation: a `.std` file for models without one;  models_in: folder of
-        the models that a control file names.  Classes are the names that the model has for
+        the models that a control file names;  parameters: of the estimator, such as `decoder`,
+        `reject` and `n_jobs`.  Classes are the names that the model has for
         them, else its numbers.  Raises `agfmc.errors.AgfmcError` for what cannot be read.
         """
         configuration = load(path, None if normalisation is None else read_std(normalisation),
                              models_in)
         tree = configuration.tree
-        estimator = cls(control=format_tree(unnamed(tree)), decoder=decoder, n_jobs=n_jobs)
-        return estimator._keep(configuration, labels_in(tree))
+        estimator = cls(control=format_tree(unnamed(tree)), **parameters)
+        return estimator._keep(configuration if estimator.calibrated else
+                               replace(configuration, calibration=None), labels_in(tree))
 
     def _keep(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
         decoder = self._decoder_for(configuration.tree, configuration.machines)
-        classifier = Classifier(configuration, decoder)
+        self._reject_label(labelled.classes)
+        classifier = Classifier(configuration, self._rejecting(decoder))
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
         if classifier.features is not None:
@@ -247,12 +391,35 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError("the decoder 'and' leaves points without a class")
         return decoder
 
+    def _reject_label(self, classes):
+        """What stands for no answer beside classes (k,); None where there is always an answer."""
+        if self.reject is None and self.max_error is None:
+            return None
+        label = self.reject_label
+        if label is None:
+            label = -1 if classes.dtype.kind in "biuf" else ""
+        if label in classes.tolist():
+            raise ValueError(f"reject_label: {label!r} is one of the classes")
+        return label
+
+    def _rejecting(self, decoder):
+        """The `Decoding` that leaves points without an answer where that is wanted."""
+        return replace(decoder, reject=self.reject, guarantees=Guarantees(
+            self.max_error, None if self.max_error is None else self.confidence))
+
     def _decoder_and_tree(self):
         if hasattr(self, "_classifier"):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
         tree = sketch(self.control)
         return self._decoder_for(tree), tree
+
+    def _calibration(self):
+        """The `DecoderCalibration` of the decoder in use, or None."""
+        decoder, tree = self._decoder_and_tree()
+        calibration = self.configuration_.calibration
+        return None if calibration is None else \
+            calibration.decoders.get(decoder.calibration_key(tree))
 
     def _answers(self, X):
         check_is_fitted(self)
@@ -273,7 +440,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         super().__setstate__(state)
         if "configuration_" in state:
             decoder, = decoders_of(self.configuration_.tree, (self.decoder_,))
-            self._classifier = Classifier(self.configuration_, decoder)
+            self._classifier = Classifier(self.configuration_, self._rejecting(decoder))
 
 
 @contextmanager

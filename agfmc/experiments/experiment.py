@@ -159,7 +159,8 @@ class Experiment:
     settings: its scale and nsv normalise with statistics of each training part;
     cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
     trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
-    those of the decoder itself.
+    those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
+    thousand points, as where very many configurations are tried.
     """
 
     data: Dataset
@@ -167,11 +168,19 @@ class Experiment:
     settings: TrainingSettings = TrainingSettings()
     cache: object = None
     calibrated: tuple[bool, ...] = (True,)
+    quick_maps: bool = False
 
     @property
     def calibration(self) -> int:
         """At most so many points of a training part serve the calibration; 0: none."""
         return self.settings.calibration if True in self.calibrated else 0
+
+    @property
+    def least_calibration(self) -> int:
+        """A number of calibration points that every split has."""
+        plan, labels = self.plan, np.unique(self.data.y)
+        held_out = 1 / plan.parts if plan.parts else plan.fraction
+        return min(self.calibration, int(len(self.data.y) * (1 - held_out)) - len(labels))
 
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""

@@ -7,7 +7,6 @@ import time
 import zlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 
 import numpy as np
 
@@ -148,7 +147,8 @@ class LaidOutCandidate:
     def outcome_key(self, name, split, experiment):
         """The key of the `Outcome` with one decoder."""
         return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
-                      split.test_digest, experiment.calibration, experiment.settings.seed)
+                      split.test_digest, experiment.calibration, experiment.quick_maps,
+                      experiment.settings.seed)
 
 
 def _lay_out(number, candidate, split, experiment):
@@ -157,7 +157,8 @@ def _lay_out(number, candidate, split, experiment):
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
-    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated)
+    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated,
+                            experiment.least_calibration)
     return LaidOutCandidate(number, tree, jobs, keys, {
         decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
         decoder for decoder in decoders})
@@ -221,35 +222,47 @@ def _outcomes(candidate, split, trained, experiment, workers):
         except AgfmcError as error:
             yield Outcome(candidate.number, name, error=error)
             continue
-        calibration = configuration.calibration
+        calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
         calibrated = decoder.calibrated and calibration is not None and \
-            decoder.calibration_key(candidate.tree) in calibration.decoders
+            key in calibration.decoders
         outcome = Outcome.of(
             results, candidate=candidate.number, decoder=name, classifiers=len(candidate.keys),
-            train_s=train_s + map_s * calibrated, classify_s=classify_s, calibrated=calibrated)
+            train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
+            calibrated=calibrated)
         yield replace(outcome, results=results, confidence=confidence)
 
 
 def _configuration(candidate, split, parts, experiment):
-    """The trained `Configuration`, the seconds of a core that it took, and those of its maps."""
-    import_module("scipy.optimize")  # the maps need it, and to load it is no part of their time
+    """The trained `Configuration`, the seconds of a core that it took, and {key: seconds} of the
+    calibration of each decoder."""
+    import scipy.optimize  # the maps need it, and to load it is no part of their time
+
+    del scipy
     tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
     models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.x, split.y)
-    trained = time.thread_time()
+    trained = time.thread_time() - start
     configuration = assemble(tree, models, nodes)
+    maps, map_s = [], {}
     rows = split.calibration_rows(experiment)
-    wanted = [decoder for decoder in candidate.decoders.values()
-              if decoder.calibrated and decoder.calibration_key(tree)]
-    if rows is not None and wanted:
-        held_out = gather_held_out(tree, jobs, [part.values for part in parts],
-                                   (split.x, split.y, nodes), rows, experiment.settings)
-        if held_out is not None:
-            configuration = replace(configuration, calibration=fit_calibration(
-                configuration, held_out, wanted))
-    return configuration, seconds + trained - start, time.thread_time() - trained
+    wanted = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
+              if decoder.calibrated}
+    held_out = None if rows is None or set(wanted) == {None} else gather_held_out(
+        tree, jobs, [part.values for part in parts], (split.x, split.y, nodes), rows,
+        experiment.settings)
+    # to fit a learned decoder is no part of the time of the others
+    for keys in (wanted.keys() - {None, "learned"}, wanted.keys() & {"learned"}):
+        start = time.thread_time()
+        if keys and held_out is not None:
+            maps.append(fit_calibration(configuration, held_out, [wanted[key] for key in keys],
+                                        experiment.quick_maps))
+        map_s |= dict.fromkeys(keys, time.thread_time() - start)
+    if maps:
+        configuration = replace(configuration, calibration=replace(
+            maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}))
+    return configuration, seconds + trained, map_s
 
 
 def _classify(configuration, decoder, split, workers):

@@ -78,8 +78,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     if must_loo:
         check_loo(jobs)
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
-    return TuningTask(replace(experiment, settings=replace(settings, loo=loo)), candidate, tree,
-                      scale_exponent(x), x.shape[1])
+    experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
+    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1])
 
 
 def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,

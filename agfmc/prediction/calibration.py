@@ -44,13 +44,14 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None,
+                    wanted: Sequence[Decoding] | None = None, quick: bool = False,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all;  losses: gets {key: (number of points,
-    their log loss before, after)} of the decoders that keep points; where a tree is descended, of
-    the probability that the answer is right.
+    wanted: the only decoders that have one, None for all;  quick: every map is a temperature and
+    a floor, fitted to a thousand points at most, and no points are kept;  losses: gets {key:
+    (number of points, their log loss before, after)} of the decoders that keep points; where a
+    tree is descended, of the probability that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -59,8 +60,9 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    keeping = _main_decoders(tree)
-    held_out = _thinned(held_out, max(_FEWEST, _BUDGETS[0] // _entries(tree)))
+    keeping = set() if quick else _main_decoders(tree)
+    held_out = _thinned(held_out, _FEWEST if quick else
+                        max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}

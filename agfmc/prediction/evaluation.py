@@ -171,7 +171,7 @@ def evaluate(results, bins=10, asked=Asked()):
             found = list(found)
         area = separation(found, y, k, results.weights)
     values = _overall(results, bins, points, area)
-    uncertainty = uncertainty_coefficient(table)
+    uncertainty, random = uncertainty_coefficient(table), random_share(table)
     scores = {
         "points": len(results.truth),
         "classes": results.k,
@@ -181,30 +181,44 @@ def evaluate(results, bins=10, asked=Asked()):
         **values,
         "uncertainty_coefficient_reverse": uncertainty.reverse,
         "uncertainty_coefficient_symmetric": uncertainty.symmetric,
-        "uncertainty_coefficient_random": random_share(table),
-        "uncertainty_coefficient_adjusted": adjusted_share(table),
+        "uncertainty_coefficient_random": random,
+        "uncertainty_coefficient_adjusted": adjusted_share(table, random),
         "zero_probability": None if results.p is None else _zeros(results.p, y),
         "contingency": table.table.tolist(),
-        "calibration": None if results.winner is None else
-        _rows(calibration(*_answered(results)[:2], bins, weights=_answered(results)[2])),
+        "calibration": None if results.winner is None else _rows(_calibration(results, bins)),
         **_abstaining(results),
         "by_class": _by_class(table, area),
+        **_asked_for(results, y, bins, asked),
     }
     if results.weights is not None:
         rows = table.table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
-    if results.sets is not None:
-        scores["sets"] = set_scores(*results.sets, y, results.labels, results.weights)
-    if asked.top is not None:
-        scores["top"] = asked.top
-    if results.p is not None and results.before is not None:
-        scores |= _before(results, y, bins)
-    if results.p is not None and asked.by_class:
-        scores |= _classwise(results, y, bins)
-    scores["intervals"] = {**_of_shares(results, values), **_resampled(
-        results, values, asked, lambda again: _overall(again, bins, points, separation(
-            found, y, k, again.weights) if isinstance(found, list) else None))}
+
+    def overall(again):
+        return _overall(again, bins, points, separation(found, y, k, again.weights)
+                        if isinstance(found, list) else None)
+
+    scores["intervals"] = _of_shares(results, values) | _resampled(results, values, asked, overall)
     return scores
+
+
+def _asked_for(results, y, bins, asked):
+    """What `evaluate` adds where there are sets or other probabilities, or it is asked to."""
+    found = {}
+    if results.sets is not None:
+        found["sets"] = set_scores(*results.sets, y, results.labels, results.weights)
+    if asked.top is not None:
+        found["top"] = asked.top
+    if results.p is not None and results.before is not None:
+        found["before"] = _before(results, y, bins)
+    if results.p is not None and asked.by_class:
+        found |= _classwise(results, y, bins)
+    return found
+
+
+def _calibration(results, bins):
+    winner, right, weights = _answered(results)
+    return calibration(winner, right, bins, weights=weights)
 
 
 def _scores_of_points(results, y, asked):
@@ -233,15 +247,13 @@ def _overall(results, bins, points, area):
         values[name] = score.value(*takes[score.takes]) if score.takes in takes else None
     values["expected_calibration_error"] = None
     if results.winner is not None:
-        winner, right, counting = _answered(results)
         values["expected_calibration_error"] = expected_calibration_error(
-            calibration(winner, right, bins, weights=counting))
+            _calibration(results, bins))
     for name, (scores, told) in points.items():
         if told is None:
-            values[name] = float(mean(scores, weights))
+            values[name] = mean(scores, weights)
         else:
-            values[name] = float(mean(scores[told], None if weights is None else weights[told])) \
-                if told.any() else float("nan")
+            values[name] = mean(scores[told], None if weights is None else weights[told])
     return values
 
 
@@ -324,12 +336,12 @@ def _before(results, y, bins):
     scores, change = {}, {}
     for name, function in (("log_loss", log_losses), ("brier", squared_errors)):
         one, other = function(before, y), function(results.p, y)
-        scores[name] = float(mean(one, weights))
-        change[name] = {"mean": float(mean(other - one, weights)),
+        scores[name] = mean(one, weights)
+        change[name] = {"mean": mean(other - one, weights),
                         "error": _known(standard_error(other - one, weights))}
-    return {"before": {**scores, "expected_calibration_error": expected_calibration_error(rows),
-                       "zero_probability": _zeros(before, y), "calibration": _rows(rows),
-                       "difference": change}}
+    return {**scores, "expected_calibration_error": expected_calibration_error(rows),
+            "zero_probability": _zeros(before, y), "calibration": _rows(rows),
+            "difference": change}
 
 
 def _classwise(results, y, bins):

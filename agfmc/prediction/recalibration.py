@@ -19,13 +19,14 @@ from ..decode.maps import (apply_map, choose_map, compare_maps, FOLDS, held_out_
                            MapTrial, refit)
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles
 from ..decode.thresholds import error_threshold
-from ..errors import AgfmcWarning, DataError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.probability_text import read_probabilities
 from ..formats.vectors import read_cls, read_con
-from ..models import (Calibration, Configuration, Dataset, DecoderCalibration,
+from ..models import (Calibration, Configuration, Dataset, DecoderCalibration, LearnedDecoder,
                       ProbabilityMap)
 from ..score.intervals import resampled, spread
 from ..score.probabilities import calibration, expected_calibration_error, probability
+from .calibration import fit_learned_decoder
 from .classifier import Classifier
 from .decoding import decoders_of, Decoding, listed
 from .external import Execution
@@ -46,13 +47,15 @@ class Answered:
 
     p (n, k): probabilities, columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
     where a tree was descended;  y, answer (n,): columns of the true class and of the answer;
-    source: where the points come from, as text.
+    source: where the points come from, as text;  learned: the decoder that was fitted to them, p
+    being by fits without each point; None for one that was there.
     """
 
     p: np.ndarray
     y: np.ndarray
     answer: np.ndarray
     source: str
+    learned: LearnedDecoder | None = None
 
 
 class Recalibrated(NamedTuple):
@@ -67,11 +70,13 @@ class Recalibrated(NamedTuple):
 def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
     """{key: `Decoding`} of the decoders whose calibration points training keeps.
 
-    Those that suit the configuration, in their order, then least squares and, for a tree, full.
+    Those that suit the configuration, in their order, then least squares and, for a tree, full,
+    and learned where the model has it.
     """
     tree = configuration.tree
     found: dict[str, Decoding] = {}
-    for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full")):
+    for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"),
+                     *([Decoding("learned", "flat")] if _learned(configuration) else [])):
         key = decoding.calibration_key(tree)
         if key is not None:
             found.setdefault(key, decoding)
@@ -82,7 +87,8 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
                     source: str, workers: int = 1) -> Answered:
     """The `Answered` points of a `Dataset`; kind: of its `InputFormat`.
 
-    Raises `DataError` for classes that the configuration does not know.
+    A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
+    classes that the configuration does not know.
     """
     tree = configuration.tree
     y = _columns(data.y, tree.classes, source)
@@ -92,17 +98,27 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
         raise DataError(f"class {other[0]} is '{data.names[other[0]]}', in the model "
                         f"'{tree.names[other[0]]}': the labels mean other classes", file=source)
     way = "path" if decoding.tree == "recursive" else decoding.tree
-    classifier = Classifier(configuration, replace(decoding, tree=way, calibrated=False),
-                            Execution(kind))
+    fits = decoding.decoder.takes == "learned" and not _learned(configuration)
+    classifier = Classifier(
+        configuration, Decoding("binary") if fits else
+        replace(decoding, tree=way, calibrated=False), Execution(kind))
     x = np.asarray(data.x)
     lacking = (classifier.features or 0) - x.shape[1]
     if kind == "svm" and lacking > 0:  # such text may leave the last features out
         x = np.pad(x, [(0, 0), (0, lacking)])
     answers = classifier.classify(x, workers)
     p = answers.columns
+    if fits:
+        fitted = fit_learned_decoder(tree, p, y)
+        return Answered(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder)
     if p.shape[1] == 1:
         p = np.column_stack([p, 1 - p])
     return Answered(p, y, np.searchsorted(tree.classes, answers.classes), source)
+
+
+def _learned(configuration):
+    """The `LearnedDecoder` of a configuration, or None."""
+    return configuration.calibration and configuration.calibration.learned
 
 
 def answers_of_files(configuration: Configuration, key: str, base: str) -> Answered:
@@ -112,6 +128,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     take its place where it is not there.  Where a tree is descended, the confidence ratings,
     base.raw.con or base.con, are what there is.
     """
+    if key == "learned" and not _learned(configuration):
+        raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
+                         "hold no decision values that one could be fitted to: --data has")
     classes = configuration.tree.classes
     truth = read_cls(f"{base}.truth")
     answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
@@ -270,12 +289,12 @@ def _sizes(points, p, classes, coverage):
 
 # A calibration with other entries
 
-def with_decoders(configuration: Configuration, found: dict[str, Recalibrated],
-                  y: np.ndarray) -> Configuration:
+def with_decoders(configuration: Configuration, found: dict[str, Recalibrated], y: np.ndarray,
+                  learned: LearnedDecoder | None = None) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
     y (n,): columns of the classes of their points; the calibration counts its own where it has
-    some.
+    some;  learned: takes the place of its own, unless it is None.
     """
     old = configuration.calibration
     classes = configuration.tree.classes
@@ -288,8 +307,8 @@ def with_decoders(configuration: Configuration, found: dict[str, Recalibrated],
     sources += [f"{key}: {one.report['points']} points of "
                 + one.report["source"].replace(";", ",") for key, one in found.items()]
     decoders = {**old.decoders, **{key: one.calibration for key, one in found.items()}}
-    return replace(configuration, calibration=replace(old, source="; ".join(sources),
-                                                      decoders=decoders))
+    return replace(configuration, calibration=replace(
+        old, source="; ".join(sources), decoders=decoders, learned=learned or old.learned))
 
 
 # The report as text

@@ -131,16 +131,15 @@ def random_share(table: Contingency | np.ndarray) -> float | None:
     return _ratio(expected_information(rows, columns), _entropy(rows))
 
 
-def adjusted_share(table: Contingency | np.ndarray) -> float | None:
+def adjusted_share(table: Contingency | np.ndarray, random: float | None) -> float | None:
     """(I - E[I]) / (H(truth) - E[I]): 0 on average for random answers, 1 for perfect ones.
 
-    The `explained_share` without what chance explains; None and NaN as in `random_share`
-    (Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison", 2010).
+    The `explained_share` without the `random_share`; None and NaN as there (Vinh, Epps and
+    Bailey, "Information theoretic measures for clusterings comparison", 2010).
     """
-    share, random = explained_share(table), random_share(table)
     if random is None:
         return None
-    return (share - random) / (1 - random) if random < 1 else float("nan")
+    return (explained_share(table) - random) / (1 - random) if random < 1 else float("nan")
 
 
 def _array(table: Contingency | np.ndarray) -> np.ndarray:

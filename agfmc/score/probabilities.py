@@ -41,10 +41,12 @@ def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int]) -> n
 
 
 def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Mean of values (n,), weighted where there are weights (n,)."""
+    """Mean of values (n,), weighted where there are weights (n,); NaN where nothing counts."""
+    if len(values) == 0 or (weights is not None and not np.any(weights)):
+        return float("nan")
     if weights is None:
-        return np.mean(values)
-    return np.sum(weights * values) / np.sum(weights)
+        return float(np.mean(values))
+    return float(np.sum(weights * values) / np.sum(weights))
 
 
 # Brier scores, log loss, confidence
@@ -68,7 +70,7 @@ def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> fl
     NaN without points (Brier, "Verification of forecasts expressed in terms of
     probability", 1950).
     """
-    return _mean_of(squared_errors(p, y), weights)
+    return mean(squared_errors(p, y), weights)
 
 
 def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -79,9 +81,7 @@ def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -
 def brier_winning(p_win: np.ndarray, correct: np.ndarray,
                   weights: np.ndarray | None = None) -> float:
     """sqrt(mean (p_win - correct)^2), p_win (n,) of the predicted class, correct (n,) bool."""
-    if _nothing(len(p_win), weights):
-        return float("nan")
-    return float(np.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights)))
+    return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights))
 
 
 def log_losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -92,16 +92,7 @@ def log_losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Mean of `log_losses`."""
-    return _mean_of(log_losses(p, y), weights)
-
-
-def _mean_of(values, weights):
-    return float("nan") if _nothing(len(values), weights) else float(mean(values, weights))
-
-
-def _nothing(n, weights):
-    """True without points, or where none of them counts."""
-    return n == 0 or (weights is not None and not np.any(weights))
+    return mean(log_losses(p, y), weights)
 
 
 def confidence(p_win: np.ndarray, k: int) -> np.ndarray:

@@ -116,7 +116,7 @@ class _Training:
     def draw_folds(self):
         """Draw the folds; -> how many there are."""
         seed = calibration.job_seed(self.job.seed, *self.job.sides)
-        if self.chosen_only:
+        if self.chosen_only and len(self.chosen) < len(self.side):
             self.fold = calibration.folds_of(self.side, self.chosen, seed)
         else:
             self.fold = calibration.folds(self.side, seed)
@@ -218,7 +218,8 @@ class _Wanted:
             return calibration.fold_count(*sizes)
         chosen = [sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
                   for side in job.sides]
-        return calibration.fold_count_of(sizes, chosen)
+        return calibration.fold_count_of(sizes, chosen) if chosen != sizes else \
+            calibration.fold_count(*sizes)
 
 
 def _fit_by_threads(jobs, x, y, rows_of, settings, progress, wanted):

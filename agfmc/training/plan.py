@@ -170,8 +170,10 @@ class _Origins:
         digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
                          digest_size=8)
         if self._chosen is not None and job.is_binary:
-            digest.update(repr([self._chosen[label] for label in sum(sides, [])]).encode())
-            if self._counts_errors and job.options.own_probabilities:
+            chosen = [self._chosen[label] for label in sum(sides, [])]
+            digest.update(repr(chosen).encode())
+            if self._counts_errors and job.options.own_probabilities and \
+                    sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, [])):
                 digest.update(b"folds of all samples")
         for side in sides:
             for label in side:

@@ -7,6 +7,9 @@ which begins with OLD's sample data and NEW's golden models of libAGF, and with 
 number, which stands in every model.  After each line standard output, the exit status and all files
 that are new or changed are compared.  Messages on standard error may differ: they are shown
 with --messages.  The exit status is 1 where anything differs that `EXPECTED` does not list.
+
+Where only one of them can calibrate probabilities, it is told not to: the decoders' own answers
+are compared.
 """
 
 import argparse
@@ -141,6 +144,9 @@ mbh2mbm -y segment/models segment/models/{code}.mbc {code}.mbm
 """
 CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hier", "m_emp")
 EXPECTED = {}  # {line: why its answers differ}
+# What turns the calibration off, where it is on.
+UNCALIBRATED = {"multi_borders": "--no-calibration", **dict.fromkeys(
+    ("classify_m", "nfold", "compare_control", "tune_m"), "--uncalibrated")}
 # Times of one run are no answers.
 TIMES = re.compile(r'(training|classification), seconds [^\n]*|"(train|classify)_s": \{[^}]*\}')
 
@@ -189,8 +195,22 @@ def programs(tree, folder):
     return folder
 
 
-def run(line, tree, bin_folder, folder):
-    """(status, standard output, messages, {file: digest}) of one line."""
+def options_of(tree, bin_folder):
+    """{command: the option of `UNCALIBRATED`} of the commands that have it."""
+    env = {**os.environ, "PYTHONPATH": str(tree)}
+    return {command: option for command, option in UNCALIBRATED.items() if option in
+            subprocess.run([bin_folder / command, "--help"], env=env, text=True, check=True,
+                           capture_output=True).stdout}
+
+
+def run(line, tree, bin_folder, folder, more=()):
+    """(status, standard output, messages, {file: digest}) of one line.
+
+    more: {command: an option that it gets here alone}.
+    """
+    command = line.split(" ", 1)[0]
+    if command in more:
+        line = line.replace(command, f"{command} {more[command]}", 1)
     env = {**os.environ, "PYTHONPATH": str(tree), "XDG_CACHE_HOME": str(folder / ".cache"),
            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True,
@@ -198,9 +218,10 @@ def run(line, tree, bin_folder, folder):
     files = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
              for path in sorted(folder.rglob("*")) if path.is_file() and
              not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
-    return (done.returncode, TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(
-        str(tree), "."),
-            done.stderr.decode("utf-8", "replace"), files)
+    out = TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), ".")
+    for option in more.values():  # printed commands hold it
+        out = out.replace(f" {option}", "")
+    return done.returncode, out, done.stderr.decode("utf-8", "replace"), files
 
 
 def differences(old, new):
@@ -234,6 +255,10 @@ def main(argv=None):
             commands.mkdir()
             prepare(folder, old, new / "tests" / "data" / "golden" / "segment.tar.xz")
             sides.append((tree, programs(tree, commands), folder))
+        has = [options_of(*side[:2]) for side in sides]
+        sides = [(*side, {command: option for command, option in own.items()
+                          if command not in other})
+                 for side, own, other in zip(sides, has, has[::-1])]
         return compare(lines(), sides, args.messages)
 
 
@@ -254,7 +279,7 @@ def compare(todo, sides, messages):
         if messages and old[2] != new[2]:
             print("        old: " + old[2].strip().replace("\n", "\n             "))
             print("        new: " + new[2].strip().replace("\n", "\n             "))
-        for (_, _, source), (_, _, target) in [sides]:  # later lines begin alike
+        for (_, _, source, _), (_, _, target, _) in [sides]:  # later lines begin alike
             for name in old[3].keys() | new[3].keys():
                 if old[3].get(name) == new[3].get(name):
                     continue

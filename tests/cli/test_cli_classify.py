@@ -41,9 +41,9 @@ def made(run, tmp_path_factory):
                            ("tree", '"" { 5 "" { 2 9 } }'),
                            ("kernels", '"-t 0" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')):
             Path("plan").write_text(text)
-            run("multi_borders", "--quiet", "plan", "trn", name, f"{name}.mbc")
+            run("multi_borders", "--quiet", "--no-calibration", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
-        run("multi_borders", "--quiet", "-n", "plan", "trn", "n", "n.mbc")
+        run("multi_borders", "--quiet", "--no-calibration", "-n", "plan", "trn", "n", "n.mbc")
         run("mbh2mbm", "--quiet", "-a", "n.std", "n.mbc", "n.mbm")
     finally:
         os.chdir(here)
@@ -56,8 +56,8 @@ def here(made, monkeypatch):
 
 
 def answers(run, model, *options, kind="trn.vec"):
-    """Printed numbers (n, c) and the classes of `model`."""
-    _, out, err = run("classify_m", "--quiet", *options, model, kind, "out")
+    """Printed numbers (n, c) and the classes of `model`, not calibrated."""
+    _, out, err = run("classify_m", "--quiet", "--uncalibrated", *options, model, kind, "out")
     assert err == ""
     return np.array([line.split() for line in out.splitlines()], dtype=float), read_cls("out.cls")
 
@@ -145,7 +145,8 @@ def test_reference_model_of_libagf(segment, tmp_path, monkeypatch, run):
 
 def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    shutil.copy(made / "pairs.mbc", "pairs.mbc")
+    for name in ("pairs.mbc", "pairs.mbc.cal"):
+        shutil.copy(made / name, name)
     assert "pairs.mbc:1:1: model 'pairs-00'" in run("mbh2mbm", "pairs.mbc", "x.mbm", status=1).err
     run("mbh2mbm", "-y", made, "pairs.mbc", "x.mbm")
     assert Path("x.mbm").read_bytes() == open(made / "pairs.mbm", "rb").read()
@@ -235,7 +236,7 @@ def test_names_for_libagf(here, run, tmp_path, base, written, names):
         base, written = f"{tmp_path}/1m", f"{tmp_path}/1m-00"
         names = [f"{base}-0{i}" for i in range(3)]
     Path("names.mbt").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{2 5 9}\n')
-    words = ["-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
+    words = ["--no-calibration", "-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
     told = run("multi_borders", *words).err
     plain = written[0] in "b/"
     assert told == ("" if plain else "multi_borders: warning: libAGF cannot read a control file "
@@ -309,6 +310,7 @@ def trained_priors(run, tmp_path_factory):
         (folder / "silent").write_text(re.sub("; samples [0-9 ]+.*", "", text))
         (folder / "silent.mbc").write_text(
             (folder / "logistic.mbc").read_text().replace("logistic", "silent"))
+        shutil.copy(folder / "logistic.mbc.cal", folder / "silent.mbc.cal")
         run("mbh2mbm", "--quiet", "silent.mbc", "silent.mbm")
     return folder
 
@@ -371,9 +373,9 @@ def test_the_formula(classified, prior, words):
 
 
 def test_negative_estimates_count_as_zero(classified):
-    p, _ = numbers(classified("-Q", "5", "rest.mbm"))
+    p, _ = numbers(classified("--uncalibrated", "-Q", "5", "rest.mbm"))
     assert p.min() < -1e-3
-    q, _ = numbers(classified("-Q", "5", "--priors", PRIORS, "rest.mbm"))
+    q, _ = numbers(classified("--uncalibrated", "-Q", "5", "--priors", PRIORS, "rest.mbm"))
     np.testing.assert_allclose(q, adjusted(np.maximum(p, 0)), atol=2e-5)
 
 
@@ -425,21 +427,23 @@ def test_models_that_do_not_tell(classified, refused, prior):
         assert "; seed 1; samples " in text
         (prior / f"old-{i:02d}").write_text(text[:text.index("# agfmc")])
     (prior / "old.mbc").write_text((prior / "one.mbc").read_text().replace("one-", "old-"))
+    shutil.copy(prior / "one.mbc.cal", prior / "old.mbc.cal")
     text = refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
     assert "--trained-priors" in text and "do not record" in text
     assert "--trained-priors" in refused(2, "classify_m", "--priors", PRIORS, "silent.mbm")
-    assert classified("--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc",
-                      warning="sum to 95") == classified("--priors", PRIORS, "one.mbc")
+    told = classified("--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc",
+                      warning="sum to 95")
+    assert told == classified("--uncalibrated", "--priors", PRIORS, "one.mbc")
     q, _ = numbers(classified("--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm"))
     np.testing.assert_allclose(q, adjusted(numbers(classified("silent.mbm"))[0]), atol=2e-5)
-    assert classified("--priors", PRIORS, "logistic.mbm") == classified(
+    assert classified("--uncalibrated", "--priors", PRIORS, "logistic.mbm") == classified(
         "--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm")
     # with one of them that tells, not all classes are known; with two they are
     (prior / "old-00").write_text((prior / "one-00").read_text())
     refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
     (prior / "old-01").write_text((prior / "one-01").read_text())
     assert classified("--priors", PRIORS, "old.mbc") == \
-        classified("--priors", PRIORS, "one.mbc")
+        classified("--uncalibrated", "--priors", PRIORS, "one.mbc")
     # models of different samples are of no use together
     text = (prior / "one-02").read_text()
     text = text[:text.index("; made from")] + "\n"  # without its checksum

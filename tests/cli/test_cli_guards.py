@@ -40,7 +40,7 @@ def test_a_normalisation_of_other_data_is_refused(run, three):
 
 def test_a_normalisation_that_is_not_used_gives_a_warning(run, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
-    done = run("multi_borders", "plan", "trn", "m", "m.mbc")
+    done = run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     done.line("m.std exists already, but does not belong")
 
 
@@ -154,7 +154,8 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, th
     head = "".join(f"# class {i}: {name}\n" for i, name in enumerate(names))
     assert plan.startswith(head) and err.count("\n") == 1 and told in err
     Path("plan").write_text(plan)
-    assert told in run("multi_borders", "-M", "plan", "signed.svm", "m", "m.mbc").line()
+    assert told in run("multi_borders", "--no-calibration", "-M", "plan", "signed.svm", "m",
+                       "m.mbc").line()
     assert Path("m.mbc").read_text().startswith(head)
     assert told in run("svm2agf", "signed.svm", "trn").line()
     assert Path("trn.names").read_text().split() == names
@@ -248,7 +249,7 @@ def test_absent_values_need_a_known_number_of_features(run, three):
                                          (("-Z",), "which this format cannot record"),
                                          (("--libsvm",), "which svm-predict does not check")])
 def test_models_that_leave_their_normalisation_behind(run, form, words, three):
-    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
     first, _ = run("mbh2mbm", *form, "m.mbc", "x").err.splitlines()
     assert "m.mbc: trained on normalised points" in first and words in first
@@ -280,7 +281,8 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
     run("agf2ascii", "-M", "small", "small.svm")
     for words in ((), ("-M",)):
         data = "small.svm" if words else "small"
-        done = run("multi_borders", "--retrain", *words, "plan", data, "m", "m.mbc")
+        done = run("multi_borders", "--no-calibration", "--retrain", *words, "plan", data, "m",
+                   "m.mbc")
         assert done.err == (
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
             "options the kernel hardly varies; multiply the data by a power of ten\n"

@@ -59,7 +59,7 @@ def test_mixed_learners_from_control_file_to_classes(folder, run):
         (folder / f"{workers}").mkdir()
         run("multi_borders", "-j", workers, "-y", workers, "plan", "trn", "m", f"{workers}/c")
         models[workers] = files(folder / str(workers), "")
-    assert models[1] == models[3] and set(models[1]) == {"c", *NAMES}
+    assert models[1] == models[3] and set(models[1]) == {"c", "c.cal", *NAMES}
     for name, options in NAMES.items():
         model = read_svm_model(f"1/{name}")
         if options is None:

@@ -209,6 +209,7 @@ FILES = ("plan", "trn", "trn.vec", "trn.cls", "trn.svm", "trn.lvq", "m", "ctl", 
 TAKES = {  # operands that make sense, for most of the lines
     "agf2ascii": [("trn", "odd"), ("out.txt",)],
     "agf_preprocess": [("trn",), ("out", "new")],
+    "calibrate_m": [("all.mbm", "ctl", "tree", "kctl", "m-00")],
     "classify_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("trn.vec", "trn.svm", "-"),
                    ("out",)], "cls_comp_stats": [("trn.cls",), ("answer",)],
     "compare_control": [("trn",), ("one-vs-one", "plan", "tree")],

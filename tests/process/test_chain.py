@@ -69,7 +69,8 @@ def test_every_kind_of_input_gives_the_same_models(place, words, stdin):
 @pytest.mark.parametrize("words, stdin", [
     (["all.mbm", "-"], "tst.vec"), (["-M", "all.mbm", "tst.svm"], None),
     (["-M", "all.mbm", "-"], "tst.svm"), (["-A", "all.mbm", "tst.lvq"], None),
-    (["-A", "all.mbm", "-"], "tst.lvq"), (["-", "tst.vec"], "ctl"), (["-", "tst.vec"], "all.mbm")],
+    (["-A", "all.mbm", "-"], "tst.lvq"),
+    (["--calibration", "ctl.cal", "-", "tst.vec"], "ctl"), (["-", "tst.vec"], "all.mbm")],
     ids=["pipe", "-M", "-M pipe", "-A", "-A pipe", "control pipe", "model pipe"])
 def test_every_kind_of_points_gives_the_same_answers(place, words, stdin):
     wanted = place.ok("classify_m", "all.mbm", "tst.vec", "one")
@@ -112,7 +113,8 @@ def test_options_of_each_partition(place):
 
 
 def test_tree_modes(place):
-    place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
+    place.ok("multi_borders", "--no-calibration", "trn", "t", "tctl",
+             stdin=place.ok("print_control", "-Q2", "trn"))
     place.ok("mbh2mbm", "tctl", "t.mbm")
     assert place.ok("classify_m", "t.mbm", "tst.vec", "r") == b""
     path = table(place.ok("classify_m", "--tree", "path", "t.mbm", "tst.vec", "p"))
@@ -199,15 +201,21 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
     whole, parts = folders
     operands = ["../plan", *(f"./{name}" if name.startswith("-") else name
                              for name in (train, model, control))]
-    whole.ok("multi_borders", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
-    lines = parts.ok("multi_borders", "-0", "-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
+    words = ("-n", "-+", "-c 5 -g 0.1", "--seed", "4", *operands)
+    whole.ok("multi_borders", *words)
+    lines = parts.ok("multi_borders", "-0", *words)
     assert lines.count(b"\n") == 3
     assert control in parts.files()  # at once: the commands read it
     (place / "lines").write_bytes(lines)
     parts.shell(order + " ../lines | xargs -d '\\n' -P2 -I{} sh -c '{}'"
                 if "{}" not in model else f"{order} ../lines | sh -e")
+    calibration = f"{control}.cal"
+    assert parts.files() == {name: raw for name, raw in whole.files().items()
+                             if name != calibration}
+    assert "kept from an earlier run: 3 of 3" in parts.call("multi_borders", *words).err
     assert parts.files() == whole.files()
-    assert len(whole.files()) == 2 + 3 + 1 + 1  # data, models, control, normalisation
+    # data, models, control, normalisation, calibration
+    assert len(whole.files()) == 2 + 3 + 1 + 1 + 1
 
 
 def test_control_from_a_pipe_and_text_data(place):
@@ -373,7 +381,8 @@ def test_help_and_codes_from_numbers_are_light(place):
     assert "argparse" in modules and not modules & HEAVY
     assert "numpy" in loaded(place, "print_control", "trn")
     assert "scipy" not in loaded(place, "classify_m", "all.mbm", "tst.vec", "out")
-    assert "scipy" not in loaded(place, "multi_borders", "plan", "trn", "t", "tctl")
+    assert "scipy" not in loaded(place, "multi_borders", "--only", "t-00", "plan", "trn", "t",
+                                 "tctl")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

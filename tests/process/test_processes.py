@@ -54,7 +54,7 @@ def test_same_models_and_answers(place, many):
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
     there.ok("multi_borders", "--executor=processes:2", *words)
-    assert here.files() == there.files() and len(here.files()) == 6
+    assert here.files() == there.files() and len(here.files()) == 7
     words = ("-a", "m.std", "ctl", "../many.vec", "out")
     assert here.ok("classify_m", *words) == \
         there.ok("classify_m", "--executor", "processes:2", *words)

@@ -22,7 +22,9 @@ from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning,
                                       SearchState, tune, Tuner, WholeConfiguration, with_options)
 from agfmc.learners.protocol import parse_options
 from agfmc.models import Dataset
+from agfmc.prediction.calibration import fit_calibration
 from agfmc.score.scores import SCORES
+from agfmc.training.memory import train_configuration
 
 PLAN = SplitPlan(None, 3, 1, 1)
 SMALL = SearchSpace(log2c=Axis(-1.0, 1.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=1)
@@ -70,6 +72,14 @@ def test_score_is_that_of_compare(data):
     given = result["points"][result["given"]]
     assert given["options"] == "-c 1 -h 0" and given["log2c"] == 0
     assert given["log2g"] == pytest.approx(-np.log2(3))
+
+
+def test_maps_of_trials_are_fitted_quickly(data):
+    tree = read_candidate("one-vs-one").tree_for(data.x, data.y, {})
+    configuration, held_out = train_configuration(tree, data.x, data.y)
+    fitted = fit_calibration(configuration, held_out, None, True)
+    assert {one.map.kind for one in fitted.decoders.values()} == {"temperature"}
+    assert all(one.points is None for one in fitted.decoders.values())
 
 
 def test_points_with_one_gamma_are_one_call(data, fits):

@@ -20,12 +20,12 @@ def test_the_mean_over_all_orders_of_the_answers(truth, answers):
               for order in set(itertools.permutations(answers))]
     table = contingency(truth, answers)
     if len(set(truth)) == 1:
-        assert math.isnan(random_share(table)) and math.isnan(adjusted_share(table))
+        assert math.isnan(random_share(table)) and math.isnan(adjusted_share(table, math.nan))
         return
     assert random_share(table) == pytest.approx(np.mean(shares), abs=1e-12)
     random = np.mean(shares)
     if random < 1 - 1e-9:
-        assert adjusted_share(table) == pytest.approx(
+        assert adjusted_share(table, random_share(table)) == pytest.approx(
             (explained_share(table) - random) / (1 - random), abs=1e-9)
 
 
@@ -38,7 +38,8 @@ def test_small_tables_tell_much_by_chance():
 
 def test_perfect_answers():
     table = np.diag([5, 9, 2])
-    assert adjusted_share(table) == pytest.approx(1) and 0 < random_share(table) < .3
+    random = random_share(table)
+    assert adjusted_share(table, random) == pytest.approx(1) and 0 < random < .3
 
 
 def test_many_points_and_classes():
@@ -52,6 +53,6 @@ def test_many_points_and_classes():
 
 def test_no_value_for_weights_and_huge_tables():
     assert random_share(np.array([[1.5, 2], [1, 1]])) is None
-    assert adjusted_share(np.array([[1.5, 2], [1, 1]])) is None
+    assert adjusted_share(np.array([[1.5, 2], [1, 1]]), None) is None
     side = math.isqrt(MOST_CELLS) + 1
     assert random_share(np.eye(side, dtype=np.int8)) is None

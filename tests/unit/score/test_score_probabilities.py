@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
-from agfmc.prediction.evaluation import evaluate, Results
+from agfmc.prediction.evaluation import Asked, evaluate, Results
 from agfmc.score.probabilities import (all_samples, brier, brier_all, brier_winning, calibration,
                                        class_weights, confidence, curves,
                                        expected_calibration_error, inverse_sum, log_loss,
                                        probability, validate)
+from agfmc.score.scores import FURTHER
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
 Y = np.array([0, 1, 2, 0, 2])
@@ -194,12 +195,15 @@ def test_integer_weights_repeat_points(seed, k, n):
     weights = np.random.default_rng(seed + 1).integers(0, 4, n)
     if not weights.any():
         weights[0] = 1
-    some = evaluate(results(seed, k, n, weights.astype(float)), 4)
-    many = evaluate(results(seed, k, n, repeated=weights), 4)
+    asked = Asked(top=2, ordered=True, by_class=True)
+    some = evaluate(results(seed, k, n, weights.astype(float)), 4, asked)
+    many = evaluate(results(seed, k, n, repeated=weights), 4, asked)
     assert some["points"] == n and many["points"] == weights.sum()
     for key in ("accuracy", "uncertainty_coefficient", "uncertainty_coefficient_reverse",
                 "uncertainty_coefficient_symmetric", "brier", "brier_all", "brier_winning",
-                "log_loss", "expected_calibration_error"):
+                "log_loss", "expected_calibration_error", "coverage", *FURTHER, "aurc", "e_aurc",
+                "top_accuracy", "mean_class_error", "within_one_class",
+                "ranked_probability_score", "classwise_calibration_error"):
         assert some[key] == pytest.approx(many[key], rel=1e-9, abs=1e-9, nan_ok=True), key
     columns = len(many["contingency"][0])
     np.testing.assert_allclose(np.array(some["contingency"])[:, :columns], many["contingency"])

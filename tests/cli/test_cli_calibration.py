@@ -1,0 +1,428 @@
+"""Calibrated answers from training to scores, and the file that multi_borders writes for them."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.cli import main_of
+from agfmc.errors import ModelError
+from agfmc.formats.calibration_file import read_calibration
+from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
+
+PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'
+TREE = '"" {2 "-t 0" {5 9}}'
+NODES = '"-k 5" K {9 "" L {2 5}}'
+MIXED = '"learner=logistic" 0 / 1; "" 0 / 2; "learner=logistic" 1 / 2; {2 5 9}'
+TITLE = "agfmc calibration 1"
+
+
+def save(name, y, seed=1):
+    """Three overlapping classes, as NAME.vec, NAME.cls and NAME.svm."""
+    y = np.asarray(y)
+    x = np.random.default_rng(seed).normal(size=(len(y), 3)) * [1, 20, 0.1]
+    x += np.searchsorted(np.unique(y), y)[:, None] * [1, 0, .05]
+    write_vec(f"{name}.vec", x)
+    write_cls(f"{name}.cls", y)
+    write_svm(f"{name}.svm", x, y)
+
+
+@pytest.fixture
+def here(folder):
+    save("trn", np.random.default_rng(3).permutation(np.repeat([9, 2, 5], 30)))
+    save("tst", np.repeat([9, 2, 5], 100), 2)
+    for name, text in (("pairs", PAIRS), ("tree", TREE), ("nodes", NODES), ("mixed", MIXED)):
+        Path(name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def train(here, run):
+    """Function: `multi_borders -n WORDS trn MODEL CONTROL` -> `Done`; words end with the plan."""
+
+    def call(*words, model="m", control="m.mbc", data="trn", status=0):
+        return run("multi_borders", "-n", *words, data, model, control, status=status)
+
+    return call
+
+
+def files(*names):
+    """{name: bytes} of files, None for what is not there."""
+    return {name: Path(name).read_bytes() if os.path.exists(name) else None for name in names}
+
+
+def clear():
+    """Remove what a run of `train` leaves."""
+    for path in Path().glob("m*"):
+        if path.name != "mixed":
+            path.unlink()
+
+
+def printed(run, *words, points="tst.vec"):
+    """What classify_m prints, and its classes."""
+    out = run("classify_m", *words, points, "out").out
+    return out, read_cls("out.cls").tolist()
+
+
+# -- from training to scores --------------------------------------------------------------------
+
+def test_the_log_loss_of_new_digits_falls(folder, run, root):
+    run("svm2agf", root / "sample_data" / "digits.svm", "digits")
+    run("agf_preprocess", "--stratified", "-f", "0.5", "digits", "trn", "tst")
+    Path("plan").write_text(run("print_control", "-Q", "one-vs-rest", "trn").out)
+    told = run("multi_borders", "-n", "-j", 2, "-+", "-c 10 -g 0.01", "plan", "trn", "m", "m.mbc")
+    found = re.search(r"m\.mbc\.cal: calibrated with (\d+) held-out points, log loss ([0-9.]+) -> "
+                      r"([0-9.]+) on these \(least-squares, temperature\)\n", told.err)
+    assert int(found[1]) == len(read_cls("trn.cls"))
+    assert float(found[3]) < 0.8 * float(found[2])
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
+    scores, texts = {}, {}
+    for way in ((), ("--uncalibrated",)):
+        for model in (("m.mbm",), ("-a", "m.std", "m.mbc")):
+            texts[model, way] = printed(run, *way, *model)
+        Path("p.txt").write_text(texts[model, way][0])
+        scores[way] = json.loads(run("eval_uc", "--json", "tst.cls", "out", "p.txt").out)
+        assert texts[("m.mbm",), way] == texts[model, way]
+    assert texts[("m.mbm",), ()][1] == texts[("m.mbm",), ("--uncalibrated",)][1]
+    before, after = (scores[way]["log_loss"] for way in (("--uncalibrated",), ()))
+    assert after < 0.8 * before
+    # what was told of held-out points holds for new ones
+    assert abs(after - float(found[3])) < abs(before - float(found[3])) / 2
+
+
+@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
+@pytest.mark.parametrize("options", [[], ["--tree", "full"], ["--tree", "path"],
+                                     ["--priors", "2=.2,5=.5,9=.3", "--tree", "full"]], ids=str)
+def test_control_file_and_model_file_give_the_same(train, run, plan, options):
+    train(plan)
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
+    own, wanted = (printed(run, *way, *options, "-a", "m.std", "m.mbc")
+                   for way in (["--uncalibrated"], []))
+    assert printed(run, *options, "m.mbm") == wanted
+    assert printed(run, "--uncalibrated", *options, "m.mbm") == own
+    run("mbh2mbm", "--uncalibrated", "-a", "m.std", "m.mbc", "u.mbm")
+    assert printed(run, *options, "u.mbm") == own
+    assert own[0] != wanted[0] or not own[0]
+
+
+@pytest.mark.parametrize("way", [["-n"], ["-S", "2"]], ids=str)
+def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
+    run("multi_borders", *way, "pairs", "trn", "m", "m.mbc")
+    run("multi_borders", *way, "-u", "pairs", "trn", "u", "u.mbc")
+    assert read_calibration("u.mbc.cal").model == read_calibration("m.mbc.cal").model
+    assert printed(run, "-a", "u.std", "u.mbc") == printed(run, "-a", "m.std", "m.mbc")
+    run("multi_borders", "-a", "m.std", "pairs", "trn", "a", "a.mbc")  # one that is there
+    assert files("a.mbc.cal")["a.mbc.cal"] == files("m.mbc.cal")["m.mbc.cal"]
+
+
+def test_text_that_stays_sparse(here, run):
+    for name, more in (("s", []), ("d", ["--dense"])):
+        run("multi_borders", "-M", *more, "-+", "learner=linear", "pairs", "trn.svm", name,
+            f"{name}.mbc")
+    sparse, dense = (read_calibration(f"{name}.mbc.cal").decoders["least-squares"] for name in "sd")
+    np.testing.assert_allclose(sparse.points.p_true, dense.points.p_true, atol=1e-6)
+    assert printed(run, "-M", "s.mbc", points="tst.svm") != \
+        printed(run, "-M", "--uncalibrated", "s.mbc", points="tst.svm")
+
+
+@pytest.mark.parametrize("plan, sizes", [
+    ('"" {0 1}', [20, 9]), ('"" 0 1 / 2 3; "" 0 2 / 1 3; {0 1 2 3}', [20, 2, 15, 2]),
+    ('"" {0 "" L {1 2}}', [20, 2, 9]), ('"-k 1" K {0 1 2}', [9, 2, 9]), ('"" {0 1}', [2, 2])])
+def test_few_classes_and_few_samples(folder, run, plan, sizes):
+    save("few", np.repeat(np.arange(len(sizes)), sizes))
+    Path("plan").write_text(plan)
+    run("multi_borders", "plan", "few", "m", "m.mbc")
+    assert read_calibration("m.mbc.cal").counts == tuple(sizes)
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    words = ("--tree", "full", "--header")
+    p = printed(run, *words, "m.mbm", points="few.vec")
+    assert printed(run, *words, "m.mbc", points="few.vec") == p
+    columns = np.array([line.split()[:-1] for line in p[0].splitlines()[1:]], dtype=float)
+    np.testing.assert_allclose(columns.sum(axis=1), 1, atol=1e-5)
+
+
+# -- the same bytes -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
+def test_the_same_for_any_workers(train, plan):
+    train("--retrain", plan)
+    wanted = files("m.mbc", "m.mbc.cal")
+    assert wanted["m.mbc.cal"].startswith(TITLE.encode())
+    for words in (["-j", 2], ["-j", 2, "--kernel-memory", 0], ["--executor", "processes:2"]):
+        clear()
+        train(*words, plan)
+        assert files(*wanted) == wanted
+
+
+@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
+def test_the_same_after_an_interruption(train, plan):
+    train(plan)
+    wanted = {path.name: path.read_bytes() for path in Path().glob("m*")}
+    train("--time-limit", "0", "--retrain", plan, status=3)
+    for name in sorted(wanted)[1::2]:
+        if name not in ("mixed", "m.std"):
+            os.remove(name)
+    assert "kept from" in train(plan).err
+    assert {name: Path(name).read_bytes() for name in wanted} == wanted
+    os.remove("m.mbc.cal")
+    assert "m.mbc.cal: calibrated with 90" in train(plan).err  # nothing is trained
+    assert {name: Path(name).read_bytes() for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
+def test_the_same_after_the_commands_of_a_dry_run(train, run, plan):
+    train(plan)
+    wanted = {path.name: path.read_bytes() for path in Path().glob("m*")}
+    lines = train("-0", plan).out.splitlines()
+    assert files("m.mbc.cal") == {"m.mbc.cal": None}  # models may come to be others
+    clear()
+    Path("mixed").write_text(MIXED)
+    train("-0", plan)
+    for line in reversed(lines):
+        words = shlex.split(line)
+        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True):])
+    assert files("m.mbc.cal") == {"m.mbc.cal": None}
+    done = train(plan)
+    assert f"kept from an earlier run: {len(lines)} of {len(lines)}" in done.err or plan == "nodes"
+    assert {path.name: path.read_bytes() for path in Path().glob("m*")} == wanted
+
+
+def test_counting_errors_changes_nothing(train, monkeypatch):
+    """Fewer points than samples too, where logistic regression has other folds for them."""
+    for count in (5000, 20):
+        monkeypatch.setattr("agfmc.training.held_out.CALIBRATION_POINTS", count)
+        train("--retrain", "mixed")
+        wanted = files("m.mbc.cal", "m-00", "m-01", "m-02")
+        train("--cv-errors", "errors", "mixed", control="e.mbc")
+        if count == 5000:
+            assert files("m-00", "m-01", "m-02").items() <= wanted.items()
+        done = train("mixed")
+        assert (" 3 of 3 " if count == 5000 else " 1 of 3 ") in done.err
+        assert files(*wanted) == wanted
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("folder_of_models", [None, "models"])
+def test_standard_output_and_pipes_leave_it_beside_the_models(here, train, folder_of_models):
+    more = ()
+    if folder_of_models:
+        Path(folder_of_models).mkdir()
+        more = ("-y", folder_of_models)
+    path = Path(folder_of_models or "", "m.cal")
+    train(*more, "pairs")
+    wanted = files("m.mbc", "m.mbc.cal")
+    done = train(*more, "pairs", control="-")
+    assert done.raw == wanted["m.mbc"] and f"{path}: calibrated" in done.err
+    assert path.read_bytes() == wanted["m.mbc.cal"] and not os.path.exists("-.cal")
+    path.unlink()
+    os.mkfifo("pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_bytes()))
+    reader.start()
+    train(*more, "pairs", control="pipe")
+    reader.join()
+    assert read == [wanted["m.mbc"]] and path.read_bytes() == wanted["m.mbc.cal"]
+    assert not os.path.exists("pipe.cal")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_stream_that_is_a_file_leaves_it_beside_the_models(here, monkeypatch):
+    """As by `multi_borders ... /dev/stdout > m.mbc`."""
+    for folder in ("/dev/fd", "/proc/self/fd"):
+        with open("m.mbc", "w") as opened, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", opened)
+            assert main_of("multi_borders")(["pairs", "trn", "m",
+                                             f"{folder}/{opened.fileno()}"]) == 0
+        assert Path("m.mbc").read_text().startswith("m-00 0 / 1;")
+        assert Path("m.cal").read_text().startswith(TITLE)
+        os.remove("m.cal")
+
+
+@pytest.mark.parametrize("control", ["c 'o\"n;t", "ü\t", "a.cal", "\udcff", "x" * 250])
+def test_odd_names(train, run, control):
+    train("pairs", control=control)
+    assert os.path.exists(f"{control}.cal")
+    assert printed(run, "-a", "m.std", control) != \
+        printed(run, "--uncalibrated", "-a", "m.std", control)
+
+
+def test_a_name_with_no_room_for_its_end(train):
+    train("pairs", control="x" * 253, status=1).refused("too long", "shorter name of control-out")
+    train("--no-calibration", "pairs", control="x" * 253)
+
+
+def test_in_a_folder_of_its_own(here, train, run):
+    Path("sub").mkdir()
+    train("pairs", control="sub/m.mbc")
+    assert sorted(os.listdir("sub")) == ["m.mbc", "m.mbc.cal"]
+    assert "does not" not in printed(run, "-a", "m.std", "-y", ".", "sub/m.mbc")[0]
+    Path("link").symlink_to("sub/m.mbc")
+    train("pairs", control="link")
+    assert Path("link.cal").is_file() and Path("link").is_symlink()
+
+
+@pytest.mark.parametrize("words", [(), ("--no-calibration",), ("-0",)], ids=str)
+@pytest.mark.parametrize("held", ["", "precious", "agfmc calibratio", TITLE.upper()])
+def test_a_file_that_is_no_calibration_is_not_replaced(here, train, words, held):
+    for path, control in (("m.mbc.cal", "m.mbc"), ("m.cal", "-")):
+        if words == ("-0",) and control == "-":
+            continue
+        Path(path).write_text(held)
+        before = sorted(os.listdir())
+        done = train(*words, "pairs", control=control, status=1)
+        done.refused(f"{path}: is no calibration", "expected another name of control-out")
+        assert Path(path).read_text() == held and sorted(os.listdir()) == before
+        os.remove(path)
+
+
+@pytest.mark.parametrize("words", [("--no-calibration",), ("-0",)], ids=str)
+def test_that_of_an_earlier_run_goes(train, run, words):
+    train("pairs")
+    train(*words, "pairs")
+    assert not os.path.exists("m.mbc.cal") and os.path.exists("m.mbc")
+    train("pairs")
+    train("--no-calibration", "pairs", control="-")  # that one is another configuration's
+    assert os.path.exists("m.mbc.cal")
+
+
+def test_it_stays_with_a_run_that_writes_no_control_file(train):
+    train("pairs")
+    wanted = files("m.mbc", "m.mbc.cal")
+    train("--only", "m-01", "--retrain", "pairs")
+    assert files(*wanted) == wanted
+    train("--retrain", "--time-limit", "0", "pairs", status=3)
+    assert files(*wanted) == wanted
+
+
+def test_a_model_trained_anew_does_not_fit_it(train, run):
+    train("pairs")
+    train("--only", "m-01", "-+", "-c 7", "pairs")
+    run("classify_m", "-a", "m.std", "m.mbc", "tst.vec", "out", status=1).refused(
+        "m.mbc.cal: is the calibration of other classifiers", "--uncalibrated")
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm", status=1).refused("of other classifiers")
+    printed(run, "--uncalibrated", "-a", "m.std", "m.mbc")
+
+
+@pytest.mark.parametrize("words, told", [
+    (["x.cal", "trn", "m", "x"], "the calibration would be 'x.cal', and that is an input already"),
+    (["tree", "trn", "x.cal", "x"], "a binary model would be 'x.cal', and that is the calibration"),
+    (["-a", "x.cal", "pairs", "trn", "m", "x"], "the calibration would be 'x.cal', and that is"),
+    (["--cv-errors", "x.cal", "pairs", "trn", "m", "x"], "that is the file of --cv-errors already"),
+    (["-M", "pairs", "x.cal", "m", "x"], "and that is an input already")])
+def test_no_input_and_no_other_output_becomes_it(here, run, words, told):
+    if "tree" not in words and "--cv-errors" not in words:
+        run("multi_borders", "-n", "pairs", "trn", "s", "s.mbc")
+        shutil.copy({"x.cal": "pairs", "-a": "s.std", "-M": "trn.svm"}[words[0]], "x.cal")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    run("multi_borders", *words, status=2).refused(told)
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_control_file_and_calibration_appear_together_or_not_at_all(train, monkeypatch):
+    train("pairs")
+    wanted = files("m.mbc", "m.mbc.cal")
+    replace, failed = os.replace, []
+
+    def full(source, target):
+        if target.endswith(".cal") and not failed:  # and then put back
+            failed.append(target)
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    for earlier in (True, False):
+        if not earlier:
+            os.remove("m.mbc")
+            os.remove("m.mbc.cal")
+        with monkeypatch.context() as patch:
+            failed.clear()
+            patch.setattr(os, "replace", full)
+            train("--quiet", "pairs", status=1).refused("m.mbc.cal: cannot write: No space")
+        assert files("m.mbc", "m.mbc.cal") == (
+            wanted if earlier else dict.fromkeys(wanted))
+    train("pairs")
+    assert files(*wanted) == wanted
+
+
+@pytest.mark.parametrize("change, told", [
+    (lambda text: "", "expected a model, found an empty file"),
+    (lambda text: "class 0\n", ".cal:1: expected 'agfmc calibration 1', found 'class 0'"),
+    (lambda text: text[:len(text) // 2], ".cal:"),
+    (lambda text: text.replace("floor", "roof", 1), "its checksum disagrees"),
+    (lambda text: text.replace("classes 2 5 9", "classes 2 5 8", 1), "its checksum disagrees"),
+    (lambda text: text[:text.rindex("#")].replace("classes 2 5 9", "classes 2 5 8", 1), ".cal:")])
+@pytest.mark.parametrize("command", [["classify_m", "-a", "m.std", "m.mbc", "tst.vec", "out"],
+                                     ["mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm"]],
+                         ids=lambda words: words[0])
+def test_damaged_and_foreign_calibrations_are_refused(train, run, change, told, command):
+    train("pairs")
+    path = Path("m.mbc.cal")
+    path.write_text(change(path.read_text()))
+    before = sorted(os.listdir())
+    run(*command, status=1).refused("m.mbc.cal", told)
+    assert sorted(os.listdir()) == before
+    run(command[0], "--uncalibrated", *command[1:])
+
+
+# -- without one --------------------------------------------------------------------------------
+
+def test_other_programs_give_none(train, run):
+    copy = f"{shlex.quote(sys.executable)} -c 'import shutil, sys; shutil.copy(*sys.argv[-2:])'"
+    train("pairs", model="x")  # their calibration goes
+    for words in (["--", copy], ["--quiet", "--", copy]):
+        done = run("multi_borders", "-M", *words, "pairs", "trn.svm", "y", "m.mbc")
+        if "--quiet" in words:
+            assert done.err == ""
+        else:
+            done.line("the probabilities are not calibrated: another program gives no decision")
+        assert not os.path.exists("m.mbc.cal")
+    assert run("multi_borders", "--no-calibration", "-M", "--", copy, "pairs", "trn.svm", "y",
+               "m.mbc").err == ""
+
+
+def test_a_node_of_another_program_has_none(train, run):
+    """And commands of -0 train what a run of all trains."""
+    Path("plan").write_text('"" {"true" G {2 5} 9}')
+    train("plan").line("the probabilities are not calibrated: another program")
+    assert not os.path.exists("m.mbc.cal")
+    wanted = {path.name: path.read_bytes() for path in Path().glob("m[.0-9]*")}
+    for line in train("-0", "plan").out.splitlines():
+        words = shlex.split(line)
+        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True):])
+    assert {path.name: path.read_bytes() for path in Path().glob("m[.0-9]*")} == wanted
+
+
+def test_models_are_what_they_were(train):
+    train("--no-calibration", "pairs")
+    plain = files("m-00", "m-01", "m-02", "m.mbc")
+    train("pairs")
+    for name, raw in files(*plain).items():
+        lines = [line for line in raw.split(b"\n") if not line.startswith(b"# agfmc held out")]
+        assert [line for line in lines if b"; sum " not in line] == \
+            [line for line in plain[name].split(b"\n") if b"; sum " not in line]
+
+
+def test_what_cannot_be_calibrated_is_trained_all_the_same(train, run, monkeypatch):
+    """For hours, perhaps: the control file is there."""
+    train("pairs", control="other.mbc")
+    for error, told in ((ModelError("beyond the memory"), "beyond the memory"),
+                        (MemoryError(), "not enough memory")):
+        def fail(*words, error=error):
+            raise error
+
+        train("pairs")
+        with monkeypatch.context() as patch:
+            patch.setattr("agfmc.prediction.configuration.merged", fail)
+            done = train("pairs")
+        assert f"warning: the probabilities are not calibrated: {told}\n" in done.err
+        assert files("m.mbc") == {"m.mbc": files("other.mbc")["other.mbc"]}
+        assert not os.path.exists("m.mbc.cal")
+        printed(run, "-a", "m.std", "m.mbc")
