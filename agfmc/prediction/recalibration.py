@@ -58,11 +58,21 @@ class Answered:
     learned: LearnedDecoder | None = None
 
 
+    def same(self, other: Answered) -> bool:
+        """True where another decoder answers the same but for rounding."""
+        return self.p.shape == other.p.shape and np.array_equal(self.answer, other.answer) \
+            and np.allclose(self.p, other.p, 0, 1e-9)
+
+
 class Recalibrated(NamedTuple):
     """The calibration of a decoder, with what is told of it: plain values."""
 
     calibration: DecoderCalibration
     report: dict
+
+    def of(self, key: str) -> Recalibrated:
+        """The same for another decoder, which answers the same."""
+        return Recalibrated(self.calibration, {**self.report, "decoder": key})
 
 
 # Answers to points

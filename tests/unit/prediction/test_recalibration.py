@@ -77,6 +77,18 @@ def test_a_tree_that_is_descended():
     assert found.report["sets"] == []
 
 
+def test_decoders_that_answer_the_same():
+    one, other = (answers_of_data(PAIRS, Decoding(name), APART, "binary", "apart")
+                  for name in ("inverse", "least-squares"))
+    assert one.same(other)
+    assert not one.same(answers_of_data(PAIRS, Decoding("wu-lin-weng"), APART, "binary", ""))
+    assert not one.same(answers_of_data(TREE, Decoding(), APART, "binary", ""))
+    found = recalibrate(one, "inverse", LABELS, "temperature")
+    again = found.of("least-squares")
+    assert again.calibration is found.calibration
+    assert (found.report["decoder"], again.report["decoder"]) == ("inverse", "least-squares")
+
+
 def test_decoders_whose_points_are_kept():
     assert list(kept_decodings(PAIRS)) == ["inverse", "least-squares"]
     assert list(kept_decodings(TREE)) == ["recursive", "least-squares", "full"]
