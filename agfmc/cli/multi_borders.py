@@ -53,7 +53,8 @@ def get_parser():
     group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
-                            "file and the normalisation are written")
+                            "file and the normalisation are written. When all have run, the "
+                            "same command without -0 only adds the calibration")
     group.add_argument("--null", action="store_true",
                        help="with -0: end each command with a NUL character, for xargs -0; names "
                             "of data and folders may then hold line breaks")
