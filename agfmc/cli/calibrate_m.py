@@ -98,10 +98,16 @@ def execute(args):
                                                                [args.output])])
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
-    found = {}
+    found, fitted = {}, {}
     for key, answered in _answers(args, configuration, form, args.jobs or available_cores()):
-        found[key] = recalibrate(answered, key, configuration.tree.classes, args.map, args.seed,
-                                 args.folds, stored[key].map if key in stored else None)
+        known = next((other for other, one in fitted.items() if one.same(answered)), None)
+        if known is None:
+            fitted[key] = answered
+            found[key] = recalibrate(answered, key, configuration.tree.classes, args.map,
+                                     args.seed, args.folds,
+                                     stored[key].map if key in stored else None)
+        else:
+            found[key] = found[known].of(key)
     configuration = with_decoders(configuration, found, answered.y, answered.learned)
     if args.output is not None:
         if args.output.endswith(".cal"):

@@ -274,9 +274,9 @@ def write_held_out(base: str, held_out: CrossValidation,
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
-    where there are probabilities, base.txt; base.raw.txt with those of the decoder itself where
-    these are calibrated, of `own`.  All files appear together or not at all; what an earlier run
-    left of the last two does not stay.
+    where there are probabilities, base.txt; where these are calibrated, base.raw.txt with those of
+    the decoder itself, of `own`, or base.raw.con where there are ratings alone.  All files appear
+    together or not at all; what an earlier run left of the last three does not stay.
     """
     results = held_out.results
     contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
@@ -286,9 +286,11 @@ def write_held_out(base: str, held_out: CrossValidation,
     for path, some in zip(texts, (held_out, own if held_out.calibrated else None)):
         if some is not None and some.results.p is not None:
             contents[path] = head + format_points(some.results.p, some.results.result)
+    if own is not None and held_out.calibrated and own.results.p is None:
+        contents[f"{base}.raw.con"] = con_bytes(own.confidence)
 
     def remove_others():
-        for path in texts:
+        for path in (*texts, f"{base}.raw.con"):
             if path not in contents:
                 remove(path)
 

@@ -14,9 +14,9 @@ from ..control.build import to_code
 from ..control.tree import Tree
 from ..decode.learned import fit_learned, LearnedFit
 from ..decode.maps import apply_map, fit_in_training, fit_temperature
-from ..decode.sets import calibration_points
+from ..decode.sets import answer_points, calibration_points
 from ..errors import AgfmcError, AgfmcWarning, ModelError
-from ..models import Calibration, CalibrationPoints, Configuration, DecoderCalibration, HeldOut
+from ..models import Calibration, Configuration, DecoderCalibration, HeldOut
 from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
@@ -73,7 +73,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             fitted, kept = fit_temperature(p, true), None
             mapped = apply_map(fitted, p)
             if key in keeping:
-                kept = _points_of_answers(mapped[:, 0], held_out.y, true == 0)
+                kept = answer_points(mapped[:, 0], held_out.y, true == 0)
         elif key in keeping:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
             fitted, mapped = known[1:] if known else fit_in_training(p, true)
@@ -136,12 +136,6 @@ def _share_of_classes(y, stride):
     taken = np.empty(len(y), dtype=bool)
     taken[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
     return taken
-
-
-def _points_of_answers(p, labels, right):
-    """`CalibrationPoints` where the probability p (c,) of the answer alone is known."""
-    return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
-                             np.ones(len(p)), p, right)
 
 
 def held_out_answers(configuration: Configuration, held_out: HeldOut,

@@ -149,7 +149,8 @@ class Classifier:
 
         Raises `UsageError` for a decoder that does not give those of all classes.
         """
-        if not self.all_classes or self.decoding.decoder.gives == "votes":
+        if not self.all_classes or self.decoding.decoder.gives == "votes" or \
+                self.decoding.guarantees.of_sets:
             raise UsageError("this decoder does not give the probabilities of all classes")
         return np.asarray(self.classify(x, workers).columns)
 

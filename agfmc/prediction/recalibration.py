@@ -58,11 +58,21 @@ class Answered:
     learned: LearnedDecoder | None = None
 
 
+    def same(self, other: Answered) -> bool:
+        """True where another decoder answers the same but for rounding."""
+        return self.p.shape == other.p.shape and np.array_equal(self.answer, other.answer) \
+            and np.allclose(self.p, other.p, 0, 1e-9)
+
+
 class Recalibrated(NamedTuple):
     """The calibration of a decoder, with what is told of it: plain values."""
 
     calibration: DecoderCalibration
     report: dict
+
+    def of(self, key: str) -> Recalibrated:
+        """The same for another decoder, which answers the same."""
+        return Recalibrated(self.calibration, {**self.report, "decoder": key})
 
 
 # Answers to points
@@ -124,9 +134,9 @@ def _learned(configuration):
 def answers_of_files(configuration: Configuration, key: str, base: str) -> Answered:
     """The `Answered` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
 
-    base.raw.txt has the probabilities before any map, base.txt takes its place where it is
-    not there.  Where a tree is descended, the confidence ratings, base.raw.con or base.con, are
-    what there is.
+    base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
+    take its place where it is not there.  Where a tree is descended, the confidence ratings,
+    base.raw.con or base.con, are what there is.
     """
     if key == "learned" and not _learned(configuration):
         raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
@@ -150,7 +160,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     if len(table.p) != len(truth):
         raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
                         f"{len(truth)} points", file=path)
-    if not np.array_equal(table.classes, np.asarray(classes)[answer]):
+    if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
+        answer = _columns(table.classes, classes, path)
+    elif not np.array_equal(table.classes, np.asarray(classes)[answer]):
         row = int(np.argmax(table.classes != np.asarray(classes)[answer]))
         raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
                         f"{classes[answer[row]]} in {base}.cls: they are not of one run",

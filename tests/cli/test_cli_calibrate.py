@@ -112,6 +112,21 @@ def test_answers_of_a_cross_validation(run, here, monkeypatch):
     assert load("new.mbm").calibration.source.endswith("; inverse: 150 points of held")
 
 
+def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+    Path("tree").write_text('"" { 5 "" { 9 2 } }')
+    for name, words in (("held", ()), ("own", ("--uncalibrated",))):
+        run("nfold", "--quiet", *words, "-Q", "recursive", "tree", "trn", name)
+    assert Path("held.raw.con").read_bytes() == Path("own.con").read_bytes()
+    assert Path("held.con").read_bytes() != Path("own.con").read_bytes()
+    assert not Path("own.raw.con").exists()
+    one, other = (json.loads(run("calibrate_m", "--json", "--from", name, "tree.mbm").out)
+                  for name in ("held", "own"))
+    assert one[0]["compared"] == other[0]["compared"] and one[0]["decoder"] == "recursive"
+    run("nfold", "--quiet", "--uncalibrated", "-Q", "recursive", "tree", "trn", "held")
+    assert not Path("held.raw.con").exists()
+
+
 def test_text_and_points_of_few_features(run, here):
     x, y = points(2, 300)
     x[:, 2] = 0

@@ -1,10 +1,11 @@
 """Sets of classes as text."""
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from agfmc.errors import DataError
-from agfmc.formats.set_text import read_sets
+from agfmc.formats.set_text import format_sets, read_sets
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,15 @@ def test_what_is_written(read):
         sets = read(text)
         assert sets.size.tolist() == [2, 0, 1] and sets.labels.tolist() == [0, 2, 17]
     assert read(b"-\n").labels.tolist() == []
+
+
+@given(st.integers(1, 9), st.lists(st.integers(0, 511), min_size=1))
+def test_format_reads_back(read, k, bits):
+    sets = np.array([[bool(number >> j & 1) for j in range(k)] for number in bits])
+    labels = np.arange(k) * 3 + 1
+    found = read(format_sets(sets, labels))
+    np.testing.assert_array_equal(found.size, sets.sum(axis=1))
+    np.testing.assert_array_equal(found.labels, labels[np.nonzero(sets)[1]])
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), unique=True), min_size=1))

@@ -1,0 +1,121 @@
+"""The last step to an answer, and the choices of guarantees."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.decode.priors import Adjustment
+from agfmc.decode.sets import p_values, prediction_sets, quantiles
+from agfmc.decode.thresholds import error_threshold
+from agfmc.errors import ModelError, UsageError
+from agfmc.models import Dataset
+from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.decoding import Decoding, Guarantees
+from agfmc.prediction.external import Execution
+from agfmc.prediction.recalibration import (answers_of_data, kept_decodings, recalibrate,
+                                            with_decoders)
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.memory import train_configuration
+
+LABELS = [1, 4, 9]  # the tree has them in another order
+
+
+def points(seed, n):
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 3, n)
+    x = generator.normal(size=(n, 4)) + 2 * np.eye(4)[y]
+    return x, np.array(LABELS, dtype=np.int32)[y]
+
+
+def made(text, kind):
+    configuration = train_configuration(parse(text), *points(1, 200),
+                                        TrainingSettings("-c 2 -g 0.2"))[0]
+    data, found = Dataset(*points(2, 400)), {}
+    for key, decoding in kept_decodings(configuration).items():
+        answered = answers_of_data(configuration, decoding, data, "binary", "apart")
+        found[key] = recalibrate(answered, key, LABELS, kind)
+    return with_decoders(configuration, found, answered.y)
+
+
+PAIRS = made('"" 0 / 1; "" 0 / 2; "" 1 / 2; {9 1 4}', "matrix")
+TREE = made('"" {9 "" {4 1}}', "temperature")
+X, Y = points(3, 300)
+
+
+def answers(configuration, guarantees=Guarantees(), **choices):
+    classifier = Classifier(configuration, Decoding(guarantees=guarantees, **choices))
+    again = pickle.loads(pickle.dumps(classifier))  # as an executor sends it
+    found = classifier(X)
+    for name in ("classes", "columns", "sets"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(again(X), name))
+    return found
+
+
+def kept(configuration, key="least-squares"):
+    return configuration.calibration.decoders[key].points
+
+
+@pytest.mark.parametrize("configuration, tree, key", [
+    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full"), (TREE, "flat", "least-squares")])
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, key, score,
+                                                           by_class):
+    p = answers(configuration, tree=tree).columns
+    limits = quantiles(kept(configuration, key), LABELS, .1, score, by_class)
+    found = answers(configuration, Guarantees(coverage=.9, score=score, by_class=by_class),
+                    tree=tree)
+    np.testing.assert_array_equal(found.sets, prediction_sets(p, limits, score))
+    assert found.columns is None
+    np.testing.assert_array_equal(found.classes, np.array(LABELS)[p.argmax(axis=1)])
+    found = answers(configuration, Guarantees(p_values=True, score=score, by_class=by_class),
+                    tree=tree)
+    np.testing.assert_array_equal(
+        found.columns, p_values(p, kept(configuration, key), LABELS, score, by_class))
+    assert found.sets is None
+
+
+def test_sets_do_not_depend_on_priors():
+    guarantees = Guarantees(coverage=.9, by_class=True)
+    plain, prior = answers(PAIRS, guarantees), answers(PAIRS, guarantees, priors=[.8, .1, .1])
+    np.testing.assert_array_equal(plain.sets, prior.sets)
+    p = Adjustment(np.array([.8, .1, .1]), np.bincount(np.searchsorted(
+        LABELS, points(1, 200)[1])) / 200)(answers(PAIRS).columns)
+    np.testing.assert_array_equal(prior.classes, np.array(LABELS)[p.argmax(axis=1)])
+    assert (plain.classes != prior.classes).any()
+
+
+@pytest.mark.parametrize("configuration, tree, key", [
+    (PAIRS, "recursive", "least-squares"), (TREE, "recursive", "recursive")])
+def test_points_that_are_not_sure_enough(configuration, tree, key):
+    points = kept(configuration, key)
+    threshold = error_threshold(points.p_largest, points.right, .18).threshold
+    plain = answers(configuration, tree=tree)
+    found = answers(configuration, Guarantees(max_error=.18), tree=tree)
+    told = found.classes >= 0
+    np.testing.assert_array_equal(found.confidence, plain.confidence)
+    np.testing.assert_array_equal(told, plain.confidence >= (3 * threshold - 1) / 2)
+    np.testing.assert_array_equal(found.classes[told], plain.classes[told])
+    assert .2 < told.mean() < 1
+    assert Classifier(configuration, Decoding(tree=tree, guarantees=Guarantees(
+        max_error=.18))).threshold == threshold
+
+
+def test_other_decoders_have_no_points():
+    for choices, execution in (({"method": "renormalised"}, Execution()),
+                               ({"calibrated": False}, Execution()), ({}, Execution(sigmoid=1))):
+        with pytest.raises(ModelError, match="calibrate_m --data makes them"):
+            Classifier(PAIRS, Decoding(guarantees=Guarantees(coverage=.9), **choices), execution)
+    for method in ("vote", "ddag"):
+        with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
+            Classifier(PAIRS, Decoding(method, guarantees=Guarantees(max_error=.1)))
+    with pytest.raises(UsageError, match="--tree full"):
+        Classifier(TREE, Decoding(guarantees=Guarantees(coverage=.9)))
+
+
+def test_probabilities_are_not_sets():
+    for guarantees in (Guarantees(coverage=.9), Guarantees(p_values=True)):
+        with pytest.raises(UsageError, match="does not give the probabilities"):
+            Classifier(PAIRS, Decoding(guarantees=guarantees)).probabilities(X)
