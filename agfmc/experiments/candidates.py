@@ -48,14 +48,15 @@ class Candidate:
 
 
 def decoders_for(tree: Tree, wanted: tuple | None = None,
-                 calibrated: tuple[bool, ...] = (True,)) -> tuple[Decoding, ...]:
+                 calibrated: tuple[bool, ...] = (True,), points: int = 0) -> tuple[Decoding, ...]:
     """The `Decoding`s that a control tree is tried with: those wanted, else those that suit it.
 
     calibrated: as in an `Experiment`; where there are no probabilities to calibrate, one
-    `Decoding` is enough.  Those that suit are those of `decoders_of`, but for full in the place
-    of recursive, which knows the probability of its answer alone and so has no log loss.
+    `Decoding` is enough.  Those that suit are those of `decoders_of`, with so many points of the
+    calibration, but for full in the place of recursive, which knows the probability of its answer
+    alone and so has no log loss.
     """
-    decoders = decoders_of(tree, wanted)
+    decoders = decoders_of(tree, wanted, points)
     if wanted is None:
         decoders = tuple(replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
                          for decoder in decoders)

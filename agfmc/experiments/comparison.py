@@ -205,7 +205,7 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
         row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
     tree, _ = experiment.tree_of(candidate)
-    decoder = next(d for d in decoders_for(tree, candidate.wanted) if d.name == row["decoder"])
+    decoder, = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
     return Choice(tree, row, top, margin, _result(experiment, rows, reference, by))

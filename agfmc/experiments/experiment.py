@@ -175,6 +175,13 @@ class Experiment:
         """At most so many points of a training part serve the calibration; 0: none."""
         return self.settings.calibration if True in self.calibrated else 0
 
+    @property
+    def least_calibration(self) -> int:
+        """A number of calibration points that every split has."""
+        plan, labels = self.plan, np.unique(self.data.y)
+        held_out = 1 / plan.parts if plan.parts else plan.fraction
+        return min(self.calibration, int(len(self.data.y) * (1 - held_out)) - len(labels))
+
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""
         for split in splits(self.data.y, self.plan):

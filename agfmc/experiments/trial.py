@@ -18,7 +18,6 @@ from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
 from ..learners.protocol import plan_jobs
-from ..models import HeldOut
 from ..prediction.calibration import fit_calibration
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
@@ -35,7 +34,6 @@ from .result_cache import are_numbers, key_of
 
 __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
 
-_QUICK_POINTS = 1000
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
@@ -159,7 +157,8 @@ def _lay_out(number, candidate, split, experiment):
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
-    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated)
+    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated,
+                            experiment.least_calibration)
     return LaidOutCandidate(number, tree, jobs, keys, {
         decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
         decoder for decoder in decoders})
@@ -223,17 +222,19 @@ def _outcomes(candidate, split, trained, experiment, workers):
         except AgfmcError as error:
             yield Outcome(candidate.number, name, error=error)
             continue
-        calibration = configuration.calibration
+        calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
         calibrated = decoder.calibrated and calibration is not None and \
-            decoder.calibration_key(candidate.tree) in calibration.decoders
+            key in calibration.decoders
         outcome = Outcome.of(
             results, candidate=candidate.number, decoder=name, classifiers=len(candidate.keys),
-            train_s=train_s + map_s * calibrated, classify_s=classify_s, calibrated=calibrated)
+            train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
+            calibrated=calibrated)
         yield replace(outcome, results=results, confidence=confidence)
 
 
 def _configuration(candidate, split, parts, experiment):
-    """The trained `Configuration`, the seconds of a core that it took, and those of its maps."""
+    """The trained `Configuration`, the seconds of a core that it took, and {key: seconds} of the
+    calibration of each decoder."""
     import scipy.optimize  # the maps need it, and to load it is no part of their time
 
     del scipy
@@ -242,29 +243,26 @@ def _configuration(candidate, split, parts, experiment):
     models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.x, split.y)
-    trained = time.thread_time()
+    trained = time.thread_time() - start
     configuration = assemble(tree, models, nodes)
+    maps, map_s = [], {}
     rows = split.calibration_rows(experiment)
-    wanted = [decoder for decoder in candidate.decoders.values()
-              if decoder.calibrated and decoder.calibration_key(tree)]
-    if rows is not None and wanted:
-        held_out = gather_held_out(tree, jobs, [part.values for part in parts],
-                                   (split.x, split.y, nodes), rows, experiment.settings)
-        if held_out is not None:
-            quick = experiment.quick_maps
-            configuration = replace(configuration, calibration=fit_calibration(
-                configuration, _thinned(held_out) if quick else held_out, wanted, quick))
-    return configuration, seconds + trained - start, time.thread_time() - trained
-
-
-def _thinned(held_out):
-    """The `HeldOut` of a thousand of its points, or of all where there are fewer."""
-    step = -(-len(held_out.rows) // _QUICK_POINTS)
-    kept = slice(None, None, step)
-    own = held_out.point % step == 0
-    return HeldOut(held_out.rows[kept], held_out.y[kept], held_out.x[kept],
-                   held_out.point[own] // step, held_out.classifier[own], held_out.value[own],
-                   {number: p[kept] for number, p in held_out.nodes.items()})
+    wanted = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
+              if decoder.calibrated}
+    held_out = None if rows is None or set(wanted) == {None} else gather_held_out(
+        tree, jobs, [part.values for part in parts], (split.x, split.y, nodes), rows,
+        experiment.settings)
+    # to fit a learned decoder is no part of the time of the others
+    for keys in (wanted.keys() - {None, "learned"}, wanted.keys() & {"learned"}):
+        start = time.thread_time()
+        if keys and held_out is not None:
+            maps.append(fit_calibration(configuration, held_out, [wanted[key] for key in keys],
+                                        experiment.quick_maps))
+        map_s |= dict.fromkeys(keys, time.thread_time() - start)
+    if maps:
+        configuration = replace(configuration, calibration=replace(
+            maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}))
+    return configuration, seconds + trained, map_s
 
 
 def _classify(configuration, decoder, split, workers):

@@ -49,9 +49,9 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
     wanted: the only decoders that have one, None for all;  quick: every map is a temperature and
-    a floor, and no points are kept;  losses: gets {key: (number of points, their log loss before,
-    after)} of the decoders that keep points; where a tree is descended, of the probability that
-    the answer is right.
+    a floor, fitted to a thousand points at most, and no points are kept;  losses: gets {key:
+    (number of points, their log loss before, after)} of the decoders that keep points; where a
+    tree is descended, of the probability that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -61,7 +61,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     tree = configuration.tree
     classes = np.array(tree.classes)
     keeping = set() if quick else _main_decoders(tree)
-    held_out = _thinned(held_out, max(_FEWEST, _BUDGETS[0] // _entries(tree)))
+    held_out = _thinned(held_out, _FEWEST if quick else
+                        max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}

@@ -364,16 +364,16 @@ def results_on_disk():
 
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
 def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
-    _, text, err = tune("tune_m", *QUICK, *words, "--json", "all.json", "-+", "-h 0",
-                        "one-vs-one", "train")
+    _, text, err = tune("tune_m", *QUICK, *words, "--uncalibrated", "--json", "all.json", "-+",
+                        "-h 0", "one-vs-one", "train")
     assert left_behind() == []
     assert text.startswith("# class 2: pine\n# class 5: birch\n# class 9: moss\n\"-g ")
     assert text.count(" -h 0\" ") == 3
     Path("tuned.mbc").write_text(text)
     tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
     found = json.loads(Path("all.json").read_text())
-    [told] = json.loads(tune("compare_control", "-d", "3", "--platt", "loo", "--json", "train",
-                             "tuned.mbc")[1])["rows"]
+    [told] = json.loads(tune("compare_control", "-d", "3", "--platt", "loo", "--uncalibrated",
+                             "--json", "train", "tuned.mbc")[1])["rows"]
     if words:
         assert told["accuracy"] == found["whole"]["tuned"]["accuracy"]
         assert "whole configuration" in err and "partition" in err

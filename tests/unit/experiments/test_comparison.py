@@ -166,6 +166,25 @@ def test_scores_that_are_roots_are_shown_where_they_decide(data):
     assert "RMS" not in head("log_loss") and "RMS all" in head("brier_all")
 
 
+def test_a_learned_decoder_is_tried_where_the_points_are_enough(data):
+    """For a code without zeros, on every split or on none."""
+    many = Dataset(*(np.concatenate([part] * 3) for part in (data.x, data.y)))
+    words = candidates("one-vs-rest", "one-vs-one")
+    for some, names in ((data, ["least-squares", "inverse"]),
+                        (many, ["least-squares", "learned", "inverse"])):
+        result = compare(experiment(some, Plan(trials=2)), words)
+        assert [row["decoder"] for row in result["rows"]] == names
+        assert all(len(row["log_loss"]["values"]) == 2 for row in result["rows"])
+    own = Experiment(many, Plan(trials=1), cache=ResultCache(None), calibrated=(False,))
+    assert [row["decoder"] for row in compare(own, words)["rows"]] == ["least-squares", "inverse"]
+    both = Experiment(many, Plan(trials=1), cache=ResultCache(None), calibrated=(True, False))
+    rows = compare(both, words[:1])["rows"]
+    assert [(row["decoder"], row["calibrated"]) for row in rows] == [
+        ("least-squares", True), ("least-squares (uncalibrated)", False), ("learned", True),
+        ("learned (uncalibrated)", False)]
+    assert rows[2]["log_loss"] != rows[3]["log_loss"]
+
+
 def test_direct_classifiers_take_part(data, tmp_path):
     (tmp_path / "k").write_text('"-k 5" K { 2 5 9 }')
     (tmp_path / "mixed").write_text('"" { 2 " " L { 5 9 } }')

@@ -9,7 +9,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.experiments import binary_problems, trial
+from agfmc.experiments import binary_problems
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
 from agfmc.experiments.experiment import Experiment, SplitPlan
@@ -74,21 +74,10 @@ def test_score_is_that_of_compare(data):
     assert given["log2g"] == pytest.approx(-np.log2(3))
 
 
-def test_a_part_of_the_calibration_points(data, monkeypatch):
-    """Every third point, with what belongs to it; few points stay as they are."""
+def test_maps_of_trials_are_fitted_quickly(data):
     tree = read_candidate("one-vs-one").tree_for(data.x, data.y, {})
     configuration, held_out = train_configuration(tree, data.x, data.y)
-    assert trial._thinned(held_out).rows.tolist() == held_out.rows.tolist() == list(range(120))
-    monkeypatch.setattr(trial, "_QUICK_POINTS", 50)
-    few = trial._thinned(replace(held_out, nodes={4: data.x}))
-    assert few.rows.tolist() == list(range(0, 120, 3)) and few.y.tolist() == data.y[::3].tolist()
-    assert few.x.tolist() == few.nodes[4].tolist() == data.x[::3].tolist()
-    value = {(held_out.rows[point], number): value for point, number, value in
-             zip(held_out.point, held_out.classifier, held_out.value)}
-    assert {(few.rows[point], number): value for point, number, value in
-            zip(few.point, few.classifier, few.value)} == \
-        {key: found for key, found in value.items() if key[0] % 3 == 0}
-    fitted = fit_calibration(configuration, trial._thinned(held_out), None, True)
+    fitted = fit_calibration(configuration, held_out, None, True)
     assert {one.map.kind for one in fitted.decoders.values()} == {"temperature"}
     assert all(one.points is None for one in fitted.decoders.values())
 
