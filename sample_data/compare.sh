@@ -29,13 +29,14 @@ score() {
     name=$1 decoder=$2 model=$3
     shift 3
     classify_m --quiet --header "$@" "$model" test.vec answer >answer.txt
-    if [ -s answer.txt ]; then
-        all=$(eval_uc -B -H test.cls answer answer.txt)
-    else
-        all=- # a tree that is descended gives the winner's probability alone
-    fi
-    printf '%-12s %-18s %8s %8s %10s %10s\n' "$name" "$decoder" \
-        $(eval_uc -b -H test.cls answer) $all $(eval_uc -B -b -H -k "$classes" test.cls answer)
+    # a tree that is descended gives the winner's probability alone
+    if [ -s answer.txt ]; then probabilities=answer.txt; else probabilities=; fi
+    printf '%-12s %-18s %9s %9s %9s %9s\n' "$name" "$decoder" \
+        $(eval_uc --csv -k "$classes" test.cls answer $probabilities | awk -F, '
+            BEGIN { n = split("accuracy log_loss brier expected_calibration_error", names, " ") }
+            $2 == "" { value[$1] = $3 }
+            END { for (i = 1; i <= n; i++)
+                      printf value[names[i]] == "" ? "- " : "%.4f ", value[names[i]] }')
 }
 
 # compare TITLE OPTIONS: the data are raw.vec and raw.cls in the current folder
@@ -44,8 +45,8 @@ compare() {
     classes=$(print_control -Q adjacent train | grep -c /)
     classes=$((classes + 1))
     echo "$1: $classes classes, 30 % of each for testing, training options $2"
-    printf '%-12s %-18s %8s %8s %10s %10s\n' configuration decoder \
-        accuracy unc.coef 'Brier all' 'Brier win'
+    printf '%-12s %-18s %9s %9s %9s %9s\n' configuration decoder \
+        accuracy 'log loss' Brier cal.error
     for scheme in one-vs-one one-vs-rest orthogonal adjacent tree empirical; do
         print_control -Q "$scheme" train |
             multi_borders --quiet -j 0 -+ "$2" train "$scheme" "$scheme.mbc"

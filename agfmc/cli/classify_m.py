@@ -176,7 +176,8 @@ def execute(args):
                         PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
                         calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
-                                              args.by_class, args.set_score, args.p_values))
+                                              args.by_class, args.set_score, args.p_values),
+                        without_floor=args.quantity)
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,

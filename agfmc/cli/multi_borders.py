@@ -53,7 +53,8 @@ def get_parser():
     group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
-                            "file and the normalisation are written")
+                            "file and the normalisation are written. When all have run, the "
+                            "same command without -0 only adds the calibration")
     group.add_argument("--null", action="store_true",
                        help="with -0: end each command with a NUL character, for xargs -0; names "
                             "of data and folders may then hold line breaks")
@@ -146,9 +147,9 @@ def execute(args):
     if args.dry_run:
         _print_commands(args, form, work)
         return
-    _train(args, work, pool, tally, deadline)
+    trained = _train(args, work, pool, tally, deadline)
     if args.only is None:
-        _save(args, work.tree, _calibration(args, work))
+        _save(args, work.tree, _calibration(args, work, trained))
 
 
 def _check_together(args, form, binary):
@@ -205,8 +206,11 @@ def _calibration_file(args):
     return calibration_of(model_file(args.model, args.path) if stream else control)
 
 
-def _calibration(args, work):
-    """The `Calibration` of the trained models, or None; says what it does, or why there is none."""
+def _calibration(args, work, trained):
+    """The `Calibration` of the models, or None; says what it does, or why there is none.
+
+    trained: those that are in memory.
+    """
     from ..prediction.calibration import fit_calibration
     from ..prediction.configuration import merged, ModelSource
     from ..prediction.decoding import Decoding
@@ -222,8 +226,9 @@ def _calibration(args, work):
     source = ModelSource(args.control_out, work.settings.normalisation, args.path,
                          args.unnormalised)
     try:
-        held_out, losses = held_out_of(work), {}
-        calibration = fit_calibration(merged(work.tree, source), held_out, losses=losses)
+        held_out, losses = held_out_of(work, trained), {}
+        known = {name: fitted.model for name, fitted in trained.items()}
+        calibration = fit_calibration(merged(work.tree, source, known), held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         warnings.warn("the probabilities are not calibrated: "
                       + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
@@ -314,8 +319,9 @@ def _ourselves():
 
 
 def _train(args, work, pool, tally, deadline):
-    """Train what is not there from an earlier run; `JobsFailed` where something is missing.
+    """Train what is not there from an earlier run; -> models in memory, of `Outcome`.
 
+    Raises `JobsFailed` where something is missing.
     pool: of `workers`;  tally: `PairTally`, or None;  deadline: on `time.monotonic`, or None.
     """
     from ..training.run import Earlier, replaced, train
@@ -343,6 +349,7 @@ def _train(args, work, pool, tally, deadline):
     if args.keep:
         report(args, PROG, "the temporary files are kept in the folders "
                            f"{os.path.join(args.path or '', args.model)}*.tmp")
+    return made.trained
 
 
 def _replaceable(control_out):

@@ -94,12 +94,15 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1) -> L
     """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
 
     y (c,): true classes, columns of the code;  seed: of the folds.  Raises `ModelError` for a
-    code of more than `LARGEST` entries, `DataError` for a class without points.
+    code of more than `LARGEST` entries, `DataError` for a class without points, and for values
+    that are not finite.
     """
     m, k = a.shape
     if m * k > LARGEST:
         raise ModelError(f"a learned decoder of {m} classifiers and {k} classes would have "
                          f"{m * k} weights: {LARGEST} at most are fitted")
+    if not np.isfinite(r).all():
+        raise DataError("decision values of calibration points are not finite")
     absent = np.flatnonzero(np.bincount(y, minlength=k) == 0)
     if len(absent):
         raise DataError(f"class {absent[0]} (counted from 0) has no calibration point, and a "

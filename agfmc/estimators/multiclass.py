@@ -191,14 +191,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         with refused_as_value_error():
             tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
             tree, labelled = named(tree, labelled)
-            self._rejecting(self._decoder_for(tree))  # refused before the training
+            decoding = self._decoder_for(tree)
+            self._rejecting(decoding)  # refused before the training
             self._reject_label(classes)
             configuration = calibrated(*train_configuration(
                 tree, X, labelled.labels[codes], TrainingSettings(
                     options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
                     loo=self.platt == "loo", workers=workers_of(self.n_jobs),
                     kernel_memory=self.kernel_memory,
-                    **({} if self.calibrated else {"calibration": 0}))))
+                    **({} if self.calibrated else {"calibration": 0}))),
+                [decoding] if decoding.decoder.takes == "learned" else None)
             return self._keep(configuration, labelled)
 
     def predict(self, X):

@@ -48,10 +48,11 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all;  quick: every map is a temperature and
-    a floor, fitted to a thousand points at most, and no points are kept;  losses: gets {key:
-    (number of points, their log loss before, after)} of the decoders that keep points; where a
-    tree is descended, of the probability that the answer is right.
+    wanted: the only decoders that have one, None for all, and for a learned one where it pays;
+    quick: every map is a temperature and a floor, fitted to a thousand points at most, and no
+    points are kept;  losses: gets {key: (number of points, their log loss before, after)} of the
+    decoders that keep points; where a tree is descended, of the probability that the answer is
+    right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -85,11 +86,10 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
         if kept is not None and losses is not None:
             losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
-    learned, found = None, None
-    if learning_pays(tree, len(held_out.rows)) and (only is None or "learned" in only):
-        learned, found = _learned(configuration, held_out)
-    if found is not None:
-        maps["learned"] = found
+    learned = None
+    if "learned" in only if only is not None else learning_pays(tree, len(held_out.rows)):
+        with suppress(AgfmcError):  # too large, or a class without points
+            learned, maps["learned"] = _learned(configuration, held_out)
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
                        tuple(counts.tolist()), maps, learned)
@@ -111,7 +111,7 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1)
 
 
 def _learned(configuration, held_out):
-    """A `LearnedDecoder` and its `DecoderCalibration`, or None and None."""
+    """A `LearnedDecoder` and its `DecoderCalibration`."""
     classes = np.array(configuration.tree.classes)
     given, size = _GivenValues(configuration, held_out), len(held_out.rows)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (given.count * len(classes)))
@@ -121,10 +121,7 @@ def _learned(configuration, held_out):
         rows = given.load(start, min(start + step, size))
         parts.append(given(range(given.count), rows[taken[start + rows]])[1])
     true = np.searchsorted(classes, held_out.y[taken])
-    r = np.concatenate(parts)
-    if not np.isfinite(r).all():
-        return None, None
-    fitted = fit_learned_decoder(configuration.tree, r, true)
+    fitted = fit_learned_decoder(configuration.tree, np.concatenate(parts), true)
     found = fit_temperature(fitted.p, true)
     return fitted.decoder, DecoderCalibration(found, calibration_points(
         apply_map(found, fitted.p), true, fitted.p.argmax(axis=1), classes))

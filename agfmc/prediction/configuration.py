@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ..formats.libsvm_model import (format_svm_multiclass, read_svm_model, read_
                                     refuse_huge)
 from ..learners.protocol import learner_class, read_node
 from ..formats.mbm import MAGIC, read_store, write_store
-from ..models import Configuration, ModelFiles, Normalisation
+from ..models import BinaryModel, Configuration, ModelFiles, Normalisation
 from ..provenance import classes_text
 from .external import ExternalClassifier
 
@@ -128,12 +129,16 @@ def _calibrated(configuration, source, beside="-"):
     return replace(configuration, calibration=calibration)
 
 
-def merged(tree: Tree, source: ModelSource) -> Configuration:
-    """The configuration of a control tree, of the source's path: its models, merged."""
+def merged(tree: Tree, source: ModelSource,
+           known: Mapping[str, BinaryModel] = MappingProxyType({})) -> Configuration:
+    """The configuration of a control tree, of the source's path: its models, merged.
+
+    known: {name: model} of those that are not read.
+    """
     tree.require_names()
-    models = list(within_memory((_read(row, tree.source, source.models_in) for row in tree.rows),
-                                tree.source, lambda model: model.sv.nbytes,
-                                "the support vectors of all its models"))
+    models = list(within_memory(
+        (known.get(row.text) or _read(row, tree.source, source.models_in) for row in tree.rows),
+        tree.source, lambda model: model.sv.nbytes, "the support vectors of all its models"))
     classifiers = _read_node_classifiers(tree, source.models_in)
     check_one_run(tree, models, classifiers)
     configuration = _normalised(_collated(tree, models, classifiers), source, tree.source)

@@ -61,6 +61,7 @@ class Decision:
                  decoding: Decoding):
         self._map = None if calibration is None or calibration.map.kind == "none" else \
             calibration.map
+        self._floor = self._map.floor if self._map is not None and decoding.without_floor else 0.0
         self._priors = None if decoding.priors is None else \
             adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
@@ -94,12 +95,15 @@ class Decision:
             prediction_sets(p[:, order], self._limits, self._wanted.scored)
         columns = None if self._points is None else p_values(
             p[:, order], self._points, self._labels, self._wanted.scored, self._wanted.by_class)
+        told = None if self._floor == 0 else \
+            np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
             p, leaf = self._priors(p), None
+            told = None if told is None else self._priors(told)
         if leaf is None:
             leaf = p.argmax(axis=1)
         if sets is None and columns is None:
-            columns = p[:, order]
+            columns = (p if told is None else told)[:, order]
         return Decided(leaf, p[np.arange(len(p)), leaf], columns, sets)
 
     def of_one_class(self, p: np.ndarray) -> np.ndarray:

@@ -138,7 +138,9 @@ class Decoding:
     queries: of decoders that query some of the binary classifiers;
     calibrated: the probabilities go through the calibration map of the configuration, where it
     has one for this decoder;
-    guarantees: of errors and sets.
+    guarantees: of errors and sets;  without_floor: the columns of the answers, and these alone,
+    leave out the floor of the calibration map, which gives far classes as much as near ones: for
+    means over classes in an order.
 
     Raises `UsageError` for choices that do not go together.
     """
@@ -152,6 +154,7 @@ class Decoding:
     queries: PairQueries = PairQueries()
     calibrated: bool = True
     guarantees: Guarantees = Guarantees()
+    without_floor: bool = False
 
     def __post_init__(self):
         decoder = self.decoder

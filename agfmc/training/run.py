@@ -10,10 +10,11 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..errors import AgfmcError, DataError, JobsFailed
@@ -31,6 +32,8 @@ from .held_out import gather_held_out
 
 __all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "replaced",
            "save_normalisation", "train", "until", "write_node"]
+
+_SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
 
 
 def finished(plan):
@@ -119,11 +122,17 @@ def save_normalisation(plan, control_out=None):
 
 
 class Outcome(NamedTuple):
-    """done: models that are there, kept ones too;  errors: in job order;  stopped: by the time."""
+    """The result of `train`.
+
+    done: models that are there, kept ones too;  errors: in job order;  stopped: by the time;
+    trained: {name: `Fitted`} of models with calibration points, as far as they are small: their
+    files need not be read again.
+    """
 
     done: int = 0
     errors: tuple = ()
     stopped: bool = False
+    trained: Mapping = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,7 @@ def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), 
                        partial(save_normalisation, plan, earlier.control_out))
         made = Outcome(len(plan.binary))
     nodes = _train_nodes(plan, progress, earlier, deadline)
-    return Outcome(made.done + nodes.done, made.errors, made.stopped or nodes.stopped)
+    return made._replace(done=made.done + nodes.done, stopped=made.stopped or nodes.stopped)
 
 
 def _train_binary(plan, progress, earlier, deadline, held_out, workers):
@@ -169,7 +178,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     if not jobs:
         return Outcome(before)
     text = RowText(plan.data.x if plan.raw is None else plan.raw)
-    failures, models, stopped = {}, 0, False
+    failures, models, stopped, trained, size = {}, 0, False, {}, 0
 
     def tell(done, total):
         if progress is not None:
@@ -194,8 +203,11 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                 if before + models == 0:
                     save_normalisation(plan, earlier.control_out)
                 models += 1
+                size += model.sv.nbytes
                 if plan.raw is not None:
                     model = _with_raw_vectors(model, plan.raw[rows])
+                elif fitted.values is not None and size <= _SMALL:
+                    trained[job.name] = fitted
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
                 background(_write, plan.path_of(job.name),
                            sealed(format_svm_model(model, lines, fitted.values),
@@ -204,19 +216,20 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
         except TimeUp:
             stopped = models + len(failures) < len(jobs)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
-    return Outcome(before + models, errors, stopped)
+    return Outcome(before + models, errors, stopped, trained)
 
 
-def held_out_of(plan) -> HeldOut | None:
-    """The `HeldOut` of the calibration points of a finished `plan`, from its model files.
+def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
+    """The `HeldOut` of the calibration points of a finished `plan`.
 
-    None where there are no such points, or where a model has no values of them.
+    trained: of its `Outcome`; other values are in the model files.  None where there are no such
+    points, or where a model has no values of them.
     """
     rows = plan.calibration_rows
     if rows is None:
         return None
-    values = [held_out_values(read_bytes(plan.path_of(job.name)), job.name)
-              for job in plan.binary]
+    values = [trained[job.name].values if job.name in trained else
+              held_out_values(read_bytes(plan.path_of(job.name)), job.name) for job in plan.binary]
     branches = plan.tree.branch_labels()
     nodes = {number: read_node(node, len(branches[number]), plan.path_of(node.name))
              for number, node in plan.tree.directs.items()}

@@ -1,6 +1,7 @@
 """A configuration trained as a job array by the sample script: by Slurm itself, on this machine,
 and by hand, without it."""
 
+import json
 import os
 import pwd
 import secrets
@@ -281,10 +282,27 @@ def test_by_hand(script, place):
     assert done.stdout == b"array 7 (2 tasks), then 7: m.mbm\n", done.stderr.decode()
     array, merge = (place / "submitted").read_text().splitlines()
     assert array.startswith("--parsable --array=0-1 ") and array.endswith(" --task m.jobs 2")
-    assert "--dependency=afterok:7 " in merge and merge.endswith(" --merge m.jobs ctl m.mbm")
-    for words, task in (("--task m.jobs 2", "0"), ("--task m.jobs 2", "1"),
-                        ("--merge m.jobs ctl m.mbm", "")):
+    again = "--merge m.jobs ctl m.mbm -n plan trn m ctl"
+    assert "--dependency=afterok:7 " in merge and merge.endswith(f" {again}")
+    for words, task in (("--task m.jobs 2", "0"), ("--task m.jobs 2", "1"), (again, "")):
         done = script(*words.split(), SLURM_ARRAY_TASK_ID=task)
         assert done.returncode == 0, done.stderr.decode()
+    assert b"kept from an earlier run: 3 of 3" in done.stderr
     names = sorted(path.name for path in place.folder.glob("m-0*"))
-    assert names == ["m-00", "m-01", "m-02"] and (place / "m.mbm").exists()
+    assert names == ["m-00", "m-01", "m-02"]
+    merged = (place / "m.mbm").read_bytes()
+    place.ok("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
+    place.ok("mbh2mbm", "-a", "m.std", "ctl", "whole.mbm")
+    assert merged == (place / "whole.mbm").read_bytes()
+    assert json.loads(place.ok("mbm_info", "--json", "m.mbm"))["calibration"]
+    # nothing is trained again, and what cannot be calibrated is merged all the same
+    for words, passed in (("--retrain -n plan trn m ctl", "-n plan trn m ctl"),
+                          ("--no-calibration plan trn m ctl", ""),
+                          ("--cv-errors e plan trn m ctl", ""),
+                          ("-M -- cp plan trn.svm m ctl", "")):
+        assert script(*words.split(), **path).returncode == 0
+        assert (place / "submitted").read_text().splitlines()[-1].endswith(
+            f" --merge m.jobs ctl m.mbm {passed}".rstrip())
+    place.ok("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
+    done = script(*"--merge m.jobs ctl m.mbm -n - trn m ctl".split())
+    assert done.returncode == 0 and b"merged without a calibration" in done.stderr

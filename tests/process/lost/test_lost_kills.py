@@ -268,6 +268,8 @@ def test_models_of_two_runs_under_one_control_file(place):
     place.ok("multi_borders", "plan", "few", "f", "fctl")
     (place / "m-01").write_bytes((place / "f-01").read_bytes())
     done = place.run("mbh2mbm", "ctl", "x.mbm")
+    assert done.returncode == 1 and b"is the calibration of other classifiers" in done.stderr
+    done = place.run("mbh2mbm", "--uncalibrated", "ctl", "x.mbm")
     assert done.returncode == 0
     assert b"warning: ctl: the models record different numbers of samples" in done.stderr
 

@@ -164,6 +164,8 @@ def test_refused():
     r, y = draw(30, REST)
     with pytest.raises(DataError, match=r"class 2 \(counted from 0\) has no calibration point"):
         fit_learned(REST, r, y % 2)
+    with pytest.raises(DataError, match="decision values of calibration points are not finite"):
+        fit_learned(REST, np.full((30, 3), np.nan), y)
     with pytest.raises(ModelError, match="250 classifiers and 250 classes would have 62500 weig"):
         fit_learned(np.ones((250, 250)), np.zeros((1, 250)), y)
     with pytest.raises(ModelError, match="the model has no learned decoder: multi_borders fits"):

@@ -187,3 +187,15 @@ def test_wrong_calls():
     assert not hasattr(fitted("tree"), "predict_set")
     with pytest.warns(AgfmcWarning, match="needs 999 calibration points"):
         assert model.predict_set(TEST_X, .001).all()
+
+
+@pytest.mark.parametrize("control", ["one-vs-rest", "one-vs-one", CONTROL])
+def test_learned_decoder(control):
+    """It is fitted because it is wanted; its sets come from points by fits without them."""
+    model = fitted(control, decoder="learned")
+    p = model.predict_proba(TEST_X)
+    assert log_loss(TEST_Y, p) < log_loss(TEST_Y, fitted(control).predict_proba(TEST_X)) + .02
+    sets = model.predict_set(TEST_X, alpha=.1)
+    assert .87 < sets[ROWS, TRUTH].mean() < .94
+    with pytest.raises(ValueError, match="has no learned decoder"):
+        fitted(control, decoder="learned", calibrated=False)

@@ -116,6 +116,16 @@ def test_where_none_is_fitted(layout, n):
             classifier_for(configuration, "learned")
 
 
+@pytest.mark.parametrize("layout, decoding", [
+    ("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))])
+def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):
+    configuration = calibrated(*trained(layout), wanted=[decoding])
+    assert set(configuration.calibration.decoders) == {"learned"}
+    found = Classifier(configuration, decoding)(TEST_X)
+    assert np.mean(found.classes == TEST_Y) > .55
+    assert log_loss(found.columns, COLUMN) < 1.1
+
+
 def test_where_one_is_tried():
     tree = design_for("one-vs-rest", X, Y, LABELS, None)
     assert [one.name for one in decoders_of(tree)] == ["orthogonal"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agfmc.control.parse import parse
 from agfmc.errors import UsageError
+from agfmc.models import Calibration, DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.quantity import Quantity, quantity_of
@@ -69,6 +70,25 @@ def test_limits_come_from_the_names():
     assert found.order.tolist() == [2, 0, 1] and found.levels == (0.5,)
     assert found.low.tolist() == [1, 3, 7] and found.high.tolist() == [3, 7, 7]
     assert found.mean.tolist() == [2, 4, 7]
+
+
+def test_the_floor_of_a_calibration_is_left_out():
+    plain = models()["rest"]
+    maps = [ProbabilityMap("temperature", np.array(0.8), np.zeros(3), floor)
+            for floor in (0.0, 0.3)]
+    bare, floored = (replace(plain, calibration=Calibration(
+        plain.digest(), (0, 1, 2), "a", (1,) * 3, {
+            "least-squares": DecoderCalibration(one)})) for one in maps)
+    x = np.array([[0.3, 0.1], [-1, 2], [2, 0.5]])
+    for priors in (None, {0: 0.5, 1: 0.2, 2: 0.3}):
+        chosen = Decoding(priors=priors, trained_priors=None if priors is None else [1 / 3] * 3)
+        wanted = Classifier(bare, chosen)(x)
+        with_floor = Classifier(floored, chosen)(x)
+        told = Classifier(floored, replace(chosen, without_floor=True))(x)
+        np.testing.assert_allclose(told.columns, wanted.columns, atol=1e-15)
+        assert np.abs(with_floor.columns - wanted.columns).max() > 0.02
+        np.testing.assert_array_equal(told.classes, with_floor.classes)
+        np.testing.assert_array_equal(told.confidence, with_floor.confidence)
 
 
 @pytest.mark.parametrize("names, words", [
