@@ -119,7 +119,7 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
         if profile(ends[0])[1] < 0 < profile(ends[1])[1]:
             where = _root(lambda at: profile(at)[1], *ends)
         else:  # the slope turns more than once between them
-            where = min(np.linspace(*ends, 33).tolist(), key=lambda at: profile(at)[0])
+            where = min(np.linspace(ends[0], ends[1], 33).tolist(), key=lambda at: profile(at)[0])
     c = np.shape(p)[1]
     return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(c),
                           profile(where)[2])
