@@ -189,7 +189,8 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("n.std")
     told = []
     outcome = train(planned(), lambda *words: told.append(words), Earlier(finished(planned())))
-    assert outcome[:3] == (3, (), False) and {name: os.stat(name).st_ino for name in before} == before
+    assert outcome[:3] == (3, (), False)
+    assert {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
         assert file.read() == wanted
     assert os.path.exists("n.std")
