@@ -56,8 +56,8 @@ def here(made, monkeypatch):
 
 
 def answers(run, model, *options, kind="trn.vec"):
-    """Printed numbers (n, c) and the classes of `model`, not calibrated."""
-    _, out, err = run("classify_m", "--quiet", "--uncalibrated", *options, model, kind, "out")
+    """Printed numbers (n, c) and the classes of `model`."""
+    _, out, err = run("classify_m", "--quiet", *options, model, kind, "out")
     assert err == ""
     return np.array([line.split() for line in out.splitlines()], dtype=float), read_cls("out.cls")
 
