@@ -101,7 +101,7 @@ def report(name, chosen, outcomes, plan):
         worse += bool(mark)
         times = chosen.count(row)
         print(f"{' '.join(row):32s}{cells(parts)}{found.gain:+14.4f} ±{found.error:.4f}{mark:8s}"
-              f"{f'chosen {times} times' if times else ''}")
+              f"{f'chosen {times} of {len(chosen)}' if times else ''}")
     print(f"the choice is {'WORSE' if worse else 'not worse'} than a candidate by more than one "
           "standard error\n")
     return worse

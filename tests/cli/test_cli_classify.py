@@ -56,8 +56,8 @@ def here(made, monkeypatch):
 
 
 def answers(run, model, *options, kind="trn.vec"):
-    """Printed numbers (n, c) and the classes of `model`, not calibrated."""
-    _, out, err = run("classify_m", "--quiet", "--uncalibrated", *options, model, kind, "out")
+    """Printed numbers (n, c) and the classes of `model`."""
+    _, out, err = run("classify_m", "--quiet", *options, model, kind, "out")
     assert err == ""
     return np.array([line.split() for line in out.splitlines()], dtype=float), read_cls("out.cls")
 
@@ -145,8 +145,7 @@ def test_reference_model_of_libagf(segment, tmp_path, monkeypatch, run):
 
 def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    for name in ("pairs.mbc", "pairs.mbc.cal"):
-        shutil.copy(made / name, name)
+    shutil.copy(made / "pairs.mbc", "pairs.mbc")
     assert "pairs.mbc:1:1: model 'pairs-00'" in run("mbh2mbm", "pairs.mbc", "x.mbm", status=1).err
     run("mbh2mbm", "-y", made, "pairs.mbc", "x.mbm")
     assert Path("x.mbm").read_bytes() == open(made / "pairs.mbm", "rb").read()
@@ -433,17 +432,16 @@ def test_models_that_do_not_tell(classified, refused, prior):
     assert "--trained-priors" in refused(2, "classify_m", "--priors", PRIORS, "silent.mbm")
     told = classified("--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc",
                       warning="sum to 95")
-    assert told == classified("--uncalibrated", "--priors", PRIORS, "one.mbc")
+    assert told == classified("--priors", PRIORS, "one.mbc")
     q, _ = numbers(classified("--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm"))
     np.testing.assert_allclose(q, adjusted(numbers(classified("silent.mbm"))[0]), atol=2e-5)
-    assert classified("--uncalibrated", "--priors", PRIORS, "logistic.mbm") == classified(
+    assert classified("--priors", PRIORS, "logistic.mbm") == classified(
         "--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm")
     # with one of them that tells, not all classes are known; with two they are
     (prior / "old-00").write_text((prior / "one-00").read_text())
     refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
     (prior / "old-01").write_text((prior / "one-01").read_text())
-    assert classified("--priors", PRIORS, "old.mbc") == \
-        classified("--uncalibrated", "--priors", PRIORS, "one.mbc")
+    assert classified("--priors", PRIORS, "old.mbc") == classified("--priors", PRIORS, "one.mbc")
     # models of different samples are of no use together
     text = (prior / "one-02").read_text()
     text = text[:text.index("; made from")] + "\n"  # without its checksum
