@@ -40,6 +40,8 @@ def test_sets_of_their_own_points():
     limits = quantiles(POINTS, LABELS, .2, "lac")
     assert columns(prediction_sets(P, limits, "lac")) == [
         (0,), (1,), (0, 1, 2), (0, 1), (1, 2), (2,), (0, 1), (0,), (1,), (0, 1, 2)]
+    np.testing.assert_array_equal(prediction_sets(P, limits - 1e-13, "lac"),
+                                  prediction_sets(P, limits, "lac"))
 
 
 @pytest.mark.parametrize("alpha, expected", [  # SplitConformalClassifier of MAPIE 1.6.0
@@ -89,7 +91,7 @@ def test_a_class_is_in_the_set_where_its_p_value_exceeds_alpha(n, seed, alpha, s
 
 def test_ranks_are_those_of_exact_numbers():
     for n in range(1, 400):
-        for percent in (1, 2, 5, 10, 20, 30):
+        for percent in (1, 2, 5, 10, 20, 30, 42, 44):
             rank = -(-(n + 1) * (100 - percent) // 100)
             found = quantile(np.arange(1.0, n + 1), 1 - (100 - percent) / 100)
             assert found == (rank if rank <= n else np.inf)

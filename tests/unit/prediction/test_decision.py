@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.decode.maps import apply_map
 from agfmc.decode.priors import Adjustment
 from agfmc.decode.sets import p_values, prediction_sets, quantiles
 from agfmc.decode.thresholds import error_threshold
 from agfmc.errors import ModelError, UsageError
-from agfmc.models import Dataset
+from agfmc.models import Dataset, DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.decision import Decision
 from agfmc.prediction.decoding import Decoding, Guarantees
 from agfmc.prediction.external import Execution
 from agfmc.prediction.recalibration import (answers_of_data, kept_decodings, recalibrate,
@@ -75,6 +77,24 @@ def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, 
     np.testing.assert_array_equal(
         found.columns, p_values(p, kept(configuration, key), LABELS, score, by_class))
     assert found.sets is None
+
+
+@pytest.mark.parametrize("configuration, tree, key", [
+    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full")])
+def test_columns_of_maps_are_classes_with_ascending_labels(configuration, tree, key):
+    own = answers(configuration, tree=tree, calibrated=False).columns
+    np.testing.assert_array_equal(
+        answers(configuration, tree=tree).columns,
+        apply_map(configuration.calibration.decoders[key].map, own))
+
+
+def test_rounding_does_not_change_the_answer():
+    nearly = ProbabilityMap("temperature", np.array(.05), np.zeros(3), .999)
+    decision = Decision(DecoderCalibration(nearly), PAIRS, Decoding())
+    third = 1 / 3
+    p = np.array([[third, np.nextafter(third, 1), third]])
+    found = decision.of_all_classes(p)
+    assert len(set(found.columns[0])) == 1 and found.leaf.tolist() == [1]
 
 
 def test_sets_do_not_depend_on_priors():
