@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
@@ -68,7 +69,7 @@ def get_parser():
 
 def execute(args):
     """Read the model and the points, fit, write, print."""
-    from ..errors import UsageError
+    from ..errors import AgfmcWarning, UsageError
     from ..executors.threads import available_cores
     from ..formats.atomic import check_output, replacing
     from ..formats.calibration_file import format_calibration
@@ -96,6 +97,9 @@ def execute(args):
     if configuration.merged_from is not None and args.output is not None:
         refuse_inputs([args.output], [args.model, *model_files(configuration.tree, args.path,
                                                                [args.output])])
+    if configuration.lacks_normalisation and args.data is not None:
+        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
+                      "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=2)
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
     found, fitted = {}, {}

@@ -160,6 +160,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     if len(table.p) != len(truth):
         raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
                         f"{len(truth)} points", file=path)
+    if np.median(np.abs(table.p.sum(axis=1) - 1)) > 0.2:
+        raise DataError("the values are votes, not probabilities, which alone have a calibration",
+                        file=path)
     if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
         answer = _columns(table.classes, classes, path)
     elif not np.array_equal(table.classes, np.asarray(classes)[answer]):

@@ -127,6 +127,15 @@ def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
     assert not Path("held.raw.con").exists()
 
 
+def test_the_normalisation_is_missing_or_stored(run, here):
+    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
+    run("multi_borders", "--quiet", "-n", "plan", "trn", "n", "n.mbc")
+    assert "n.mbc: trained on normalised points, and no normalisation is given (-a)" in \
+        run("calibrate_m", "--data", "apart", "n.mbc").err
+    assert run("calibrate_m", "-a", "n.std", "--data", "apart", "n.mbc", "-o", "n.mbm").err == ""
+    assert run("classify_m", "n.mbm", "test.vec", "out").err == ""
+
+
 def test_text_and_points_of_few_features(run, here):
     x, y = points(2, 300)
     x[:, 2] = 0

@@ -206,6 +206,7 @@ def test_answers_of_files(held, folder):
 @pytest.mark.parametrize("file, change, message", [
     ("held.txt", lambda text: text.replace("labels 1 4 6 9", "labels 1 4 6 8"),
      r"has probabilities of 4 classes \(1 4 6 8\), the model has 4 \(1 4 6 9\)"),
+    ("held.txt", lambda text: text.replace("0.", "1."), "the values are votes"),
     ("held.txt", lambda text: text.rsplit("\n", 2)[0], "has 119 lines of probabilities, but there "
                                                        "are 120 points"),
     ("held.txt", lambda text: text[:-3] + "1\n" if text[-3:] != " 1\n" else text[:-2] + "4\n",
