@@ -146,6 +146,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> model = search.fit(X, y).best_estimator_
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
+
+    Sets of classes, of which 90 % hold the true one, by points that were kept apart:
+
+    >>> from sklearn.model_selection import train_test_split
+    >>> X, X_apart, y, y_apart = train_test_split(X, y, random_state=0)
+    >>> model = MultiClassFromBinary(normalise=True).fit(X, y).calibrate(X_apart, y_apart)
+    >>> model.predict_set(X[:2], alpha=0.1).shape
+    (2, 3)
     """
 
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
