@@ -20,6 +20,7 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
           normalise: bool = False, seed: int = 1, **training) -> Configuration:
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
 
+    Its probabilities are calibrated, by decision values of points that were held out.
     control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree" ...) or a
     training control tree, as `design` makes it;  options: training options of the binary
     classifiers, as for multi_borders;  normalise: divide features by their standard

@@ -8,7 +8,7 @@ b have the least
 
 g^2 being the mean of l^2, towards the votes of the log-odds with the s of least loss, or towards
 0; which of both, and the ridge, have the least cross-validated log loss.  Where a code has no
-zeros, shrinking towards least squares instead leaves more loss; for pairs of classes, least
+zeros, shrinking towards least squares instead mostly leaves more loss; for pairs of classes, least
 squares with a calibration map is the better decoder.
 """
 

@@ -146,6 +146,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> model = search.fit(X, y).best_estimator_
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
+
+    Sets of classes, of which 90 % hold the true one, by points that were kept apart:
+
+    >>> from sklearn.model_selection import train_test_split
+    >>> X, X_apart, y, y_apart = train_test_split(X, y, random_state=0)
+    >>> model = MultiClassFromBinary(normalise=True).fit(X, y).calibrate(X_apart, y_apart)
+    >>> model.predict_set(X[:2], alpha=0.1).shape
+    (2, 3)
     """
 
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
@@ -209,12 +217,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         With `reject` or `max_error`, points without an answer have `reject_label`.
         """
         answered = self._answers(X).classes
-        none = self._reject_label(self.classes_)
-        if none is None:
+        if self._none is None:
             return self.classes_[self._labelled.places(answered)]
         rejected = answered < 0
         places = self._labelled.places(np.where(rejected, self._labelled.labels[0], answered))
-        return np.append(self.classes_, [none])[np.where(rejected, len(self.classes_), places)]
+        return np.append(self.classes_, [self._none])[
+            np.where(rejected, len(self.classes_), places)]
 
     @available_if(_has(gives_probabilities))
     def predict_proba(self, X):
@@ -268,8 +276,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """Calibrate a fitted model with points that it was not fitted to.
 
         They take the place of the calibration points of `fit`.  With the map that `fit` made,
-        `predict_set` and `max_error` then have their guarantees exactly, for points of the same
-        kind.  The model that is saved has the new calibration.
+        `predict_set` and `max_error` (if need be, set after `fit`) then have their guarantees
+        exactly, for points of the same kind.  The model that is saved has the new calibration.
 
         Parameters
         ----------
@@ -374,8 +382,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _keep(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
         decoder = self._decoder_for(configuration.tree, configuration.machines)
-        self._reject_label(labelled.classes)
-        classifier = Classifier(configuration, self._rejecting(decoder))
+        self._none = self._reject_label(labelled.classes)
+        self._decoding = self._rejecting(decoder)
+        classifier = Classifier(configuration, self._decoding)
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
         if classifier.features is not None:
@@ -441,8 +450,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __setstate__(self, state):
         super().__setstate__(state)
         if "configuration_" in state:
-            decoder, = decoders_of(self.configuration_.tree, (self.decoder_,))
-            self._classifier = Classifier(self.configuration_, self._rejecting(decoder))
+            self._classifier = Classifier(self.configuration_, self._decoding)
 
 
 @contextmanager

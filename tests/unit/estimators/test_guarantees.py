@@ -1,5 +1,7 @@
 """The estimator's calibrated answers: probabilities, points without an answer, sets."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,20 @@ def test_what_stands_for_no_answer(classes, given, expected):
     assert 0 < answered.mean() < 1
     np.testing.assert_array_equal(np.unique(found[~answered]), [expected])
     assert not model.set_params(reject=None).fit(X, y).predict(TEST_X).tolist().count(expected)
+
+
+def test_parameters_that_are_set_later_wait():
+    """For fit or calibrate, also through a pickle."""
+    model = fitted("one-vs-one", reject=.8)
+    found = model.predict(TEST_X)
+    for changed in ({"reject": None}, {"reject": .9}, {"reject": None, "max_error": .15}):
+        model.set_params(**changed)
+        for one in (model, pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(one.predict(TEST_X), found)
+    assert (model.calibrate(OTHER_X, OTHER_Y).predict(TEST_X) != found).any()
+    kept = points_kept(model)
+    assert model._classifier.threshold == error_threshold(kept.p_largest, kept.right,
+                                                          .15).threshold
 
 
 def test_in_a_file(tmp_path):
