@@ -243,9 +243,10 @@ def classes(ask, data):
 @pytest.mark.long
 def test_adjacent_is_best_for_ordered_classes(classes, root, data):
     status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1",
+                                     "--uncalibrated", "--by", "accuracy",
                                      root / "sample_data" / "ordered")
     assert status == 0
-    assert messages.endswith("best by uncertainty: adjacent, to be used with classify_m -Q "
+    assert messages.endswith("best by accuracy: adjacent, to be used with classify_m -Q "
                              "least-squares\n")
     assert text.splitlines()[0] == '"-c 10 -g 0.005" 0 / 1 2 3 4 5 6 7;'
     assert text.splitlines()[-1] == "{ 0 1 2 3 4 5 6 7}"
@@ -258,7 +259,7 @@ def test_one_vs_one_is_best_for_digits(classes, root, data):
                                      "--options", "-c 50 -g 0.01", "--trials", "1", "-M",
                                      root / "sample_data" / "digits.svm")
     assert status == 0
-    assert messages.endswith("best by uncertainty: one-vs-one, to be used with classify_m -Q "
+    assert messages.endswith("best by log-loss: one-vs-one, to be used with classify_m -Q "
                              "inverse\n")
     assert len(text.splitlines()) == 46
 
@@ -270,8 +271,9 @@ def test_shuffled_order_is_recovered(classes, root, tmp_path, data):
     order = np.random.default_rng(2).permutation(8)
     Path("mixed.vec").write_bytes(data.with_suffix(".vec").read_bytes())
     write_cls("mixed.cls", order[read_cls(data.with_suffix(".cls"))].astype(np.int32))
-    status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1", "mixed")
-    assert status == 0 and "best by uncertainty: adjacent-ordered" in messages
+    status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1",
+                                     "--uncalibrated", "--by", "accuracy", "mixed")
+    assert status == 0 and "best by accuracy: adjacent-ordered" in messages
     found = [int(word) for word in text.splitlines()[-1].strip("{} ").split()]
     assert found in (order.tolist(), order[::-1].tolist())
 
