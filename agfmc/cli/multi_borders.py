@@ -149,7 +149,10 @@ def execute(args):
         return
     trained = _train(args, work, pool, tally, deadline)
     if args.only is None:
-        _save(args, work.tree, _calibration(args, work, trained))
+        calibration, told = _calibration(args, work, trained)
+        _save(args, work.tree, calibration)
+        if told:
+            report(args, PROG, told)
 
 
 def _check_together(args, form, binary):
@@ -207,7 +210,7 @@ def _calibration_file(args):
 
 
 def _calibration(args, work, trained):
-    """The `Calibration` of the models, or None; says what it does, or why there is none.
+    """The `Calibration` of the models, or None, and words on it, or on why there is none.
 
     trained: those that are in memory.
     """
@@ -217,12 +220,11 @@ def _calibration(args, work, trained):
     from ..training.run import held_out_of
 
     if args.no_calibration:
-        return None
+        return None, ""
     if work.calibration_rows is None:
-        report(args, PROG, "the probabilities are not calibrated: another program gives no "
-                           "decision values of samples that were held out (calibrate_m "
-                           "calibrates by data kept apart)")
-        return None
+        return None, ("the probabilities are not calibrated: another program gives no decision "
+                      "values of samples that were held out (calibrate_m calibrates by data kept "
+                      "apart)")
     source = ModelSource(args.control_out, work.settings.normalisation, args.path,
                          args.unnormalised)
     try:
@@ -232,14 +234,14 @@ def _calibration(args, work, trained):
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         warnings.warn("the probabilities are not calibrated: "
                       + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
-        return None
+        return None, ""
     key = Decoding().calibration_key(work.tree)
-    if key in losses:
-        count, before, after = losses[key]
-        report(args, PROG, f"{_calibration_file(args)}: calibrated with {count} held-out points, "
-                           f"log loss {before:.3g} -> {after:.3g} on these ({key}, "
-                           f"{calibration.decoders[key].map.kind})")
-    return calibration
+    if key not in losses:
+        return calibration, ""
+    count, before, after = losses[key]
+    return calibration, (f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
+                         f"loss {before:.3g} -> {after:.3g} on these ({key}, "
+                         f"{calibration.decoders[key].map.kind})")
 
 
 def _save(args, tree, calibration=None):
@@ -261,8 +263,9 @@ def _save(args, tree, calibration=None):
     with replacing_all(list(contents), before=earlier_goes) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)
-    if args.control_out == "-":
-        show(tree_lines(tree))
+        if args.control_out == "-":
+            show(tree_lines(tree))
+            sys.stdout.flush()
 
 
 def _print_commands(args, form, work):

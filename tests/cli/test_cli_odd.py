@@ -29,7 +29,7 @@ NAMES = [
     "a.cls", ".hidden", "...", "a=b", "--a=b", "@file", "=", ",", "a,b", "!", "!!", "^x", "(a)",
     "[a]", "<b>", "&amp;", "--><x>", "ü€漢字", "e\u0301", "\u202egnp", "a\u2028b", "\ufeffbom",
     "a\x85b", "a\xa0b", "\udcff\udcfe", "ok\udc80", "K", "G", "L", "/ 1;", "0 / 1; {0 1}", "}", "{",
-    "con", "nul", "None", "nan", "x" * 246, "ü" * 123]
+    "con", "nul", "None", "nan", "x" * 245, "ü" * 122]
 # These in every run of the tests, the others with -m long.
 QUICK = {"$(touch pwned)", "line\nbreak", "esc\x1b[2J\x1b]0;x\x07", "-Q", "\udcff\udcfe", "a:b",
          "5", 'say "so"', "# class 0: x", "x" * 246}
