@@ -60,8 +60,8 @@ def add_trying(group, by=False, platt="cv"):
     if by:
         group.add_argument("--by", choices=tuple(BY_OPTION), default=_BY, metavar="SCORE",
                            help=f"the score of all held-out points that decides: "
-                                f"{', '.join(BY_OPTION)} (default {_BY}). Of few points for each "
-                                "class uncertainty is too large, that of random answers too")
+                                f"{', '.join(BY_OPTION)} (default {_BY}). With few points for "
+                                "each class uncertainty is too large, even of random answers")
 
 
 def add_answers(group, both=False):
