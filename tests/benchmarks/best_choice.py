@@ -8,9 +8,10 @@ the choice by more than one standard error of the difference (over the outer spl
 marked.
 
     python tests/benchmarks/best_choice.py [--splits N] [--points N] [--parts N] [--trials N]
-        [--by SCORE] [--uncalibrated] [FILE.svm ...]
+        [--fraction F] [--by SCORE] [--uncalibrated] [FILE.svm ...] [--samples NAME ...]
 
-The files are LIBSVM text; digits and the ordered classes of sample_data are always there.
+The files are LIBSVM text; the samples, digits.svm and ordered without --samples, are those of
+sample_data. A learned decoder needs 50 points for each class in the parts that --best trains on.
 """
 
 import argparse
@@ -114,7 +115,8 @@ def main():
     parser.add_argument("--options", default="-c 10")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--points", type=int, default=1500)
-    parser.add_argument("--fraction", type=float, default=0.5)
+    parser.add_argument("--fraction", type=float, default=0.3)
+    parser.add_argument("--samples", nargs="*", default=["digits.svm", "ordered"])
     parser.add_argument("--parts", type=int, default=5)
     parser.add_argument("--trials", type=int, default=2)
     parser.add_argument("--by", choices=BY_OPTION, default="log-loss")
@@ -122,7 +124,7 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     worse = 0
-    for path in (*args.files, SAMPLES / "digits.svm", SAMPLES / "ordered"):
+    for path in (*args.files, *(SAMPLES / name for name in args.samples)):
         start = time.process_time()
         data = drawn(read(path), args.points)
         chosen, outcomes, plan = choices(data, OPTIONS.get(path.name, args.options), args)
