@@ -4,11 +4,10 @@ import os
 import shlex
 import sys
 import time
-import warnings
 from contextlib import suppress
 from functools import partial
 
-from ..errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
+from ..errors import AgfmcError, JobsFailed, UsageError
 from .hints import refuse_scheme
 from .messages import library_words, Progress, report, say, show
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
@@ -147,12 +146,15 @@ def execute(args):
     if args.dry_run:
         _print_commands(args, form, work)
         return
-    trained = _train(args, work, pool, tally, deadline)
-    if args.only is None:
-        calibration, told = _calibration(args, work, trained)
-        _save(args, work.tree, calibration)
-        if told:
-            report(args, PROG, told)
+    trained = _train(args, work, pool, deadline, tally)
+    finish = partial(_finish, args, work, tally)
+    if args.only is not None:
+        finish()
+        return
+    calibration, told = _calibration(args, work, trained)
+    _save(args, work.tree, calibration, finish)
+    if told:
+        report(args, PROG, told)
 
 
 def _check_together(args, form, binary):
@@ -232,9 +234,8 @@ def _calibration(args, work, trained):
         known = {name: fitted.model for name, fitted in trained.items()}
         calibration = fit_calibration(merged(work.tree, source, known), held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
-        warnings.warn("the probabilities are not calibrated: "
-                      + (str(error) or "not enough memory"), AgfmcWarning, stacklevel=2)
-        return None, ""
+        return None, ("warning: the probabilities are not calibrated: "
+                      + (str(error) or "not enough memory"))
     key = Decoding().calibration_key(work.tree)
     if key not in losses:
         return calibration, ""
@@ -244,8 +245,12 @@ def _calibration(args, work, trained):
                          f"{calibration.decoders[key].map.kind})")
 
 
-def _save(args, tree, calibration=None):
-    """Write control-out and the calibration; without one, an earlier one goes."""
+def _save(args, tree, calibration=None, finish=lambda: None):
+    """Write control-out and the calibration; without one, an earlier one goes.
+
+    finish: called when both are written but for their names: as late as can be, as it looks
+    for models of another run.
+    """
     from ..control.tree import changed
     from ..control.write import tree_lines
     from ..formats.atomic import remove, replacing_all
@@ -263,6 +268,7 @@ def _save(args, tree, calibration=None):
     with replacing_all(list(contents), before=earlier_goes) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)
+        finish()
         if args.control_out == "-":
             show(tree_lines(tree))
             sys.stdout.flush()
@@ -321,13 +327,13 @@ def _ourselves():
     return [PROG]
 
 
-def _train(args, work, pool, tally, deadline):
+def _train(args, work, pool, deadline, tally):
     """Train what is not there from an earlier run; -> models in memory, of `Outcome`.
 
     Raises `JobsFailed` where something is missing.
-    pool: of `workers`;  tally: `PairTally`, or None;  deadline: on `time.monotonic`, or None.
+    pool: of `workers`;  deadline: on `time.monotonic`, or None;  tally: `PairTally`, or None.
     """
-    from ..training.run import Earlier, replaced, train
+    from ..training.run import Earlier, train
 
     earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out))
     with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
@@ -342,6 +348,13 @@ def _train(args, work, pool, tally, deadline):
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
                          "be trained; the finished ones are kept, and control-out is not written")
+    return made.trained
+
+
+def _finish(args, work, tally):
+    """Write the errors of the pairs; `JobsFailed` where another run has replaced a model."""
+    from ..training.run import replaced
+
     other = replaced(work)
     if other is not None:
         raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
@@ -352,7 +365,6 @@ def _train(args, work, pool, tally, deadline):
     if args.keep:
         report(args, PROG, "the temporary files are kept in the folders "
                            f"{os.path.join(args.path or '', args.model)}*.tmp")
-    return made.trained
 
 
 def _replaceable(control_out):
