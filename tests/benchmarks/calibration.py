@@ -94,7 +94,7 @@ def scored(p, y, classes=None):
 
 
 def ours(scheme, protocol, data):
-    """(name, scores) before and after calibration of a scheme."""
+    """(name, scores) of a scheme: with the learned decoder, before and after calibration."""
     from dataclasses import replace
 
     import agfmc
@@ -104,15 +104,13 @@ def ours(scheme, protocol, data):
     configuration = agfmc.train(scheme, x, y, options=f"-c {protocol.c} -g {protocol.gamma}")
     seconds = time.process_time() - start
     wanted = ("full",) if scheme == "tree" else None
-    decoders = {scheme: decoders_of(configuration.tree, wanted)[0]}
+    decoding = decoders_of(configuration.tree, wanted)[0]
+    rows = {f"{scheme} before": replace(decoding, calibrated=False), f"{scheme} after": decoding}
     if configuration.calibration.learned is not None:
-        decoders[f"{scheme}, learned"] = agfmc.Decoding("learned", tree="flat")
-    for row, decoding in reversed(decoders.items()):  # the one that is asked for last
-        for name, calibrated in (("before", False), ("after", True)):
-            answers = agfmc.Classifier(configuration, replace(decoding, calibrated=calibrated))\
-                .classify(new)
-            yield f"{row} {name}", {**scored(answers.columns, truth, answers.classes),
-                                    "train_s": seconds}
+        rows = {f"{scheme}, learned": agfmc.Decoding("learned", tree="flat"), **rows}
+    for row, decoding in rows.items():  # the one that is asked for last
+        answers = agfmc.Classifier(configuration, decoding).classify(new)
+        yield row, {**scored(answers.columns, truth, answers.classes), "train_s": seconds}
 
 
 def theirs(name, protocol, data):
@@ -166,7 +164,7 @@ def told(values, digits=4):
 
 
 def table(name, done):
-    """Print the rows of a data set; -> [(scheme, worse, share, below)] of our cells."""
+    """Print the rows of a data set; -> [(kind, worse, share, below)] of our cells."""
     def of(row, score):
         return [one[score] for (data, other, _), one in sorted(done.items(), key=str)
                 if (data, other) == (name, row)]
@@ -179,22 +177,24 @@ def table(name, done):
     print("| | log loss | Brier | calibration error | accuracy | log loss lower by | below "
           "scikit-learn: log loss, Brier |\n|---|---|---|---|---|---|---|")
     cells = []
-    for scheme in (row for scheme in OURS for row in (scheme, f"{scheme}, learned")):
-        before, after = (of(f"{scheme} {when}", "log_loss") for when in ("before", "after"))
-        if not after:
-            continue
-        share = 1 - mean(after) / mean(before)
-        paired = [b - a for a, b in zip(before, after)]
-        error = stdev(paired) / len(paired)**.5 if len(paired) > 1 else 0.0
-        worse = mean(paired) > error
-        below = [best[score] is not None and mean(of(f"{scheme} after", score)) < best[score]
-                 for score in best]
-        cells.append((scheme, worse, share, *below))
-        verdict = f"{share:.1%}" + (" WORSE" if worse else "")
-        print(f"| {scheme} | " + " | ".join(
-            f"{told(of(f'{scheme} before', score))} -> {told(of(f'{scheme} after', score))}"
-            for score in SCORES) + f" | {verdict} | {', '.join('no yes'.split()[b] for b in below)}"
-            " |")
+    for scheme in OURS:
+        for kind, row in (("map", f"{scheme} after"), ("learned", f"{scheme}, learned")):
+            if not of(row, "log_loss"):
+                continue
+            before, after = of(f"{scheme} before", "log_loss"), of(row, "log_loss")
+            share = 1 - mean(after) / mean(before)
+            paired = [b - a for a, b in zip(before, after)]
+            error = stdev(paired) / len(paired)**.5 if len(paired) > 1 else 0.0
+            worse = mean(paired) > error
+            below = [best[score] is not None and mean(of(row, score)) < best[score]
+                     for score in best]
+            cells.append((kind, worse, share, *below))
+            scores = [told(of(row, score)) if kind == "learned" else
+                      f"{told(of(f'{scheme} before', score))} -> {told(of(row, score))}"
+                      for score in SCORES]
+            print(f"| {scheme}{', learned' if kind == 'learned' else ''} | {' | '.join(scores)} | "
+                  f"{share:.1%}{' WORSE' if worse else ''} | "
+                  f"{', '.join(('no', 'yes')[one] for one in below)} |")
     for row in others:
         print(f"| {row} | " + " | ".join(told(of(row, score)) for score in SCORES) + " | | |")
     return cells
@@ -211,14 +211,14 @@ def main():
     own = {"digits": SAMPLES / "digits.svm", "ordered": SAMPLES / "ordered"}
     sets = {Path(path).stem: own.get(path, path) for path in args.data}
     done = measure(sets, args.rows or ("agfmc", "sklearn"), args.splits, args.state)
-    cells = [(name, *cell) for name in sets for cell in table(name, done)]
-    if not cells:
-        return
-    print(f"\n{len(cells)} cells: {sum(cell[2] for cell in cells)} worse than before by more than "
-          "a standard error of the paired difference; "
-          f"{sum(cell[3] >= .1 for cell in cells)} with at least 10 % lower log loss; "
-          f"{sum(cell[4] for cell in cells)} below every row of scikit-learn in log loss, "
-          f"{sum(cell[5] for cell in cells)} in Brier score")
+    cells = [cell for name in sets for cell in table(name, done)]
+    for kind in ("map", "learned"):
+        some = [cell for cell in cells if cell[0] == kind]
+        print(f"\n{kind}: {len(some)} cells; {sum(cell[1] for cell in some)} worse than before by "
+              "more than a standard error of the paired difference; "
+              f"{sum(cell[2] >= .1 for cell in some)} with at least 10 % lower log loss; "
+              f"{sum(cell[3] for cell in some)} below every row of scikit-learn in log loss, "
+              f"{sum(cell[4] for cell in some)} in Brier score")
 
 
 if __name__ == "__main__":
