@@ -29,6 +29,7 @@ __all__ = ["calibrated", "fit_calibration", "fit_learned_decoder", "held_out_ans
 # squares;  of others;  of those that iterate, which are slow.
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
+_MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
@@ -188,7 +189,8 @@ def _entries(tree):
 
 def _stride(method, entries, size):
     """s, where such a decoder is given every s-th of the points; 0 where that is too few."""
-    few = _BUDGETS[2 if method.iterates else 1] // entries
+    few = min(_MOST_ITERATED, _BUDGETS[2] // entries) if method.iterates else \
+        min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
     return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
 
 
