@@ -446,7 +446,7 @@ class Configuration:
         for array in (machines.rho, machines.a, machines.b, np.diff(machines.indptr)):
             parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
         for node in self.node_classifiers.values():
-            for array in (getattr(node, "weights", None), getattr(node, "points", None)):
+            for array in (getattr(node, name, None) for name in ("weights", "points", "y", "k")):
                 if array is not None:
                     parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return hashlib.sha256(b"".join(parts)).hexdigest()[:16]

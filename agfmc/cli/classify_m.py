@@ -126,7 +126,8 @@ def _add_guarantees(group):
                             "coverage C have the classes with p values above 1 - C")
     group.add_argument("--by-class", action="store_true",
                        help="with --coverage or --p-values: for the points of each class, not "
-                            "only of all classes together; rare classes share their points")
+                            "only of all classes together; rare classes share the points of "
+                            "--coverage, and their p values are never small")
     group.add_argument("--set-score", choices=_SCORES, metavar="SCORE",
                        help="what orders the classes: lac, one minus the probability, for the "
                             "smallest sets (default), or aps, the sum of the probabilities down "

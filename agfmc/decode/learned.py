@@ -50,8 +50,8 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
     """
     if learned is None:
         raise ModelError("the model has no learned decoder: multi_borders fits one for a coding "
-                         "matrix without zeros (not with --no-calibration), calibrate_m -Q learned "
-                         "for any")
+                         "matrix without zeros and 50 samples or more of a class on average (not "
+                         "with --no-calibration), calibrate_m -Q learned for any")
     if learned.weights.shape != a.shape[::-1]:
         raise ModelError(f"the learned decoder has {learned.weights.shape[1]} classifiers and "
                          f"{len(learned.weights)} classes, the code {a.shape[0]} and {a.shape[1]}")

@@ -62,7 +62,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    keeping = set() if quick else _main_decoders(tree)
+    keeping, all_held_out = set() if quick else _main_decoders(tree), held_out
     held_out = _thinned(held_out, _FEWEST if quick else
                         max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, held_out.y)
@@ -88,9 +88,9 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
     learned = None
-    if "learned" in only if only is not None else learning_pays(tree, len(held_out.rows)):
+    if "learned" in only if only is not None else learning_pays(tree, len(all_held_out.rows)):
         with suppress(AgfmcError):  # too large, or a class without points
-            learned, maps["learned"] = _learned(configuration, held_out)
+            learned, maps["learned"] = _learned(configuration, all_held_out)
     counts = np.bincount(column, minlength=len(classes))
     return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
                        tuple(counts.tolist()), maps, learned)
@@ -148,17 +148,18 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
     classes = np.array(configuration.tree.classes)
     given = _GivenValues(configuration, held_out)
     size, main = len(held_out.rows), _main_decoders(configuration.tree)
-    classifiers, strides, parts = {}, {}, {}
+    classifiers, taken, parts = {}, {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
         for key, decoding in calibrated_decodings(configuration.tree).items():
             if decoding.decoder.takes == "learned":
                 continue  # its answers to the points that it is fitted to are not held out
             way = "path" if decoding.tree == "recursive" else decoding.tree
-            strides[key] = 1 if key in main or only else _stride(
+            stride = 1 if key in main or only else _stride(
                 decoding.decoder, _entries(configuration.tree), size)
-            if not strides[key] or only is not None and key not in only:
+            if not stride or only is not None and key not in only:
                 continue
+            taken[key] = _share_of_classes(held_out.y, stride)
             with suppress(AgfmcError):  # the code does not suit this decoder
                 classifiers[key] = Classifier(
                     configuration, replace(decoding, tree=way, calibrated=False), values=given)
@@ -166,7 +167,7 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
         for start in range(0, size, step):
             everyone = given.load(start, min(start + step, size))
             for key, classifier in list(classifiers.items()):
-                rows = everyone[(start + everyone) % strides[key] == 0]
+                rows = everyone[taken[key][start + everyone]]
                 try:
                     answers = classifier(rows)
                 except AgfmcError:
@@ -195,14 +196,17 @@ def _stride(method, entries, size):
 
 
 def _thinned(held_out, most):
-    """Every s-th of the held-out points, so that there are at most so many."""
+    """Every s-th of the held-out points of each class, so that there are about so many."""
     step = -(-len(held_out.rows) // most)
     if step <= 1:
         return held_out
-    kept = held_out.point % step == 0
-    return HeldOut(held_out.rows[::step], held_out.y[::step], held_out.x[::step],
-                   held_out.point[kept] // step, held_out.classifier[kept], held_out.value[kept],
-                   {number: p[::step] for number, p in held_out.nodes.items()})
+    taken = _share_of_classes(held_out.y, step)
+    number = np.cumsum(taken) - 1
+    kept = taken[held_out.point]
+    return HeldOut(held_out.rows[taken], held_out.y[taken], held_out.x[np.flatnonzero(taken)],
+                   number[held_out.point[kept]].astype(np.int32), held_out.classifier[kept],
+                   held_out.value[kept],
+                   {node: p[taken] for node, p in held_out.nodes.items()})
 
 
 def _joined(parts, classes):

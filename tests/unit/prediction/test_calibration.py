@@ -10,7 +10,8 @@ from agfmc.decode.front import CodeDecoder
 from agfmc.decode.maps import apply_map, fit_temperature
 from agfmc.decode.priors import Adjustment
 from agfmc.models import HeldOut
-from agfmc.prediction.calibration import calibrated, fit_calibration, held_out_answers
+from agfmc.prediction.calibration import (_share_of_classes, _thinned, calibrated, fit_calibration,
+                                          held_out_answers)
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import Decoding
@@ -168,3 +169,27 @@ def test_a_decoder_that_fails_has_no_map():
     broken = replace(held_out, value=np.full(len(held_out.value), np.nan))
     assert isinstance(broken, HeldOut)
     assert not fit_calibration(configuration, broken).decoders
+
+
+def test_fewer_points_are_of_every_class_whatever_their_order():
+    """Labels in turn, 1 4 6 9 1 4 ...: every fourth point would be of one class."""
+    configuration, held_out = trained("one-vs-one")
+    order = np.argsort(np.argsort(held_out.y, kind="stable") % 100, kind="stable")
+    at = np.argsort(order)
+    entries = np.argsort(at[held_out.point], kind="stable")
+    turned = replace(held_out, y=held_out.y[order], x=held_out.x[order],
+                     point=at[held_out.point][entries].astype(np.int32),
+                     classifier=held_out.classifier[entries], value=held_out.value[entries])
+    thin = _thinned(turned, 100)
+    assert np.unique(thin.y, return_counts=True)[1].max() <= 1 + -(-np.bincount(Y).max() // 4)
+    assert set(thin.y) == set(LABELS) and 100 <= len(thin.y) <= 104
+    np.testing.assert_array_equal(np.bincount(thin.point, minlength=len(thin.y)), 3)
+    one, other = (held_out_answers(configuration, held)["least-squares"][1]
+                  for held in (turned, thin))
+    taken = _share_of_classes(turned.y, 4)
+    np.testing.assert_array_equal(other, one[taken])
+
+
+def test_a_calibration_is_of_one_number_of_neighbours():
+    one, other = (trained(f'"-k {k}" K {{1 4 6 9}}')[0] for k in (5, 11))
+    assert one.digest() != other.digest()
