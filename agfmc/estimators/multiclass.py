@@ -403,7 +403,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return decoder
 
     def _reject_label(self, classes):
-        """What stands for no answer beside classes (k,); None where there is always an answer."""
+        """The label of points without an answer, beside classes (k,); None where all have one."""
         if self.reject is None and self.max_error is None:
             return None
         label = self.reject_label

@@ -165,7 +165,7 @@ def _differences(row, reference, plan, outcomes, known):
 
 @dataclass(frozen=True)
 class Choice:
-    """What `find_best` chose.
+    """The choice of `find_best`.
 
     tree: the training control tree;  row: its row of the table;  top: the row with the best
     score;  margin: the `Difference` between top and the first row, which decided; None where

@@ -23,7 +23,7 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 def forecasts(results: Results) -> np.ndarray:
-    """What scores need of the probabilities of each point: (3, n) float32.
+    """Numbers that scores need of the probabilities of each point: (3, n) float32.
 
     p of the true class, sum_j (p_j - [j is the true class])^2, p of the answer; NaN where there
     is no such probability.  A p > 0 stays above 0.
@@ -90,7 +90,7 @@ def zero_probability(outcomes: Sequence) -> int | None:
 # -- differences -----------------------------------------------------------------------------------
 
 class Difference(NamedTuple):
-    """How much better one row is than another, pooled; its standard error; where that is from."""
+    """The gain of one row over another, pooled; its standard error; the origin of that."""
 
     gain: float
     error: float

@@ -147,7 +147,7 @@ def score_lines(columns: dict) -> str:
 
 
 def zero_line(count: int | None, name: str = "") -> str:
-    """How many held-out points have p = 0 for their true class, as a line; "" for none."""
+    """The number of held-out points with p = 0 for their true class, as a line; "" for none."""
     return "" if not count else f"p = 0 for the true class of {count} held-out " \
         f"point{'' if count == 1 else 's'}{': ' * bool(name)}{one_line(name)}\n"
 

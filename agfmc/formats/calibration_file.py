@@ -234,7 +234,7 @@ class _Reader:
         return words[0] if words else ""
 
     def _text(self, key):
-        """What follows the key word of the next line."""
+        """The text behind the key word of the next line."""
         word = self._next_word()
         if not word and self._at >= len(self._lines) - 1:
             raise self._fail(f"truncated: expected '{key}', found the end of the file")

@@ -21,7 +21,7 @@ __all__ = ["Layout", "Summary", "output_ends", "write_answers", "write_predictio
 
 @dataclass(frozen=True)
 class Layout:
-    """What is printed of answers beside their classes.
+    """The columns that are printed of answers, and their form.
 
     header: a line first that names the columns, where there is one for each class;  quantity:
     in place of the columns, what that tells of them, or None.

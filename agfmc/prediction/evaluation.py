@@ -39,7 +39,7 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """What `evaluate` computes where it is asked to.
+    """Scores that `evaluate` computes on request.
 
     top: K of the top-K accuracy;  ordered: scores of classes that have an order, that of their
     labels;  by_class: calibration of each class;  resamples: of the bootstrap intervals, 0 for
