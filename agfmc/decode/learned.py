@@ -22,7 +22,7 @@ from ..arrays import padded_blocks
 from ..errors import DataError, ModelError
 from ..models import LearnedDecoder
 from .convergence import Solver, Stops
-from .maps import stratified_folds
+from .maps import softmax, stratified_folds
 from .reproducible import TILE, Uniform
 
 __all__ = ["LARGEST", "LearnedFit", "fit_learned", "log_odds", "minimise_loss", "prepare"]
@@ -62,18 +62,10 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
         for part, block in padded_blocks(r, TILE):  # a row's bits depend on no other
             z = product(log_odds(np.ascontiguousarray(block)))
             z += learned.intercept
-            p[part] = _softmax(z)[:part.stop - part.start]
+            p[part] = softmax(z)[:part.stop - part.start]
         return p, Stops(len(r))
 
     return solve
-
-
-def _softmax(z):
-    """Turn z (n, k) into exp(z) with rows that sum to 1, in place."""
-    z -= z.max(axis=1)[:, None]
-    np.exp(z, out=z)
-    z /= z.sum(axis=1)[:, None]
-    return z
 
 
 # Fitting
@@ -131,7 +123,7 @@ def _path(x, y, votes, fold):
         weights = [_fit(x[~test], y[~test], centre, ridge, start, 1e-7)
                    for test, centre, start in zip(parts, centres, weights)]
         for test, w in zip(parts, weights):
-            p[test] = _softmax(x[test] @ w.T)
+            p[test] = softmax(x[test] @ w.T)
         loss = -np.mean(np.log(np.maximum(p[np.arange(len(y)), y], 1e-300)))
         yield loss, ridge, votes, p
         best = min(best, loss)
@@ -156,7 +148,7 @@ def best_share(z: np.ndarray, y: np.ndarray) -> float:
     at = np.arange(len(y)), y
 
     def slope(s):
-        return np.mean(np.einsum("ij,ij->i", _softmax(s * z), z) - z[at])
+        return np.mean(np.einsum("ij,ij->i", softmax(s * z), z) - z[at])
 
     least, most = 0.0, 100.0
     if slope(least) >= 0:

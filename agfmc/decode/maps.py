@@ -25,7 +25,7 @@ from .reproducible import Uniform
 
 __all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps",
            "fit_in_training", "fit_map", "fit_matrix", "fit_temperature", "fit_vector",
-           "held_out_map", "losses", "refit", "stratified_folds"]
+           "held_out_map", "losses", "refit", "softmax", "stratified_folds"]
 
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
 # The same for vectors and matrices: exact zeros, which least squares gives, would have more
@@ -40,6 +40,7 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
 MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
+POINTS_FOR_A_NUMBER = 4  # of a matrix that is chosen
 ROWS = 4096  # points whose logarithms are made at once
 
 
@@ -65,7 +66,7 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
         else:
             z *= weights
         z += intercept
-        _softmax(z)
+        softmax(z)
         z *= 1 - fitted.floor
         z += fitted.floor / z.shape[1]
     return out
@@ -81,7 +82,7 @@ def _smallest(kind):
     return SMALLEST_LINEAR if kind in ("vector", "matrix") else SMALLEST
 
 
-def _softmax(z):
+def softmax(z):
     """Turn z (n, c) into exp(z) with rows that sum to 1, in place."""
     z -= z.max(axis=1)[:, None]
     np.exp(z, out=z)
@@ -226,7 +227,7 @@ def _fit_linear(p, y, ridge, kind):
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
         s += z * deviation if kind == "vector" else z @ deviation.T
-        _softmax(s)
+        softmax(s)
         true = s[np.arange(n), y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
@@ -287,7 +288,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray,
     map that was fitted without it, where that has many numbers.
     """
     c = p.shape[1]
-    if 2 < c <= MOST_CLASSES and 4 * c * (c + 1) <= len(y):
+    if 2 < c <= MOST_CLASSES and _enough_for_matrix(c, len(y)):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
         few, true = p[rows], y[rows]
         fold = stratified_folds(true, seed, 3)
@@ -301,6 +302,11 @@ def fit_in_training(p: np.ndarray, y: np.ndarray,
             return fitted, out
     fitted = fit_temperature(p, y)
     return fitted, apply_map(fitted, p)
+
+
+def _enough_for_matrix(c, n):
+    """True where n points may choose a matrix map of c classes."""
+    return POINTS_FOR_A_NUMBER * c * (c + 1) <= n
 
 
 def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray) -> ProbabilityMap:
@@ -317,10 +323,11 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
 
     p (n, c), y (n,): true columns.  The ridge of a kind is that with the least cross-validated
-    log loss on the same folds.  "auto" leaves out matrices of more numbers than there are points.
+    log loss on the same folds.  "auto" leaves out matrices with fewer than four points for
+    each of their numbers: they did harm on other points even where cross-validation was for them.
     """
     c = p.shape[1]
-    kinds = [one for one in MAP_KINDS if one != "matrix" or c * (c + 1) < len(y)] \
+    kinds = [one for one in MAP_KINDS if one != "matrix" or _enough_for_matrix(c, len(y))] \
         if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds)
     return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,))

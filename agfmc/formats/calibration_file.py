@@ -132,7 +132,8 @@ class _Reader:
             if self._lines[0].split()[:2] == _TITLE.split()[:2]:
                 raise self._fail("expected version 1 of this format, found "
                                  f"'{self._lines[0][:40]}'")
-            found = f"'{self._lines[0][:40]}'" if text.strip() else "an empty file"
+            found = "bytes that are no text" if not self._lines[0].isprintable() else \
+                f"'{self._lines[0][:40]}'" if text.strip() else "an empty file"
             raise self._fail(f"expected '{_TITLE}', found {found}")
 
     def _fail(self, message):

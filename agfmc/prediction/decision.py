@@ -32,6 +32,9 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
         if key is None:
             raise UsageError(f"{option} needs a decoder that gives the probabilities of all "
                              f"classes, not {'-0' if decoding.raw else decoding.decoder.name}")
+        if execution.sigmoid is not None:
+            raise UsageError(f"{option} rests on the calibration, which is for the fitted sigmoid: "
+                             "it cannot be combined with -c")
         if found is None or found.points is None:
             raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
                              "are none: calibrate_m --data makes them from points kept apart")

@@ -175,6 +175,9 @@ class Decoding:
             if given is not None and decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
         self.guarantees.refuse_beside(self.reject, self.priors)
+        if not self.calibrated and self.guarantees.option is not None:
+            raise UsageError(f"{self.guarantees.option} rests on the calibration: it cannot be "
+                             "combined with --uncalibrated")
 
     @property
     def decoder(self) -> Method:

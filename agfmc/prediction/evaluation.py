@@ -138,7 +138,7 @@ def _columns(results, labels):
 
 
 def _answered(results):
-    """Of the answered points: the winner's probability, whether it is right, the weights.
+    """The answered points: the winner's probability, whether it is right, the weights.
 
     A rejected point still has a most probable class, but it is not the answer.
     """
@@ -203,7 +203,7 @@ def evaluate(results, bins=10, asked=Asked()):
 
 
 def _asked_for(results, y, bins, asked):
-    """What `evaluate` adds where there are sets or other probabilities, or it is asked to."""
+    """Scores that `evaluate` adds for sets and other probabilities, or on request."""
     found = {}
     if results.sets is not None:
         found["sets"] = set_scores(*results.sets, y, results.labels, results.weights)

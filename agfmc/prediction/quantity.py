@@ -18,7 +18,7 @@ __all__ = ["Quantity", "quantity_of"]
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """What is told of the quantity of a point: its expectation, then quantiles.
+    """The columns of the quantity of a point: its expectation, then quantiles.
 
     order (k,): the columns of probabilities in the order of the limits;  low, high, mean (k,) of
     the classes in that order: ascending limits, and a typical value;  levels (q,): of the

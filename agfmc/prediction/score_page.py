@@ -102,7 +102,7 @@ def _bounds(interval):
 
 
 def _before(scores):
-    """What calibration changed."""
+    """Scores before and after calibration."""
     before = scores.get("before")
     if before is None:
         return []

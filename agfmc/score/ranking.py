@@ -11,7 +11,7 @@ __all__ = ["Places", "area_by_class", "hand_till", "macro_area", "places", "sepa
 
 
 class Places(NamedTuple):
-    """Where all points stand among those of one class by its probability.
+    """The ranks of all points among those of one class, by its probability.
 
     own (c,): the points of the class, ascending;  left, right (n,): how many of them have a
     smaller probability of the class than each point, and how many not a larger one.

@@ -185,7 +185,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """What is wanted of samples that are held out.
+    """Numbers that are wanted of samples that are held out.
 
     sides: where each one is sent;  chosen (n,): a mask of the calibration points among all
     points, or None.

@@ -272,8 +272,8 @@ def test_all_files_or_none(run, here, model):
     ("--max-error .1 -0 pairs.mbm", 2, "not -0"),
     ("--coverage .9 -Q renormalised pairs.mbm", 1, "--coverage needs calibration points of the "
      "decoder renormalised, and there are none: calibrate_m"),
-    ("--max-error .1 --uncalibrated pairs.mbm", 1, "calibrate_m --data makes them"),
-    ("--p-values -c 1 pairs.mbm", 1, "calibrate_m --data makes them"),
+    ("--max-error .1 --uncalibrated pairs.mbm", 2, "combined with --uncalibrated"),
+    ("--p-values -c 1 pairs.mbm", 2, "combined with -c"),
     ("--max-error .001 pairs.mbm", 1, "at least 2995 without an error among them would be "
                                       "needed")])
 def test_guarantees_refused(run, here, words, status, message):

@@ -169,8 +169,9 @@ def test_auto_takes_what_is_needed():
     mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
     mixed /= mixed.sum(axis=1)[:, None]
     assert fit_map(mixed, y).kind == "matrix"
-    assert [trial.kind for trial in compare_maps(q[:10], y[:10])] \
-        == ["none", "temperature", "vector"]  # 12 numbers of a matrix, 10 points
+    for points, matrix in ((10, []), (47, []), (48, ["matrix"])):  # 4 for each of 12 numbers
+        assert [trial.kind for trial in compare_maps(q[:points], y[:points])] \
+            == ["none", "temperature", "vector", *matrix]
     assert [trial.kind for trial in compare_maps(q[:10], y[:10], "matrix")] == ["matrix"]
 
 

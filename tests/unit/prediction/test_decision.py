@@ -124,10 +124,13 @@ def test_points_that_are_not_sure_enough(configuration, tree, key):
 
 
 def test_other_decoders_have_no_points():
-    for choices, execution in (({"method": "renormalised"}, Execution()),
-                               ({"calibrated": False}, Execution()), ({}, Execution(sigmoid=1))):
-        with pytest.raises(ModelError, match="calibrate_m --data makes them"):
-            Classifier(PAIRS, Decoding(guarantees=Guarantees(coverage=.9), **choices), execution)
+    sets = Guarantees(coverage=.9)
+    with pytest.raises(ModelError, match="calibrate_m --data makes them"):
+        Classifier(PAIRS, Decoding("renormalised", guarantees=sets))
+    with pytest.raises(UsageError, match="combined with --uncalibrated"):
+        Decoding(guarantees=sets, calibrated=False)
+    with pytest.raises(UsageError, match="combined with -c"):
+        Classifier(PAIRS, Decoding(guarantees=sets), Execution(sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
             Classifier(PAIRS, Decoding(method, guarantees=Guarantees(max_error=.1)))
