@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["SparsePoints", "is_sparse", "padded_blocks"]
+__all__ = ["SparsePoints", "is_sparse", "lower_product", "padded_blocks"]
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
@@ -26,6 +26,20 @@ def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
             block = np.zeros((width, x.shape[1]))
             block[:count] = x[start:]
         yield slice(start, start + count), block
+
+
+def lower_product(triangle: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The product of a lower triangular matrix (p, p) and x (p, n), of which zeros are skipped.
+
+    By NumPy alone, which lets other threads run meanwhile; SciPy's own does not.
+    """
+    p = len(triangle)
+    step = max(128, -(-p // 8))
+    out = np.empty((p, x.shape[1]), dtype=np.result_type(triangle, x))
+    for start in range(0, p, step):
+        stop = min(start + step, p)
+        np.matmul(triangle[start:stop, :stop], x[:stop], out=out[start:stop])
+    return out
 
 
 def is_sparse(x):

@@ -24,6 +24,7 @@ LEARNERS = {
     "svm": Learner("support vector machine", "libsvm:SvmOptions"),
     "linear": Learner("linear classifier of LIBLINEAR", "liblinear:LinearOptions"),
     "logistic": Learner("logistic regression", "logistic:LogisticOptions"),
+    "nystrom": Learner("least squares on shared landmarks", "nystrom:NystromOptions"),
     "K": Learner("k nearest neighbours", "neighbours:NeighbourOptions", None),
     "L": Learner("multinomial logistic regression", "logistic:MultinomialOptions", None),
     "G": Learner("external command", "commands:CommandOptions", None, True),

@@ -14,7 +14,7 @@ __all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "NodeLearner", "PlaneLearner", 
 class _Learner:
     """The common part of most learners; see `protocol`."""
 
-    own_vectors = keeps_sparse = is_program = False
+    own_vectors = keeps_sparse = is_program = shares = streams = False
     no_loo = recognised_by = ""
 
     def made_by(self) -> str:

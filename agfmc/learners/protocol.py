@@ -19,6 +19,7 @@ have in common.
     keeps_sparse           True where points may stay sparse
     own_vectors            True where a model is made of vectors of its own, and not of
                            points of the data
+    streams                True where points are read in blocks, and not held in memory
     no_loo                 why decision values cannot come from leaving out single samples
                            by a formula, or ""
 
@@ -26,6 +27,9 @@ A binary learner has
 
     svm_type               what the model file calls it
     kernel_for(features)   the `Kernel` of its models
+    shares                 True where all jobs with the same options are trained together
+                           (`Job.together`) by `training.shared`: what is listed below is not
+                           asked for then
     own_probabilities      True where P(first label) = 1 / (1 + exp(-f)) as it stands:
                            no folds are needed to fit probabilities
     packing                problems whose options have the same key share their points
@@ -47,8 +51,10 @@ A partition chooses its learner with the first word of its options, `learner=NAM
 one it is trained by LIBSVM.  A node chooses with its letter.
 """
 
+import functools
+import hashlib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +64,7 @@ from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
 from ..errors import ControlError, DataError, Place, UsageError
 
-__all__ = ["Job", "NodeProblem", "Samples", "check_jobs", "check_learners", "check_loo",
+__all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
            "learner_class", "named", "node_classifier", "parse_options", "plan_jobs", "read_node",
            "rows_by_class", "samples", "unnamed"]
 
@@ -90,13 +96,35 @@ def parse_options(text, **place):
     return learner_class(name).parse(" ".join(words), **place)
 
 
+@dataclass(frozen=True, eq=False)
+class Together:
+    """The classifiers of a control file that are trained together, as they have the same options.
+
+    sides: of each one its two sides, a tuple of labels for each, in the order of the control
+    file and none twice.
+    """
+
+    sides: tuple
+
+    @functools.cached_property
+    def labels(self) -> tuple[int, ...]:
+        """The labels of all sides, ascending."""
+        return tuple(sorted({label for sides in self.sides for side in sides for label in side}))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell these classifiers from others."""
+        return hashlib.blake2b(repr(self.sides).encode(), digest_size=8).hexdigest()
+
+
 @dataclass(frozen=True)
 class Job:
     """One classifier to be trained.
 
     name: of the model;  sides: the labels of each side, left and right of a binary
     classifier, or the branches of a node;  options: its learner, and `text`, as the user
-    wrote them;  seed: the user's;  place: the `Place` of its row or node in the control file.
+    wrote them;  seed: the user's;  place: the `Place` of its row or node in the control file;
+    together: the classifiers, itself too, that its learner trains together, or None.
     """
 
     name: str
@@ -105,6 +133,7 @@ class Job:
     text: str
     seed: int
     place: Place
+    together: Together | None = None
 
     @property
     def is_binary(self) -> bool:
@@ -137,6 +166,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place))
+    jobs = _together(jobs)
     if not tree.directs:
         return jobs
     names, branches = node_names(tree, base), tree.branch_labels()
@@ -148,6 +178,17 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
             raise place.error(ControlError, error.message) from error
         jobs.append(Job(names[number], branches[number], options, node.options, seed, place))
     return jobs
+
+
+def _together(jobs):
+    """The same jobs, where their learner shares its work with those that it is shared with."""
+    sides = {}
+    for job in jobs:
+        if getattr(job.options, "shares", False):
+            sides.setdefault(job.options, {})[job.sides] = None
+    groups = {options: Together(tuple(parts)) for options, parts in sides.items()}
+    return [replace(job, together=groups[job.options]) if job.options in groups else job
+            for job in jobs] if groups else jobs
 
 
 def named(tree, models):

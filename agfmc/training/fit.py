@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +28,12 @@ from ..learners.nodes import Solution
 from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, samples
 from ..models import BinaryModel, Normalisation
 from ..provenance import Provenance
+from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
+from .shared import fit_shared
 
-__all__ = ["Fitted", "TrainingSettings", "fit"]
+__all__ = ["TrainingSettings", "fit"]
 
 _ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -62,26 +63,6 @@ class TrainingSettings:
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
-
-
-class Fitted(NamedTuple):
-    """The result of training one job.
-
-    model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
-    support vectors, None for a learner whose models are made of vectors of its own;
-    seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
-    for those sent to the right when they were held out: None where that was not asked for;
-    values (c,) float32: decision values of its calibration points, rows ascending, when they were
-    held out, with the sign of the model; None without such points.
-    """
-
-    job: Job
-    model: BinaryModel | AgfmcError
-    rows: np.ndarray | None = None
-    seconds: float = 0.0
-    side: np.ndarray | None = None
-    held_out: np.ndarray | None = None
-    values: np.ndarray | None = None
 
 
 @dataclass(eq=False)
@@ -173,14 +154,18 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
-    linear = all(job.options.keeps_sparse for job in jobs)
-    # points of a .vec file become float64 block by block: it may be larger than the memory
-    if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
-        x = np.asarray(x, dtype=np.float64)
-    way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
     wanted = _Wanted(held_out, None if calibration_rows is None else
                      np.bincount(calibration_rows, minlength=len(y)).astype(bool))
-    yield from way(jobs, x, y, rows_of, settings, progress, wanted)
+    shared = [job for job in jobs if job.options.shares]
+    jobs = [job for job in jobs if not job.options.shares]
+    if jobs:
+        linear = all(job.options.keeps_sparse for job in jobs)
+        # points of a .vec file become float64 block by block: it may be larger than the memory
+        if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
+            x = np.asarray(x, dtype=np.float64)
+        way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
+        yield from way(jobs, x, y, rows_of, settings, progress, wanted)
+    yield from fit_shared(shared, x, y, settings, progress, wanted)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,208 @@
+"""The learner `nystrom`: regularised least squares on landmarks that classifiers share.
+
+Features phi(x) (p,) of points on p landmarks (`kernel.landmarks`), targets t = -1 on the left and
++1 on the right side, weights w of the points.  v and b minimise
+
+    sum_i w_i (t_i - phi_i.v - b)^2 + lambda |v|^2 .
+
+With the sums G = sum w phi phi^T, S = sum w phi, N = sum w over the points of the classifier,
+s_+, n_+ and s_-, n_- over those of either side, d = s_+ - s_-, tbar = (n_+ - n_-) / N, mu = S / N,
+
+    (G - N mu mu^T + lambda I) v = d - N tbar mu ,   b = tbar - mu.v ,
+
+and with the leverage h_i = w_i (1 / N + (phi_i - mu)^T (G - N mu mu^T + lambda I)^-1 (phi_i - mu))
+the decision value of point i by the classifier that is trained without it is exactly
+t_i - (t_i - f_i) / (1 - h_i) (Allen 1974, "PRESS"; the landmarks are held fixed).
+
+Rifkin and Klautau, "In defense of one-vs-all classification" (2004); Rudi, Carratino and Rosasco,
+"FALKON" (2017).  All that depends on the data are the sums: any number of classifiers is trained
+from one pass over the points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import lower_product
+from ..errors import DataError
+from ..models import Kernel, KERNELS
+from .options import BinaryLearner, BORDERS, LIBSVM, scan
+
+__all__ = ["LANDMARKS", "LEFT_OUT", "NystromOptions", "Ridge", "RidgeSearch", "leave_one_out"]
+
+LANDMARKS = 2000  # by default, where there are as many points
+LEFT_OUT = 30_000
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+_KNOWN = {
+    "-m": ("landmarks", 2, 100_000, True, False),
+    "-t": ("kernel", 0, 2, True, False),
+    "-g": ("gamma", 0, math.inf, False, False),
+    "-r": ("coef0", 0, math.inf, False, False),
+    "-d": ("degree", 0, 100, True, False),
+    "-l": ("ridge", 0, math.inf, False, True),
+    "--loo": ("left_out", 100, 10**12, True, False),
+}
+_WORDS = {"-l": "auto", "--loo": "all"}
+_STRANGE = dict.fromkeys(
+    (BORDERS | LIBSVM) - set(_KNOWN), "learner=nystrom has no such option: -m is the number of "
+    "landmarks, -l the regularisation")
+_STRANGE["-c"] = "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto"
+_STRANGE["-t"] = ("0 is linear, 1 polynomial and 2 radial: landmarks need a positive definite "
+                  "kernel, which the sigmoid is not")
+
+
+@dataclass(frozen=True)
+class NystromOptions(BinaryLearner):
+    """Options of the learner `nystrom`.
+
+    landmarks: their number, None for `LANDMARKS` or as many as there are different points;
+    kernel, degree, gamma, coef0: as of the learner `svm`;  ridge: lambda, None for the one of
+    `RidgeSearch`;  left_out: at most so many points are left out, None for all;  weights: ((side,
+    factor), ...) of the points of a side.
+    """
+
+    landmarks: int | None = None
+    kernel: str = "rbf"
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 0.0
+    ridge: float | None = None
+    left_out: int | None = LEFT_OUT
+    weights: tuple = ()
+
+    shares = streams = True
+    keeps_sparse = False
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, the letters -m -t -g -r -d -l --loo -w0 -w1."""
+        words, rest, named = text.split(), [], {}
+        while words:
+            word = words.pop(0)
+            if words and _WORDS.get(word) == words[0]:
+                named[_KNOWN[word][0]] = None
+                words.pop(0)
+            else:
+                rest.append(word)
+        values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
+        if "kernel" in values:
+            values["kernel"] = list(KERNELS)[values["kernel"]]
+        if values.get("gamma") == 0:
+            values["gamma"] = None  # as of the learner `svm`
+        return cls(weights=weights, **{**values, **named})
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling."""
+        words = ["learner=nystrom", f"-t {KERNELS[self.kernel].number}"]
+        used = KERNELS[self.kernel].parameters
+        if "degree" in used:
+            words.append(f"-d {self.degree}")
+        if "gamma" in used:
+            words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
+        if "coef0" in used:
+            words.append(f"-r {self.coef0!r}")
+        words.append(f"-m {self.landmarks or LANDMARKS}")
+        words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
+        if self.left_out != LEFT_OUT:
+            words.append(f"--loo {self.left_out or 'all'}")
+        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
+        return " ".join(words)
+
+    def identity(self, job):
+        """Options, seed, and the classifiers that share the landmarks."""
+        return (*super().identity(job), job.together.digest)
+
+    def kernel_for(self, features):
+        """The `Kernel` for data with that many features."""
+        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
+                  "coef0": self.coef0, "degree": self.degree}
+        return Kernel(self.kernel, **{name: values[name]
+                                      for name in KERNELS[self.kernel].parameters})
+
+
+class Ridge:
+    """The solution for all classifiers that have the same points on their two sides together.
+
+    gram (p, p), total (p,), weight: the sums G, S and N over their points;  ridge: lambda.
+    Raises `DataError` where lambda is too small for the rounding of the sums.
+    """
+
+    def __init__(self, gram: np.ndarray, total: np.ndarray, weight: float, ridge: float):
+        from scipy.linalg import solve_triangular
+
+        self.weight, self.mean = weight, total / weight
+        matrix = gram - np.outer(weight * self.mean, self.mean)
+        matrix[np.diag_indices(len(matrix))] += ridge
+        try:
+            factor = np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
+                            "a larger one, or -l auto") from None
+        self._inverse = np.ascontiguousarray(
+            solve_triangular(factor, np.eye(len(factor)), lower=True))
+        self._rounded = {}
+
+    def solve(self, difference: np.ndarray, balance: np.ndarray) -> tuple:
+        """v (p, m) and b (m,) of m classifiers; difference (p, m): d, balance (m,): tbar."""
+        right = difference - np.outer(self.mean, self.weight * balance)
+        v = self._inverse.T @ (self._inverse @ right)
+        return v, balance - self.mean @ v
+
+    def leverages(self, phi: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+        """h (n,) float64 of points with features phi (p, n) and weights w (n,), None for 1."""
+        kind = phi.dtype
+        if kind not in self._rounded:
+            self._rounded[kind] = (self._inverse.astype(kind, copy=False),
+                                   self.mean.astype(kind)[:, None])
+        inverse, mean = self._rounded[kind]
+        turned = lower_product(inverse, phi - mean)
+        h = 1.0 / self.weight + np.einsum("ij,ij->j", turned, turned).astype(np.float64)
+        return h if w is None else w * h
+
+
+def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Decision values of points by classifiers trained without them (module docstring).
+
+    t, f (m, n): targets and decision values;  h (n,): leverages.
+    """
+    return t - (t - f) / np.maximum(1.0 - h, 1e-9)
+
+
+class RidgeSearch:
+    """The lambda with the least leave-one-out error among powers of ten, from the middle outwards.
+
+    scale: the mean of K(z, z), which lambda is measured in.  `trial` is the next one to be tried,
+    None at the end;  `tell(error)` goes on;  `best` is the answer.
+    """
+
+    _POWERS = range(-7, 4)
+
+    def __init__(self, scale: float = 1.0):
+        self._unit = 10.0 ** round(math.log10(scale))
+        self._errors: dict[int, float] = {}
+        self._next: int | None = -2
+
+    @property
+    def trial(self) -> float | None:
+        """The lambda to be tried."""
+        return None if self._next is None else self._value(self._next)
+
+    @property
+    def best(self) -> float:
+        """The one with the least error so far; of equal ones the larger."""
+        return self._value(min(self._errors, key=lambda power: (self._errors[power], -power)))
+
+    def tell(self, error: float):
+        """Take the error of `trial`."""
+        self._errors[self._next] = error if math.isfinite(error) else math.inf
+        best = min(self._errors, key=lambda power: (self._errors[power], -power))
+        around = [power for power in (best - 1, best + 1)
+                  if power in self._POWERS and power not in self._errors]
+        self._next = around[0] if around else None
+
+    def _value(self, power):
+        return float(f"1e{power}") * self._unit

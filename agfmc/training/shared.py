@@ -1,0 +1,514 @@
+"""Training of classifiers that share landmarks: sums over all points once, then a solution each.
+
+The learner is `nystrom` (`learners.nystrom` has the formulas).  Row numbers are cut into fixed
+ranges.  Classes that stand on a side of the same classifiers are an *atom*: a task makes the sums
+of one atom over one range, and what tasks make is added in the order of the ranges.  The sums of a
+classifier are those of its atoms, in their order.  Hence models do not depend on the number of
+workers, on the memory for sums, nor on where the work was interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._version import __version__
+from ..collate.merge import unique_rows
+from ..errors import AgfmcError, AgfmcWarning, DataError
+from ..executors.threads import available_cores, run_tasks
+from ..kernel.landmarks import Landmarks
+from ..learners.calibration import fit_sigmoid, job_seed
+from ..learners.nystrom import LANDMARKS, leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..models import BinaryModel
+from ..provenance import Provenance
+from .fitted import Fitted
+from .held_out import calibration_rows
+
+__all__ = ["draw_landmarks", "fit_shared"]
+
+# Points for one product: of 4-byte numbers, half as many of 8-byte ones.
+_BLOCK = 4096
+_RANGE = 2048, 131_072  # the fewest and the most rows of a range
+_TASKS = 24  # in all, where ranges of these sizes allow
+_LEFT_OUT = 2048  # points that are left out by one product
+# Multiplications beyond which products are made in single precision.
+_DOUBLE = 1e11
+# So many sets of classes have a lambda each; of more, some are asked for a common one.
+_OWN, _ASKED = 8, 6
+_SEARCHED = 5000  # points that lambda is judged by
+_MEGABYTE = 2**20
+_DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
+
+
+def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int) -> np.ndarray:
+    """Rows of the points of x (n, d) with those labels in y (n,) that become landmarks.
+
+    They are drawn with the seed, no two of them are equal, and every class is among them where
+    they are enough.  Raises `DataError` where there are not as many different points as wanted.
+    """
+    wanted = options.landmarks or LANDMARKS
+    members = np.flatnonzero(np.isin(y, labels))
+    generator = np.random.Generator(np.random.PCG64(job_seed(seed, labels, ("landmarks",))))
+    order = members[generator.permutation(len(members)) if len(members) <= _DRAWN else
+                    generator.choice(len(members), max(_DRAWN // 4, 4 * wanted), replace=False)]
+    present, first = np.unique(y[order], return_index=True)
+    missing = [np.flatnonzero(y == label)[:1] for label in set(labels) - set(present.tolist())]
+    ahead = np.concatenate([order[np.sort(first)], *missing])
+    order = np.concatenate([ahead, order[~np.isin(order, ahead)]])
+    count, taken = wanted, order[:0]
+    while len(taken) < wanted and len(taken) < len(order):
+        part = order[:count]
+        taken = part[unique_rows(np.asarray(x[part], dtype=np.float64))[0][:wanted]]
+        if count >= len(order):
+            break
+        count *= 2
+    if len(taken) < wanted and options.landmarks is not None:
+        raise DataError(f"-m {wanted} landmarks are more than the {len(taken)} different points "
+                        "of these classes")
+    return taken
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
+
+    w (n,): weights of the points, or None for 1.
+    """
+
+    landmarks: Landmarks
+    x: np.ndarray
+    y: np.ndarray
+    w: np.ndarray | None = None
+
+    def blocks(self, rows, size):
+        """(rows, phi (p, n)) of those rows, in blocks of that size."""
+        for start in range(0, len(rows), size):
+            part = rows[start:start + size]
+            yield part, self.landmarks.features(self.x[_slice(part)])
+
+
+def _slice(rows):
+    """Ascending rows as a slice, where they follow each other: nothing is then copied."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def range_sums(problem: _Problem, item: tuple) -> tuple:
+    """Sums of the points of some classes in a range of rows.
+
+    item: (start, stop, labels).  -> G (p, p) float64; s (c, p) and n (c,) of each class.
+    """
+    start, stop, labels = item
+    rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
+    p = len(problem.landmarks)
+    gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
+    kind = problem.landmarks.dtype
+    for part, phi in problem.blocks(rows, _BLOCK * 4 // kind.itemsize):
+        w = np.ones(len(part)) if problem.w is None else problem.w[part]
+        of_class = np.equal.outer(np.asarray(labels), problem.y[part]) * w
+        if problem.w is not None:
+            root = np.sqrt(w)
+            total += (of_class / np.where(root > 0, root, 1.0)).astype(kind) @ (phi * root.astype(
+                kind)).T
+            phi = phi * root.astype(kind)
+        else:
+            total += of_class.astype(kind) @ phi.T
+        gram += phi @ phi.T  # half the work of other products: the result is symmetric
+        weight += of_class.sum(axis=1)
+    return gram, total, weight
+
+
+class _Sums:
+    """The sums G of the sets of classes of a group, made in as many passes as memory demands.
+
+    total {label: s (p,)} and weight {label: n} grow with the passes.
+    """
+
+    def __init__(self, group, run, megabytes):
+        self._group, self._run = group, run
+        self.total, self.weight = {}, {}
+        self._atoms = {}
+        size = 8 * len(group.problem.landmarks) ** 2
+        self._capacity = megabytes * _MEGABYTE // size
+        if self._capacity < 2:
+            raise DataError(
+                f"the sums of {len(group.problem.landmarks)} landmarks need --kernel-memory "
+                f"{-(-2 * size // _MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)")
+
+    def passes(self, sets) -> Iterator[tuple]:
+        """Yield (sets, function that gives G (p, p) of each of these) until all had their turn."""
+        sets = list(sets)
+        while sets:
+            now, needed = [], set(self._atoms)
+            if len(needed | self._needed(sets)) > self._capacity:
+                needed = set()
+            for one in sets:
+                more = needed | self._needed([one])
+                if len(more) <= self._capacity:
+                    now.append(one)
+                    needed = more
+            if not now:  # one set has more atoms than there is room for: they are added at once
+                gram = self._added(sets[0])
+                yield sets[:1], lambda one, gram=gram: gram
+                sets = sets[1:]
+                continue
+            self._atoms = {atom: gram for atom, gram in self._atoms.items() if atom in needed}
+            self._make(sorted(needed - set(self._atoms)))
+            yield now, self._gram
+            sets = [one for one in sets if one not in now]
+
+    def _needed(self, sets):
+        return {atom for one in sets for atom, _ in self._parts(one)}
+
+    def _parts(self, one):
+        """[(number of an atom, factor)] of a set of classes."""
+        factors = dict(one)
+        return [(number, factors[labels[0]]) for number, labels in enumerate(self._group.atoms)
+                if labels[0] in factors]
+
+    def _gram(self, one):
+        return _add(self._atoms[atom] * factor if factor != 1 else self._atoms[atom]
+                    for atom, factor in self._parts(one))
+
+    def _added(self, one):
+        self._atoms = {}
+
+        def grams():
+            for atom, factor in self._parts(one):
+                self._make([atom])
+                gram = self._atoms.pop(atom)
+                yield gram * factor if factor != 1 else gram
+
+        return _add(grams())
+
+    def _make(self, atoms):
+        """Make the sums of some atoms, by their numbers, in one pass over the points."""
+        if not atoms:
+            return
+        names = {self._group.atoms[number]: number for number in atoms}
+        for labels in names:
+            self.total.update((label, 0.0) for label in labels)
+            self.weight.update((label, 0.0) for label in labels)
+        items = [(*span, labels) for span in self._group.ranges for labels in names]
+        for (_, _, labels), (gram, total, weight) in self._run(items):
+            number = names[labels]
+            if number in self._atoms:
+                self._atoms[number] += gram
+            else:
+                self._atoms[number] = gram
+            for label, s, n in zip(labels, total, weight):
+                self.total[label] = self.total[label] + s
+                self.weight[label] += n
+
+
+def _add(grams):
+    grams = iter(grams)
+    whole = next(grams).copy()
+    for gram in grams:
+        whole += gram
+    return whole
+
+
+class _Group:
+    """Classifiers with the same options: their landmarks, and what is to be done for them.
+
+    jobs: those that are to be trained.
+    """
+
+    def __init__(self, jobs, x, y, settings, wanted):
+        job = jobs[0]
+        self.jobs, self.options, self.seed = jobs, job.options, job.seed
+        together = job.together
+        self.labels = together.labels
+        self.sets = {}  # {((label, factor), ...): the sides of its classifiers}
+        for sides in together.sides:
+            self.sets.setdefault(self._factors(sides), []).append(sides)
+        by_use = {}
+        for label in self.labels:
+            by_use.setdefault(tuple(dict(one).get(label) for one in self.sets), []).append(label)
+        self.atoms = sorted(map(tuple, by_use.values()))
+        left_out = None if wanted.sides else self.options.left_out
+        counts = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
+        self.counts = counts
+        n = sum(counts[label] for label in self.labels)
+        drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
+        share = 1.0 if left_out is None else min(1.0, left_out / n)
+        work = n + share * sum(counts[label] for one in self.sets for label, _ in one)
+        single = work * len(drawn) ** 2 > _DOUBLE
+        landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn], single)
+        self.rows = drawn[landmarks.kept]
+        self.dropped = len(drawn) - len(self.rows)
+        self.problem = _Problem(landmarks, x, y)
+        step = -(-len(y) * len(self.atoms) // _TASKS)
+        step = min(max(-(-step // 1024) * 1024, _RANGE[0]), _RANGE[1])
+        self.ranges = [(start, min(start + step, len(y))) for start in range(0, len(y), step)]
+        self.left_out = self._left_out(y, left_out, wanted.chosen)
+
+    def _factors(self, sides):
+        """((label, factor of its points), ...), labels ascending, of a classifier."""
+        weights = dict(self.options.weights)
+        return tuple(sorted((label, weights.get(number, 1.0)) for number, side in enumerate(sides)
+                            for label in side))
+
+    def _left_out(self, y, count, chosen):
+        """{label: blocks of rows} of the points that are left out."""
+        if count is None:
+            take = np.isin(y, self.labels)
+        else:
+            take = np.zeros(len(y), dtype=bool)
+            take[calibration_rows(y, self.labels, count, self.seed)] = True
+            if chosen is not None:
+                take |= chosen & np.isin(y, self.labels)
+        rows = np.flatnonzero(take)
+        own = y[rows]
+        return {label: [part[start:start + _LEFT_OUT] for part in [rows[own == label]]
+                        for start in range(0, len(part), _LEFT_OUT)] for label in self.labels}
+
+    @property
+    def work(self):
+        """Billions of multiplications: those of sums, and those of the rest for each set."""
+        p = len(self.problem.landmarks)
+        sums = [2e-9 * (stop - start) * p * p for start, stop in self.ranges]
+        sets = {one: 1e-9 * (p**3 + p * p * sum(len(part) for label, _ in one
+                                                for part in self.left_out[label]))
+                for one in self.sets}
+        return sum(sums), sets
+
+
+class _LeftOut:
+    """Features of the points that are left out, kept where they take no more than `megabytes`."""
+
+    def __init__(self, group, megabytes):
+        landmarks = group.problem.landmarks
+        self._group, self._kept = group, {}
+        count = sum(len(part) for parts in group.left_out.values() for part in parts)
+        self._keep = len(group.sets) > 1 and \
+            count * len(landmarks) * landmarks.dtype.itemsize <= megabytes * 2**20
+
+    def __call__(self, block):
+        """phi (p, n) of a block, (label, number)."""
+        phi = self._kept.get(block)
+        if phi is None:
+            label, number = block
+            rows = self._group.left_out[label][number]
+            phi = self._group.problem.landmarks.features(self._group.problem.x[_slice(rows)])
+            if self._keep:
+                self._kept[block] = phi
+        return phi
+
+
+class _Set:
+    """The classifiers of a group that have the same points on their two sides together.
+
+    one: ((label, factor of its points), ...);  gram (p, p): the sum G of these points.
+    """
+
+    def __init__(self, group, one, gram, sums):
+        self.blocks = [(label, number) for label, _ in one
+                       for number in range(len(group.left_out[label]))]
+        self.count = sum(len(group.left_out[label][number]) for label, number in self.blocks)
+        self.number = {sides: place for place, sides in enumerate(group.sets[one])}
+        factors = np.array([factor for _, factor in one])
+        self._column = {label: column for column, (label, _) in enumerate(one)}
+        self._factor = dict(one)
+        self._w = group.problem.w
+        self._rows = group.left_out
+        s = np.stack([sums.total[label] for label, _ in one]) * factors[:, None]
+        n = np.array([sums.weight[label] for label, _ in one]) * factors
+        self._targets = np.full((len(self.number), len(one)), -1.0)  # of classifiers and classes
+        for row, (_, right) in zip(self._targets, self.number):
+            row[[self._column[label] for label in right]] = 1.0
+        self._gram, self._total, self._weight = gram, s.sum(axis=0), float(n.sum())
+        self._difference = (self._targets @ s).T
+        self._balance = self._targets @ n / self._weight
+
+    def solve(self, ridge):
+        """The `_Solution` with this lambda; `DataError` where it is too small."""
+        made = Ridge(self._gram, self._total, self._weight, ridge)
+        return _Solution(made, *made.solve(self._difference, self._balance))
+
+    def values(self, solution, block, phi, step=1):
+        """Decision values (m, n) of every step-th point of a block when each is left out."""
+        t = self._targets[:, self._column[block[0]], None]
+        f = solution.v.T @ phi + solution.b[:, None]
+        return leave_one_out(t, f, solution.ridge.leverages(phi, self._weights(block, step))
+                             ).astype(phi.dtype, copy=False)
+
+    def squared_error(self, solution, block, phi, step):
+        """(sum of squared errors, sum of weights) of every step-th point that is left out."""
+        left = self.values(solution, block, phi, step) - self._targets[:, [self._column[block[0]]]]
+        w = self._weights(block, step)
+        w = np.ones(phi.shape[1]) if w is None else w
+        return float(np.sum(left.astype(np.float64) ** 2 @ w)), float(len(left) * w.sum())
+
+    def _weights(self, block, step):
+        label, number = block
+        if self._w is None:
+            if self._factor[label] == 1:
+                return None
+            return np.full(len(self._rows[label][number][::step]), self._factor[label])
+        return self._factor[label] * self._w[self._rows[label][number][::step]]
+
+
+class _Solution(NamedTuple):
+    """`Ridge` with v (p, m) and b (m,) of its classifiers."""
+
+    ridge: Ridge
+    v: np.ndarray
+    b: np.ndarray
+
+
+def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted) -> Iterator:
+    """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
+
+    The arguments are those of `fit`; wanted: what is wanted of samples that are held out.
+    """
+    groups = {}
+    for job in jobs:
+        groups.setdefault(job.together, []).append(job)
+    for members in groups.values():
+        yield from _Trainer(_Group(members, x, y, settings, wanted), settings, progress,
+                            wanted).fit()
+
+
+class _Trainer:
+    """The training of one group."""
+
+    def __init__(self, group, settings, progress, wanted):
+        self._group, self._wanted, self._progress = group, wanted, progress
+        self._workers = settings.workers if isinstance(settings.workers, int) else 0
+        self._workers = self._workers or available_cores()
+        self._sums = _Sums(group, self._run, settings.kernel_memory)
+        self._features = _LeftOut(group, settings.kernel_memory)
+        normalisation = settings.normalisation
+        self._normalised = None if normalisation is None else normalisation.digest()
+        self._of_sums, self._of_sets = group.work
+        self._total = self._of_sums + sum(self._of_sets.values())
+        self._done = 0.0
+        self._ridge = group.options.ridge
+        if group.dropped:
+            warnings.warn(f"{group.dropped} of {group.dropped + len(group.rows)} landmarks depend "
+                          "on the others within rounding and are left out", AgfmcWarning,
+                          stacklevel=4)
+
+    def fit(self):
+        """Yield `Fitted` of the jobs."""
+        group = self._group
+        if self._ridge is None and len(group.sets) > _OWN:
+            self._ridge = self._common_ridge()
+        jobs = {}
+        for job in group.jobs:
+            jobs.setdefault(group._factors(job.sides), []).append(job)
+        for sets, gram_of in self._sums.passes(jobs):
+            for one, results in self._each(functools.partial(self._solve, gram_of, jobs), sets):
+                self._tell(self._of_sets[one])
+                for fitted, converged in results:
+                    if not converged:
+                        warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
+                                      "converge", AgfmcWarning, stacklevel=2)
+                    yield fitted
+
+    def _run(self, items):
+        """(item, sums) of the tasks, in their order."""
+        each = self._of_sums / max(1, len(items))
+        for item, sums in run_tasks(functools.partial(range_sums, self._group.problem), items,
+                                    self._workers, inline=False, window=self._workers + 1):
+            yield item, sums
+            self._tell(each)
+
+    def _tell(self, work):
+        self._done += work
+        if self._progress is not None:
+            total = max(1, round(1000 * self._total))
+            self._progress(min(total, round(1000 * self._done)), total)
+
+    def _each(self, function, items):
+        """(item, result) in order: items side by side, or one after the other."""
+        if len(items) < 2 * self._workers:
+            return ((item, function(item, self._side_by_side)) for item in items)
+        return run_tasks(lambda item: function(item, map), items, self._workers, inline=False)
+
+    def _side_by_side(self, function, items):
+        return (result for _, result in run_tasks(function, items, self._workers, inline=False))
+
+    def _common_ridge(self):
+        """The lambda of all sets: the one with the least error over some of them."""
+        sets = sorted(self._group.sets)
+        asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
+        search = RidgeSearch(self._group.problem.landmarks.scale)
+        while search.trial is not None:
+            errors = []
+            for now, gram_of in self._sums.passes(asked):
+                errors += [error for _, error in self._each(
+                    lambda one, spread: self._error(self._set(one, gram_of), search.trial,
+                                                    spread), now)]
+            search.tell(sum(errors))
+        return search.best
+
+    def _set(self, one, gram_of):
+        return _Set(self._group, one, gram_of(one), self._sums)
+
+    def _error(self, the_set, ridge, spread):
+        """The mean squared error of points that are left out, of the classifiers of a set."""
+        try:
+            solution = the_set.solve(ridge)
+        except DataError:
+            return float("inf")
+        step = max(1, -(-the_set.count // _SEARCHED))
+        parts = list(spread(lambda block: the_set.squared_error(
+            solution, block, self._features(block)[:, ::step], step), the_set.blocks))
+        return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
+
+    def _solve(self, gram_of, jobs, one, spread):
+        """[(`Fitted`, the fit of its probabilities converged)] of the jobs of one set."""
+        the_set, ridge = self._set(one, gram_of), self._ridge
+        if ridge is None:
+            search = RidgeSearch(self._group.problem.landmarks.scale)
+            while search.trial is not None:
+                search.tell(self._error(the_set, search.trial, spread))
+            ridge = search.best
+        try:
+            solution = the_set.solve(ridge)
+        except AgfmcError as error:
+            return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
+                     True) for job in jobs[one]]
+        values = np.concatenate(list(spread(lambda block: the_set.values(
+            solution, block, self._features(block)), the_set.blocks)), axis=1)
+        rows = np.concatenate([self._group.left_out[label][number]
+                               for label, number in the_set.blocks])
+        order = np.argsort(rows)
+        beta = self._group.problem.landmarks.coefficients(solution.v)
+        finish = functools.partial(self._finished, ridge, rows[order])
+        return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
+                                              values[the_set.number[job.sides]][order]),
+                           jobs[one]))
+
+    def _finished(self, ridge, rows, job, number, beta, solution, values):
+        """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
+        group, landmarks = self._group, self._group.problem.landmarks
+        x, y = group.problem.x, group.problem.y
+        side = np.isin(y[rows], job.sides[1])
+        a, b, converged = fit_sigmoid(values, side)
+        options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
+        provenance = Provenance.of_training(
+            __version__, options.canonical(), features=x.shape[1],
+            probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
+                [int(sum(group.counts[label] for label in part)) for part in job.sides], job.sides,
+                self._normalised)
+        model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
+                            landmarks.z, np.ascontiguousarray(beta[:, number]),
+                            -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),
+                            provenance, x.shape[1])
+        fitted = Fitted(job, model, group.rows)
+        if self._wanted.sides:
+            a, b = model.scale
+            fitted = fitted._replace(side=side.astype(np.int8), held_out=a * values + b >= 0)
+        if self._wanted.chosen is not None:
+            fitted = fitted._replace(values=values[self._wanted.chosen[rows]].astype(np.float32))
+        return fitted, converged
