@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["SparsePoints", "is_sparse", "lower_product", "padded_blocks"]
+__all__ = ["LowerTriangle", "SparsePoints", "is_sparse", "padded_blocks"]
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
@@ -28,18 +28,37 @@ def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
         yield slice(start, start + count), block
 
 
-def lower_product(triangle: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The product of a lower triangular matrix (p, p) and x (p, n), of which zeros are skipped.
+class LowerTriangle:
+    """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
 
-    By NumPy alone, which lets other threads run meanwhile; SciPy's own does not.
+    By NumPy alone, which lets other threads run meanwhile; SciPy's own functions do not.
     """
-    p = len(triangle)
-    step = max(128, -(-p // 8))
-    out = np.empty((p, x.shape[1]), dtype=np.result_type(triangle, x))
-    for start in range(0, p, step):
-        stop = min(start + step, p)
-        np.matmul(triangle[start:stop, :stop], x[:stop], out=out[start:stop])
-    return out
+
+    _STEP = 128
+
+    def __init__(self, matrix: np.ndarray):
+        self._matrix = np.ascontiguousarray(matrix)
+        self._spans = [slice(start, min(start + self._STEP, len(matrix)))
+                       for start in range(0, len(matrix), self._STEP)]
+        self._inverses = [np.linalg.inv(matrix[span, span]) for span in self._spans]
+
+    def solve(self, x: np.ndarray) -> np.ndarray:
+        """y (p, n) with matrix y = x (p, n)."""
+        y = np.empty(x.shape)
+        for span, inverse in zip(self._spans, self._inverses):
+            left = x[span]
+            if span.start:
+                left = left - self._matrix[span, :span.start] @ y[:span.start]
+            np.matmul(inverse, left, out=y[span])
+        return y
+
+    def solve_transposed(self, x: np.ndarray) -> np.ndarray:
+        """y (p, n) with the transpose of the matrix times y = x (p, n)."""
+        y = np.empty(x.shape)
+        for span, inverse in zip(self._spans[::-1], self._inverses[::-1]):
+            left = x[span] - self._matrix[span.stop:, span].T @ y[span.stop:]
+            np.matmul(inverse.T, left, out=y[span])
+        return y
 
 
 def is_sparse(x):

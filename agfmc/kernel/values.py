@@ -77,20 +77,16 @@ class PreparedKernel:
         return Columns(columns, far, np.asarray(x[far], dtype=np.float64))
 
     @_quiet
-    def rows(self, span, columns, out=None, single=False):
-        """K of the support vectors in the slice `span` and points made ready by `columns`.
-
-        single: what follows the product is computed as float32.
-        """
+    def rows(self, span, columns, out=None):
+        """K of the support vectors in the slice `span` and points made ready by `columns`."""
         kernel = self.kernel
         values = np.matmul(self._left[span], columns.values, out=out)
-        if kernel.kind == "rbf" and len(columns.far):
-            from scipy.spatial.distance import cdist  # slow to import, and rarely needed
-
-            values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x, "sqeuclidean")
-        if single:
-            values = values.astype(np.float32)
         if kernel.kind == "rbf":
+            if len(columns.far):
+                from scipy.spatial.distance import cdist  # slow to import, and rarely needed
+
+                values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x,
+                                                               "sqeuclidean")
             np.exp(values, out=values)
         elif kernel.kind == "polynomial":
             values += kernel.coef0

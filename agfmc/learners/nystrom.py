@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import lower_product
+from ..arrays import LowerTriangle
 from ..errors import DataError
 from ..models import Kernel, KERNELS
 from .options import BinaryLearner, BORDERS, LIBSVM, scan
@@ -132,35 +132,25 @@ class Ridge:
     """
 
     def __init__(self, gram: np.ndarray, total: np.ndarray, weight: float, ridge: float):
-        from scipy.linalg import solve_triangular
-
         self.weight, self.mean = weight, total / weight
         matrix = gram - np.outer(weight * self.mean, self.mean)
         matrix[np.diag_indices(len(matrix))] += ridge
         try:
-            factor = np.linalg.cholesky(matrix)
+            self._factor = LowerTriangle(np.linalg.cholesky(matrix))
         except np.linalg.LinAlgError:
             raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
                             "a larger one, or -l auto") from None
-        self._inverse = np.ascontiguousarray(
-            solve_triangular(factor, np.eye(len(factor)), lower=True))
-        self._rounded = {}
 
     def solve(self, difference: np.ndarray, balance: np.ndarray) -> tuple:
         """v (p, m) and b (m,) of m classifiers; difference (p, m): d, balance (m,): tbar."""
         right = difference - np.outer(self.mean, self.weight * balance)
-        v = self._inverse.T @ (self._inverse @ right)
+        v = self._factor.solve_transposed(self._factor.solve(right))
         return v, balance - self.mean @ v
 
     def leverages(self, phi: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-        """h (n,) float64 of points with features phi (p, n) and weights w (n,), None for 1."""
-        kind = phi.dtype
-        if kind not in self._rounded:
-            self._rounded[kind] = (self._inverse.astype(kind, copy=False),
-                                   self.mean.astype(kind)[:, None])
-        inverse, mean = self._rounded[kind]
-        turned = lower_product(inverse, phi - mean)
-        h = 1.0 / self.weight + np.einsum("ij,ij->j", turned, turned).astype(np.float64)
+        """h (n,) of points with features phi (p, n) and weights w (n,), None for 1."""
+        turned = self._factor.solve(phi - self.mean[:, None])
+        h = 1.0 / self.weight + np.einsum("ij,ij->j", turned, turned)
         return h if w is None else w * h
 
 
@@ -175,16 +165,17 @@ def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
 class RidgeSearch:
     """The lambda with the least leave-one-out error among powers of ten, from the middle outwards.
 
-    scale: the mean of K(z, z), which lambda is measured in.  `trial` is the next one to be tried,
-    None at the end;  `tell(error)` goes on;  `best` is the answer.
+    scale: the mean of K(z, z), which lambda is measured in;  least: the smallest lambda that
+    rounding allows.  `trial` is the next one to be tried, None at the end;  `tell(error)` goes on;
+    `best` is the answer.
     """
 
-    _POWERS = range(-7, 4)
-
-    def __init__(self, scale: float = 1.0):
+    def __init__(self, scale: float = 1.0, least: float = 0.0):
         self._unit = 10.0 ** round(math.log10(scale))
+        lowest = -7 if least <= 1e-7 * self._unit else math.ceil(math.log10(least / self._unit))
+        self._powers = range(lowest, max(lowest, 3) + 1)
         self._errors: dict[int, float] = {}
-        self._next: int | None = -2
+        self._next: int | None = max(-2, lowest)
 
     @property
     def trial(self) -> float | None:
@@ -201,7 +192,7 @@ class RidgeSearch:
         self._errors[self._next] = error if math.isfinite(error) else math.inf
         best = min(self._errors, key=lambda power: (self._errors[power], -power))
         around = [power for power in (best - 1, best + 1)
-                  if power in self._POWERS and power not in self._errors]
+                  if power in self._powers and power not in self._errors]
         self._next = around[0] if around else None
 
     def _value(self, power):

@@ -31,13 +31,14 @@ from .held_out import calibration_rows
 
 __all__ = ["draw_landmarks", "fit_shared"]
 
-# Points for one product: of 4-byte numbers, half as many of 8-byte ones.
-_BLOCK = 4096
+_BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
 _TASKS = 24  # in all, where ranges of these sizes allow
-_LEFT_OUT = 2048  # points that are left out by one product
-# Multiplications beyond which products are made in single precision.
-_DOUBLE = 1e11
+# Multiplications for the sums beyond which those of kernel values are made, and turned into those
+# of features at the end: half the work.  It costs digits: lambda must be this many times as large
+# as the rounding of N, times the condition of the landmarks.
+_RAW = 1e11
+_ROUNDING = 1000 * np.finfo(np.float64).eps
 # So many sets of classes have a lambda each; of more, some are asked for a common one.
 _OWN, _ASKED = 8, 6
 _SEARCHED = 5000  # points that lambda is judged by
@@ -77,19 +78,23 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
 class _Problem:
     """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
 
-    w (n,): weights of the points, or None for 1.
+    raw: sums are of kernel values, in place of features;  w (n,): weights of the points, or None
+    for 1.
     """
 
     landmarks: Landmarks
     x: np.ndarray
     y: np.ndarray
+    raw: bool = False
     w: np.ndarray | None = None
 
-    def blocks(self, rows, size):
-        """(rows, phi (p, n)) of those rows, in blocks of that size."""
-        for start in range(0, len(rows), size):
-            part = rows[start:start + size]
-            yield part, self.landmarks.features(self.x[_slice(part)])
+    def kernel_values(self, rows):
+        """K (p, n) of ascending rows."""
+        return self.landmarks.kernel_values(self.x[_slice(rows)])
+
+    def features(self, rows):
+        """phi (p, n) of ascending rows."""
+        return self.landmarks.features(self.kernel_values(rows))
 
 
 def _slice(rows):
@@ -102,25 +107,23 @@ def _slice(rows):
 def range_sums(problem: _Problem, item: tuple) -> tuple:
     """Sums of the points of some classes in a range of rows.
 
-    item: (start, stop, labels).  -> G (p, p) float64; s (c, p) and n (c,) of each class.
+    item: (start, stop, labels).  -> G (p, p); s (c, p) and n (c,) of each class.
     """
     start, stop, labels = item
     rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
     p = len(problem.landmarks)
     gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
-    kind = problem.landmarks.dtype
-    for part, phi in problem.blocks(rows, _BLOCK * 4 // kind.itemsize):
-        w = np.ones(len(part)) if problem.w is None else problem.w[part]
-        of_class = np.equal.outer(np.asarray(labels), problem.y[part]) * w
+    for first in range(0, len(rows), _BLOCK):
+        part = rows[first:first + _BLOCK]
+        phi = problem.kernel_values(part) if problem.raw else problem.features(part)
+        of_class = np.equal.outer(np.asarray(labels), problem.y[part]).astype(np.float64)
         if problem.w is not None:
-            root = np.sqrt(w)
-            total += (of_class / np.where(root > 0, root, 1.0)).astype(kind) @ (phi * root.astype(
-                kind)).T
-            phi = phi * root.astype(kind)
-        else:
-            total += of_class.astype(kind) @ phi.T
-        gram += phi @ phi.T  # half the work of other products: the result is symmetric
+            of_class *= problem.w[part]
+        total += of_class @ phi.T
         weight += of_class.sum(axis=1)
+        if problem.w is not None:
+            phi *= np.sqrt(problem.w[part])
+        gram += phi @ phi.T  # the result is symmetric, and half the work of other products
     return gram, total, weight
 
 
@@ -205,6 +208,12 @@ class _Sums:
             for label, s, n in zip(labels, total, weight):
                 self.total[label] = self.total[label] + s
                 self.weight[label] += n
+        if self._group.problem.raw:
+            features = self._group.problem.landmarks.features
+            for labels, number in names.items():
+                self._atoms[number] = features(features(self._atoms[number]).T)
+                for label in labels:
+                    self.total[label] = features(self.total[label][:, None])[:, 0]
 
 
 def _add(grams):
@@ -238,13 +247,12 @@ class _Group:
         self.counts = counts
         n = sum(counts[label] for label in self.labels)
         drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
-        share = 1.0 if left_out is None else min(1.0, left_out / n)
-        work = n + share * sum(counts[label] for one in self.sets for label, _ in one)
-        single = work * len(drawn) ** 2 > _DOUBLE
-        landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn], single)
+        landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn])
+        raw = n * len(landmarks) ** 2 > _RAW
+        self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
         self.rows = drawn[landmarks.kept]
         self.dropped = len(drawn) - len(self.rows)
-        self.problem = _Problem(landmarks, x, y)
+        self.problem = _Problem(landmarks, x, y, raw)
         step = -(-len(y) * len(self.atoms) // _TASKS)
         step = min(max(-(-step // 1024) * 1024, _RANGE[0]), _RANGE[1])
         self.ranges = [(start, min(start + step, len(y))) for start in range(0, len(y), step)]
@@ -267,8 +275,8 @@ class _Group:
                 take |= chosen & np.isin(y, self.labels)
         rows = np.flatnonzero(take)
         own = y[rows]
-        return {label: [part[start:start + _LEFT_OUT] for part in [rows[own == label]]
-                        for start in range(0, len(part), _LEFT_OUT)] for label in self.labels}
+        return {label: [part[start:start + _BLOCK] for part in [rows[own == label]]
+                        for start in range(0, len(part), _BLOCK)] for label in self.labels}
 
     @property
     def work(self):
@@ -289,15 +297,14 @@ class _LeftOut:
         self._group, self._kept = group, {}
         count = sum(len(part) for parts in group.left_out.values() for part in parts)
         self._keep = len(group.sets) > 1 and \
-            count * len(landmarks) * landmarks.dtype.itemsize <= megabytes * 2**20
+            8 * count * len(landmarks) <= megabytes * _MEGABYTE
 
     def __call__(self, block):
         """phi (p, n) of a block, (label, number)."""
         phi = self._kept.get(block)
         if phi is None:
             label, number = block
-            rows = self._group.left_out[label][number]
-            phi = self._group.problem.landmarks.features(self._group.problem.x[_slice(rows)])
+            phi = self._group.problem.features(self._group.left_out[label][number])
             if self._keep:
                 self._kept[block] = phi
         return phi
@@ -337,15 +344,14 @@ class _Set:
         """Decision values (m, n) of every step-th point of a block when each is left out."""
         t = self._targets[:, self._column[block[0]], None]
         f = solution.v.T @ phi + solution.b[:, None]
-        return leave_one_out(t, f, solution.ridge.leverages(phi, self._weights(block, step))
-                             ).astype(phi.dtype, copy=False)
+        return leave_one_out(t, f, solution.ridge.leverages(phi, self._weights(block, step)))
 
     def squared_error(self, solution, block, phi, step):
         """(sum of squared errors, sum of weights) of every step-th point that is left out."""
         left = self.values(solution, block, phi, step) - self._targets[:, [self._column[block[0]]]]
         w = self._weights(block, step)
         w = np.ones(phi.shape[1]) if w is None else w
-        return float(np.sum(left.astype(np.float64) ** 2 @ w)), float(len(left) * w.sum())
+        return float(np.sum(left**2 @ w)), float(len(left) * w.sum())
 
     def _weights(self, block, step):
         label, number = block
@@ -441,7 +447,7 @@ class _Trainer:
         """The lambda of all sets: the one with the least error over some of them."""
         sets = sorted(self._group.sets)
         asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
-        search = RidgeSearch(self._group.problem.landmarks.scale)
+        search = self._search()
         while search.trial is not None:
             errors = []
             for now, gram_of in self._sums.passes(asked):
@@ -450,6 +456,9 @@ class _Trainer:
                                                     spread), now)]
             search.tell(sum(errors))
         return search.best
+
+    def _search(self):
+        return RidgeSearch(self._group.problem.landmarks.scale, self._group.least)
 
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
@@ -469,7 +478,7 @@ class _Trainer:
         """[(`Fitted`, the fit of its probabilities converged)] of the jobs of one set."""
         the_set, ridge = self._set(one, gram_of), self._ridge
         if ridge is None:
-            search = RidgeSearch(self._group.problem.landmarks.scale)
+            search = self._search()
             while search.trial is not None:
                 search.tell(self._error(the_set, search.trial, spread))
             ridge = search.best

@@ -38,7 +38,7 @@ def test_checked_values(left, right, weights, beta, b, f, left_out):
     landmarks = Landmarks(Kernel("rbf", 0.25), Z)
     use = np.isin(Y, left + right)
     w, t = weights[use], np.where(np.isin(Y[use], right), 1.0, -1.0)
-    v, found, values, h = fitted(landmarks.features(X[use]), t, w, 0.1)
+    v, found, values, h = fitted(landmarks.features(landmarks.kernel_values(X[use])), t, w, 0.1)
     order = np.argsort(landmarks.kept)
     assert np.allclose(landmarks.coefficients(v)[order, 0], beta, rtol=0, atol=1e-9)
     assert np.allclose(found, b, rtol=0, atol=1e-9)
@@ -51,7 +51,8 @@ def test_leave_one_out_is_leaving_out(seed):
     random = np.random.default_rng(seed)
     x = random.normal(size=(25, 3))
     t, w = np.where(random.random(25) < 0.4, 1.0, -1.0), random.gamma(2.0, size=25)
-    phi = Landmarks(Kernel("rbf", 0.3), x[:8]).features(x)
+    landmarks = Landmarks(Kernel("rbf", 0.3), x[:8])
+    phi = landmarks.features(landmarks.kernel_values(x))
     *_, f, h = fitted(phi, t, w, 0.05)
     values = leave_one_out(t, f, h)
     for i in range(25):
@@ -63,7 +64,7 @@ def test_leave_one_out_is_leaving_out(seed):
 def test_features_approximate_the_kernel():
     x = np.random.default_rng(1).normal(size=(30, 4))
     landmarks = Landmarks(Kernel("rbf", 0.2), x)
-    phi = landmarks.features(x)
+    phi = landmarks.features(landmarks.kernel_values(x))
     exact = np.exp(-0.2 * ((x[:, None] - x[None]) ** 2).sum(axis=2))
     assert np.allclose(phi.T @ phi, exact, rtol=0, atol=1e-8)
 
@@ -72,7 +73,7 @@ def test_dependent_landmarks_are_dropped():
     x = np.array([[0.0], [1.0], [2.0], [3.0]])
     landmarks = Landmarks(Kernel("linear"), x)
     assert landmarks.kept.tolist() == [3]
-    assert np.allclose(landmarks.features(x)[0], x[:, 0])
+    assert np.allclose(landmarks.features(landmarks.kernel_values(x))[0], x[:, 0])
 
 
 def test_kernel_that_is_not_positive_definite():
@@ -115,3 +116,11 @@ def test_search_finds_the_least_error(best):
         search.tell(abs(np.log10(search.trial / 0.1) - best))
     assert search.best == pytest.approx(0.1 * 10.0**best)
     assert tried <= 8
+
+
+def test_search_keeps_to_what_rounding_allows():
+    for least, expected in ((3e-4, 1e-3), (1e-9, 1e-7), (50.0, 100.0), (2e5, 1e6)):
+        search = RidgeSearch(1.0, least)
+        while search.trial is not None:
+            search.tell(search.trial)
+        assert search.best == pytest.approx(expected)

@@ -56,7 +56,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
         use = np.isin(y, left + right)
         t = np.where(np.isin(y[use], right), 1.0, -1.0)
         landmarks = Landmarks(fitted.model.kernel, x[fitted.rows])
-        phi = landmarks.features(x[use])
+        phi = landmarks.features(landmarks.kernel_values(x[use]))
         ridge = Ridge(phi @ phi.T, phi.sum(axis=1), len(t), 0.05)
         v, b = ridge.solve((phi @ t)[:, None], np.array([t.mean()]))
         f = (v.T @ phi + b[:, None])[0]
@@ -68,9 +68,11 @@ def test_models_are_those_of_all_points_at_once(rows, points):
 @pytest.mark.parametrize("options", [OPTIONS, "learner=nystrom -m 12 -g .3",
                                      "learner=nystrom -m 12 -w1 3"])
 @pytest.mark.parametrize("rows", [FULL, PAIRS, FULL + PAIRS])
-def test_same_bytes_for_any_workers_memory_and_choice(options, rows, points, monkeypatch):
+@pytest.mark.parametrize("plain", [0, 1e11])
+def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, points, monkeypatch):
     x, y = points
     monkeypatch.setattr(shared, "_OWN", 2)
+    monkeypatch.setattr(shared, "_RAW", plain)
     monkeypatch.setattr(shared, "_RANGE", (32, 32))
     whole = trained(rows, x, y, options)
     assert same(trained(rows, x, y, options, workers=3), whole)
@@ -81,13 +83,13 @@ def test_same_bytes_for_any_workers_memory_and_choice(options, rows, points, mon
     assert same(trained(rows, x, y, options, only=some), {name: whole[name] for name in some})
 
 
-def test_single_precision_is_near_double(points, monkeypatch):
+def test_sums_of_kernel_values_are_near_those_of_features(points, monkeypatch):
     x, y = points
     whole = trained(FULL, x, y)
-    monkeypatch.setattr(shared, "_DOUBLE", 0)
+    monkeypatch.setattr(shared, "_RAW", 0)
     for name, fitted in trained(FULL, x, y).items():
         f, expected = (values_of(one.model, x) for one in (fitted, whole[name]))
-        assert np.allclose(f, expected, rtol=0, atol=1e-5) and not np.array_equal(f, expected)
+        assert np.allclose(f, expected, rtol=0, atol=1e-8) and not np.array_equal(f, expected)
 
 
 def test_weights_of_a_side_are_copies_of_its_points(points):
@@ -95,10 +97,11 @@ def test_weights_of_a_side_are_copies_of_its_points(points):
     copied = np.concatenate([np.arange(120), np.flatnonzero(y == 0)])
     weighted, = trained(FULL[:1], x, y, OPTIONS + " -w0 2").values()
     landmarks = Landmarks(weighted.model.kernel, x[weighted.rows])
-    phi, t = landmarks.features(x[copied]), np.where(y[copied] == 0, -1.0, 1.0)
+    phi = landmarks.features(landmarks.kernel_values(x[copied]))
+    t = np.where(y[copied] == 0, -1.0, 1.0)
     v, b = Ridge(phi @ phi.T, phi.sum(axis=1), len(t), 0.05).solve(
         (phi @ t)[:, None], np.array([t.mean()]))
-    expected = v[:, 0] @ landmarks.features(x) + b
+    expected = v[:, 0] @ landmarks.features(landmarks.kernel_values(x)) + b
     assert np.allclose(values_of(weighted.model, x), expected, atol=1e-9)
 
 
