@@ -96,19 +96,21 @@ def folds_of(side, chosen, seed, count=FOLDS):
     return fold
 
 
-def fit_sigmoid(f, positive):
+def fit_sigmoid(f, positive, counts=None):
     """A and B of P(positive) = 1 / (1 + exp(A f + B)); -> (A, B, converged).
 
     f (l,) decision values on samples that were not trained on; positive (l,)
     bool.  Targets (N+ + 1)/(N+ + 2) and 1/(N- + 2); start A = 0, B = ln((N- +
     1)/(N+ + 1)); damped Newton (sigma 1e-12, Armijo 1e-4, gradient below
-    1e-5, at most 100 steps).
+    1e-5, at most 100 steps).  counts: (N+, N-) of the targets where the samples are some of
+    more; those of the samples by default.
     """
     f = np.asarray(f, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
     many = float(np.count_nonzero(positive))
     others = float(len(positive)) - many
-    target = np.where(positive, (many + 1.0) / (many + 2.0), 1.0 / (others + 2.0))
+    of_all, of_others = (many, others) if counts is None else counts
+    target = np.where(positive, (of_all + 1.0) / (of_all + 2.0), 1.0 / (of_others + 2.0))
     a, b = 0.0, np.log((others + 1.0) / (many + 1.0))
     value, below, small, whole = _loss(f, target, a, b)
     for _ in range(100):

@@ -127,13 +127,22 @@ class NystromOptions(BinaryLearner):
 class Ridge:
     """The solution for all classifiers that have the same points on their two sides together.
 
-    gram (p, p), total (p,), weight: the sums G, S and N over their points;  ridge: lambda.
-    Raises `DataError` where lambda is too small for the rounding of the sums.
+    grams [(G (p, p), factor), ...]: these add up to the sum G over their points;  total (p,) and
+    weight: S and N;  ridge: lambda. Raises `DataError` where lambda is too small for the rounding
+    of the sums.
     """
 
-    def __init__(self, gram: np.ndarray, total: np.ndarray, weight: float, ridge: float):
+    _ROWS = 128  # at a time, which stay in the cache
+
+    def __init__(self, grams, total: np.ndarray, weight: float, ridge: float):
         self.weight, self.mean = weight, total / weight
-        matrix = gram - np.outer(weight * self.mean, self.mean)
+        matrix = np.empty((len(total), len(total)))
+        for start in range(0, len(total), self._ROWS):
+            rows, left = slice(start, start + self._ROWS), slice(start + self._ROWS)
+            part = matrix[rows, left]  # what is right of the diagonal is not read
+            np.multiply(total[rows, None], -self.mean[left], out=part)
+            for gram, factor in grams:
+                part += gram[rows, left] if factor == 1 else gram[rows, left] * factor
         matrix[np.diag_indices(len(matrix))] += ridge
         try:
             self._factor = LowerTriangle(np.linalg.cholesky(matrix))

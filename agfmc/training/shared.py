@@ -39,8 +39,9 @@ _TASKS = 24  # in all, where ranges of these sizes allow
 # as the rounding of N, times the condition of the landmarks.
 _RAW = 1e11
 _ROUNDING = 1000 * np.finfo(np.float64).eps
-# So many sets of classes have a lambda each; of more, some are asked for a common one.
-_OWN, _ASKED = 8, 6
+# So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
+# of more, some are asked for a common one.
+_OWN, _CHEAP, _ASKED = 8, 1e10, 8
 _SEARCHED = 5000  # points that lambda is judged by
 _MEGABYTE = 2**20
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
@@ -145,7 +146,10 @@ class _Sums:
                 f"{-(-2 * size // _MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)")
 
     def passes(self, sets) -> Iterator[tuple]:
-        """Yield (sets, function that gives G (p, p) of each of these) until all had their turn."""
+        """Yield (sets, function that gives those of one) until all sets had their turn.
+
+        It gives [(G (p, p), factor), ...], which add up to the sum of a set.
+        """
         sets = list(sets)
         while sets:
             now, needed = [], set(self._atoms)
@@ -158,12 +162,13 @@ class _Sums:
                     needed = more
             if not now:  # one set has more atoms than there is room for: they are added at once
                 gram = self._added(sets[0])
-                yield sets[:1], lambda one, gram=gram: gram
+                yield sets[:1], lambda one, gram=gram: [(gram, 1.0)]
                 sets = sets[1:]
                 continue
             self._atoms = {atom: gram for atom, gram in self._atoms.items() if atom in needed}
             self._make(sorted(needed - set(self._atoms)))
-            yield now, self._gram
+            yield now, lambda one: [(self._atoms[atom], factor) for atom, factor in
+                                    self._parts(one)]
             sets = [one for one in sets if one not in now]
 
     def _needed(self, sets):
@@ -175,20 +180,14 @@ class _Sums:
         return [(number, factors[labels[0]]) for number, labels in enumerate(self._group.atoms)
                 if labels[0] in factors]
 
-    def _gram(self, one):
-        return _add(self._atoms[atom] * factor if factor != 1 else self._atoms[atom]
-                    for atom, factor in self._parts(one))
-
     def _added(self, one):
-        self._atoms = {}
-
-        def grams():
-            for atom, factor in self._parts(one):
-                self._make([atom])
-                gram = self._atoms.pop(atom)
-                yield gram * factor if factor != 1 else gram
-
-        return _add(grams())
+        """The sum of a set, of whose atoms one is in memory at a time."""
+        self._atoms, whole = {}, 0.0
+        for atom, factor in self._parts(one):
+            self._make([atom])
+            gram = self._atoms.pop(atom)
+            whole += gram if factor == 1 else gram * factor
+        return whole
 
     def _make(self, atoms):
         """Make the sums of some atoms, by their numbers, in one pass over the points."""
@@ -214,14 +213,6 @@ class _Sums:
                 self._atoms[number] = features(features(self._atoms[number]).T)
                 for label in labels:
                     self.total[label] = features(self.total[label][:, None])[:, 0]
-
-
-def _add(grams):
-    grams = iter(grams)
-    whole = next(grams).copy()
-    for gram in grams:
-        whole += gram
-    return whole
 
 
 class _Group:
@@ -313,10 +304,10 @@ class _LeftOut:
 class _Set:
     """The classifiers of a group that have the same points on their two sides together.
 
-    one: ((label, factor of its points), ...);  gram (p, p): the sum G of these points.
+    one: ((label, factor of its points), ...);  grams: of these points, as `Ridge` takes them.
     """
 
-    def __init__(self, group, one, gram, sums):
+    def __init__(self, group, one, grams, sums):
         self.blocks = [(label, number) for label, _ in one
                        for number in range(len(group.left_out[label]))]
         self.count = sum(len(group.left_out[label][number]) for label, number in self.blocks)
@@ -331,13 +322,13 @@ class _Set:
         self._targets = np.full((len(self.number), len(one)), -1.0)  # of classifiers and classes
         for row, (_, right) in zip(self._targets, self.number):
             row[[self._column[label] for label in right]] = 1.0
-        self._gram, self._total, self._weight = gram, s.sum(axis=0), float(n.sum())
+        self._grams, self._total, self._weight = grams, s.sum(axis=0), float(n.sum())
         self._difference = (self._targets @ s).T
         self._balance = self._targets @ n / self._weight
 
     def solve(self, ridge):
         """The `_Solution` with this lambda; `DataError` where it is too small."""
-        made = Ridge(self._gram, self._total, self._weight, ridge)
+        made = Ridge(self._grams, self._total, self._weight, ridge)
         return _Solution(made, *made.solve(self._difference, self._balance))
 
     def values(self, solution, block, phi, step=1):
@@ -406,7 +397,8 @@ class _Trainer:
     def fit(self):
         """Yield `Fitted` of the jobs."""
         group = self._group
-        if self._ridge is None and len(group.sets) > _OWN:
+        if self._ridge is None and len(group.sets) > max(
+                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
             self._ridge = self._common_ridge()
         jobs = {}
         for job in group.jobs:
@@ -503,13 +495,14 @@ class _Trainer:
         group, landmarks = self._group, self._group.problem.landmarks
         x, y = group.problem.x, group.problem.y
         side = np.isin(y[rows], job.sides[1])
-        a, b, converged = fit_sigmoid(values, side)
+        counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
+        # targets of all points: those of a sample would hold back the probabilities
+        a, b, converged = fit_sigmoid(values, side, counts[::-1])
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],
             probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
-                [int(sum(group.counts[label] for label in part)) for part in job.sides], job.sides,
-                self._normalised)
+                counts, job.sides, self._normalised)
         model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                             landmarks.z, np.ascontiguousarray(beta[:, number]),
                             -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),

@@ -5,6 +5,7 @@ import pytest
 
 from agfmc.errors import DataError, UsageError
 from agfmc.kernel.landmarks import Landmarks
+from agfmc.learners.calibration import fit_sigmoid
 from agfmc.learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from agfmc.models import Kernel
 
@@ -28,7 +29,7 @@ CHECKED = [
 
 def fitted(phi, t, w, ridge):
     """v, b, f and the leverages of points with features phi (p, n)."""
-    made = Ridge((phi * w) @ phi.T, phi @ w, w.sum(), ridge)
+    made = Ridge([((phi * w) @ phi.T, 1)], phi @ w, w.sum(), ridge)
     v, b = made.solve((phi @ (w * t))[:, None], np.array([w @ t / w.sum()]))
     return v, b, (v.T @ phi + b[:, None])[0], made.leverages(phi, w)
 
@@ -124,3 +125,10 @@ def test_search_keeps_to_what_rounding_allows():
         while search.trial is not None:
             search.tell(search.trial)
         assert search.best == pytest.approx(expected)
+
+
+def test_sigmoid_of_a_sample_has_the_targets_of_all_points():
+    f, positive = np.array([-2.0, -1.0, 1.5, 2.0]), np.array([False, False, True, True])
+    some, of_all = fit_sigmoid(f, positive), fit_sigmoid(f, positive, (50, 50))
+    copies = fit_sigmoid(np.tile(f, 25), np.tile(positive, 25))
+    assert of_all[:2] == pytest.approx(copies[:2], rel=1e-4) and of_all[0] < some[0] < 0

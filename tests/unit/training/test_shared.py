@@ -57,7 +57,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
         t = np.where(np.isin(y[use], right), 1.0, -1.0)
         landmarks = Landmarks(fitted.model.kernel, x[fitted.rows])
         phi = landmarks.features(landmarks.kernel_values(x[use]))
-        ridge = Ridge(phi @ phi.T, phi.sum(axis=1), len(t), 0.05)
+        ridge = Ridge([(phi @ phi.T, 1)], phi.sum(axis=1), len(t), 0.05)
         v, b = ridge.solve((phi @ t)[:, None], np.array([t.mean()]))
         f = (v.T @ phi + b[:, None])[0]
         assert np.allclose(values_of(fitted.model, x[use]), f, atol=1e-9)
@@ -72,6 +72,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
 def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, points, monkeypatch):
     x, y = points
     monkeypatch.setattr(shared, "_OWN", 2)
+    monkeypatch.setattr(shared, "_CHEAP", 0)
     monkeypatch.setattr(shared, "_RAW", plain)
     monkeypatch.setattr(shared, "_RANGE", (32, 32))
     whole = trained(rows, x, y, options)
@@ -99,7 +100,7 @@ def test_weights_of_a_side_are_copies_of_its_points(points):
     landmarks = Landmarks(weighted.model.kernel, x[weighted.rows])
     phi = landmarks.features(landmarks.kernel_values(x[copied]))
     t = np.where(y[copied] == 0, -1.0, 1.0)
-    v, b = Ridge(phi @ phi.T, phi.sum(axis=1), len(t), 0.05).solve(
+    v, b = Ridge([(phi @ phi.T, 1)], phi.sum(axis=1), len(t), 0.05).solve(
         (phi @ t)[:, None], np.array([t.mean()]))
     expected = v[:, 0] @ landmarks.features(landmarks.kernel_values(x)) + b
     assert np.allclose(values_of(weighted.model, x), expected, atol=1e-9)
