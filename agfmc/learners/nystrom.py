@@ -140,9 +140,12 @@ class Ridge:
         for start in range(0, len(total), self._ROWS):
             rows, left = slice(start, start + self._ROWS), slice(start + self._ROWS)
             part = matrix[rows, left]  # what is right of the diagonal is not read
-            np.multiply(total[rows, None], -self.mean[left], out=part)
-            for gram, factor in grams:
-                part += gram[rows, left] if factor == 1 else gram[rows, left] * factor
+            for number, (gram, factor) in enumerate(grams):
+                if number == 0:
+                    np.multiply(gram[rows, left], factor, out=part)
+                else:
+                    part += gram[rows, left] if factor == 1 else gram[rows, left] * factor
+            part -= np.outer(total[rows], self.mean[left])
         matrix[np.diag_indices(len(matrix))] += ridge
         try:
             self._factor = LowerTriangle(np.linalg.cholesky(matrix))
