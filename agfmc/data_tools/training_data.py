@@ -10,7 +10,8 @@ from ..arrays import is_sparse
 from ..control.build import restricted
 from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, one_line
-from ..formats.dataset import read_training
+from ..formats.dataset import open_training, read_training
+from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
 from ..models import InputFormat
 from ..prepare.normalise import blocks, fit_normalisation
@@ -26,7 +27,7 @@ _FAINT = float(np.finfo(np.float32).tiny)
 
 
 def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | None = None,
-                  norm_file: str | None = None, sparse: bool = False,
+                  norm_file: str | None = None, keep: str = "",
                   min_class: int | None = None) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
@@ -40,8 +41,9 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
     the file.
     """
     normalised = scale or nsv is not None or norm_file is not None
-    sparse = sparse and form.kind == "svm" and form.fill == 0 and not normalised
-    data = read_training(base, form, sparse=sparse, mapped=True)
+    sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
+    data = open_training(base, form) if keep == "lazy" else \
+        read_training(base, form, sparse=sparse, mapped=True)
     if min_class is not None:
         data = _without_small(data, min_class, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
@@ -54,7 +56,8 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:
-            data = replace(data, x=normalisation.apply(data.x))
+            data = replace(data, x=raw.normalised(normalisation) if is_lazy(raw) else
+                           normalisation.apply(raw))
         elif _faint(data.x):
             warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
                           "the kernel hardly varies; multiply the data by a power of ten",
@@ -66,8 +69,8 @@ def _faint(x):
     """True if all values are too small for single precision to hold with its usual digits."""
     values = x.csr.data[:, None] if is_sparse(x) else x
     # the first block nearly always tells
-    return values.size > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \
-        and bool(values.any())
+    return len(values) > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \
+        and any(block.any() for block in blocks(values))
 
 
 def _without_small(data, least, source):
@@ -76,7 +79,8 @@ def _without_small(data, least, source):
     if len(kept) == len(counts):
         return data
     rows = np.flatnonzero(np.isin(data.y, kept))
-    return replace(data, x=data.x[rows], y=data.y[rows])
+    return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
+                   y=data.y[rows])
 
 
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:

@@ -1,5 +1,6 @@
 """Points with labels, or points alone, in any `InputFormat`."""
 
+import functools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,10 +13,10 @@ from .inputs import open_input
 from .text import foreign_line
 from .lvq import iter_lvq, read_lvq
 from .class_names import named_by_value, read_names
-from .libsvm_data import iter_svm, read_svm, read_svm_labels
-from .vectors import read_cls, read_dat, read_vec, refuse_negative, VecReader
+from .libsvm_data import iter_svm, read_svm, read_svm_labels, store_svm
+from .vectors import open_vec, read_cls, read_dat, read_vec, refuse_negative, VecReader
 
-__all__ = ["iter_points", "read_labels", "read_training"]
+__all__ = ["iter_points", "open_training", "read_labels", "read_training"]
 
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 
@@ -38,7 +39,8 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     """
     base = os.fsdecode(base)
     if form.kind == "binary":
-        data = _read_binary(base, form, names, stdin, mapped)
+        data = _read_binary(base, form, names, stdin,
+                            functools.partial(read_vec, mmap=True) if mapped else read_vec)
     elif form.kind == "svm":
         data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
     else:
@@ -49,12 +51,28 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     return replace(data, y=y, names=names)
 
 
-def _read_binary(base, form, names, stdin, mapped):
+def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Dataset:
+    """As `read_training`, but many points stay in a file, as `LazyPoints`.
+
+    That is a large `.vec` file itself, and a temporary one for large LIBSVM text, also from
+    standard input.  `form` has labels.
+    """
+    base = os.fsdecode(base)
+    if form.kind == "lvq":
+        return read_training(base, form, stdin=stdin)
+    data = store_svm(base, form, stdin=stdin, least=_MAPPED) if form.kind == "svm" else \
+        _read_binary(base, form, None, stdin, open_vec)
+    y, names = _numbered(data.y, data.names, base)
+    return replace(data, y=y, names=names)
+
+
+def _read_binary(base, form, names, stdin, large):
+    """large: the function that reads a large file of points."""
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
     vec = base + ".vec"
-    x = read_vec(vec, mapped and os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED)
+    x = (large if os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED else read_vec)(vec)
     if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)

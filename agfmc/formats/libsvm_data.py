@@ -2,11 +2,13 @@
 
 A block of text is split, checked and converted with numpy; only when something is wrong is it
 read again line by line, for the message.  Points stay sparse (`SparsePoints`) or become a
-table.  Numbers are written without loss.
+table, in memory or in a temporary file (`LazyPoints`).  Numbers are written without loss.
 """
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +16,18 @@ import numpy as np
 from ..arrays import SparsePoints
 from ..errors import DataError
 from ..models import Dataset, InputFormat
-from .atomic import replacing
+from .atomic import replacing, temporary_file, writing
 from .inputs import memory_limit, open_input
 from .class_names import ByValue, numeric, show, TextLabels
+from .lazy_points import LazyPoints, StoredTable
 from .text import blank_out, BLOCK, blocks, CONTROL, foreign_line, NUMBER, tokenise, values
 
 __all__ = ["SparseTable", "check_points", "check_words", "iter_svm", "read_svm", "read_svm_labels",
-           "sparse_rows", "svm_lines", "write_svm"]
+           "sparse_rows", "store_svm", "svm_lines", "write_svm"]
 
 _DIGITS = 9  # of an index
 _ENDINGS = (".svm", ".vec")
+_AT_ONCE = 1 << 20  # values that are written at once
 
 
 def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=None,
@@ -38,16 +42,33 @@ def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=
     instead.  Raises DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
+    return _collected(path, form, names, stdin, SparseTable() if sparse else _Table(form.fill),
+                      limit, block)
+
+
+def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least: int = 1 << 26,
+              limit_bytes=None, block: int = BLOCK) -> Dataset:
+    """As `read_svm`, but a table of more than `least` bytes lies in a file, as `LazyPoints`.
+
+    The file has no name, and stands in the folder for temporary files; memory holds the labels
+    and a block of text.  A table of more than `limit_bytes`, or than there is space for, is
+    refused before it is written.
+    """
+    with closing(_Stored(form.fill, least, limit_bytes)) as table:
+        return _collected(path, form, None, stdin, table, memory_limit(), block)
+
+
+def _collected(path, form, names, stdin, table, limit, block):
+    """The Dataset of all points of the text, put into the table block by block."""
     with open_input(path, stdin, _ENDINGS) as file:
-        labels = TextLabels(file.name, names, ordinates=form.ordinates)
-        table, codes = SparseTable() if sparse else _Table(form.fill), []
+        labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
         for rows in _parsed(file, labels, None, block):
             table.make_room(rows, limit, file.name)
             table.append(rows)
             codes.append(rows.y)
-    if not codes:
-        raise DataError("has no points", file=path)
-    x = table.finish()
+        if not codes:
+            raise DataError("has no points", file=path)
+        x = table.finish()
     if not x.shape[1]:
         raise DataError("has no features", file=path)
     y, names = labels.finish(np.concatenate(codes))
@@ -81,6 +102,101 @@ class _Table:
     def finish(self):
         self._x.resize((self._n, self._x.shape[1]), refcheck=False)
         return self._x
+
+
+class _Stored(_Table):
+    """The points so far, in a temporary file as soon as they take more than `least` bytes.
+
+    Each block is written as wide as the points are so far; in the end narrow rows move apart.
+    """
+
+    def __init__(self, missing, least, most=None):
+        super().__init__(missing)
+        self._least, self._most, self._file, self._width = least, most, None, 0
+        self._parts = []  # [rows, width] of what is written, one after the other
+        self._size = 0  # bytes
+
+    def make_room(self, rows, limit, file):
+        """Space for `rows`; DataError where there is none."""
+        n, d = self._n + len(rows.line), max(self._width, rows.width)
+        if self._file is None:
+            if n * d * 8 <= self._least:
+                super().make_room(rows, limit, file)
+                self._width = d
+                return
+            self._file = temporary_file()
+        _refuse_huge(1, d, limit, rows, file)
+        if self._most is not None:
+            _refuse_huge(n, d, self._most, rows, file)
+        free, folder = _free_bytes(self._file)
+        _refuse_huge(n, d, self._size + free, rows, file,
+                     f" that are free in {folder} (TMPDIR names another folder)")
+        if len(self._x):
+            self._write(self._x[:self._n])
+            self._x = np.empty((0, 0))
+        self._width = d
+
+    def append(self, rows):
+        if self._file is None:
+            super().append(rows)
+            return
+        step = max(1, _AT_ONCE // max(1, self._width))
+        for start in range(0, len(rows.line), step):
+            stop = min(start + step, len(rows.line))
+            self._write(rows.dense(start, stop, self._width, self._missing))
+        self._n += len(rows.line)
+
+    def _write(self, x):
+        with writing("a temporary file"):
+            self._file.write(np.ascontiguousarray(x))
+        self._size += x.nbytes
+        if self._parts and self._parts[-1][1] == x.shape[1]:
+            self._parts[-1][0] += len(x)
+        else:
+            self._parts.append([len(x), x.shape[1]])
+
+    def finish(self):
+        """`LazyPoints`, or the table where that is small."""
+        if self._file is None:
+            return super().finish()
+        with writing("a temporary file"):
+            self._file.flush()
+            if len(self._parts) > 1:
+                self._widen()
+        return LazyPoints(self._table(0, self._n, self._width))
+
+    def close(self):
+        """Close the file, of which the points have a handle of their own."""
+        if self._file is not None:
+            with suppress(OSError):  # what could not be written still cannot
+                self._file.close()
+
+    def _table(self, place, n, d):
+        return StoredTable(self._file.fileno(), "a temporary file", np.float64, place, (n, d))
+
+    def _widen(self):
+        """Give all rows the same width: from the last one, so that none is written over unread."""
+        end, place = self._n, self._size
+        step = max(1, _AT_ONCE // self._width)
+        for n, d in reversed(self._parts):
+            place -= 8 * n * d
+            old = self._table(place, n, d)
+            for stop in range(n, 0, -step):
+                start = max(0, stop - step)
+                wide = np.full((stop - start, self._width), self._missing)
+                wide[:, :d] = old.read(start, stop)
+                self._file.seek(8 * self._width * (end - n + start))
+                self._file.write(wide)
+                self._file.flush()
+            end -= n
+
+
+def _free_bytes(file):
+    """(bytes that can be written to the file, the folder of temporary files)."""
+    import tempfile
+
+    status = os.fstatvfs(file.fileno())
+    return status.f_bavail * status.f_frsize, tempfile.gettempdir()
 
 
 def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
@@ -279,13 +395,13 @@ def _entries_problem(words, d):
     return None
 
 
-def _refuse_huge(n, d, limit, rows, file):
+def _refuse_huge(n, d, limit, rows, file, which=""):
     if n * (d + 1) * 8 > limit:
         widest = np.argmax(rows.index) if len(rows.index) else 0
         point = int(np.searchsorted(rows.indptr[:-1], widest, side="right")) - 1
         raise DataError(
             f"{n} points so far, with features up to {d} make a table of "
-            f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB",
+            f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB{which}",
             file=file, line=int(rows.line[point]),
         )
 

@@ -12,9 +12,10 @@ from ..errors import DataError
 from ..models import Normalisation
 from .atomic import replacing
 from .inputs import memory_limit, open_input, read_bytes, within_memory
+from .lazy_points import LazyPoints, StoredTable
 from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
-__all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "read_cls", "read_con",
+__all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "open_vec", "read_cls", "read_con",
            "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_std", "write_vec"]
 
 FLOAT = np.dtype("<f4")
@@ -134,6 +135,15 @@ def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
                 raise DataError("changed while it was read", file=reader.name)
     _refuse_nonfinite(x, reader.name)
     return x if mmap else x.astype(np.float32, copy=False)
+
+
+def open_vec(path, wanted=POINTS):
+    """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
+    with VecReader(path, wanted=wanted) as reader:
+        x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
+                                   (reader.n, reader.d), path))
+    _refuse_nonfinite(x, reader.name)
+    return x
 
 
 class VecWriter:
@@ -283,7 +293,7 @@ def _refuse_nonfinite(x, path, start=0):
         good = np.isfinite(x[begin:begin + step])
         if not good.all():
             row, column = np.unravel_index(int(np.argmin(good)), good.shape)
-            value = x[begin + row, column]
+            value = x[begin + row][column]
             what = "NaN" if np.isnan(value) else "an infinite or too large value"
             where = f"row {start + begin + row}"
             if x.shape[1] > 1:

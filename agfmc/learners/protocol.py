@@ -19,7 +19,7 @@ have in common.
     keeps_sparse           True where points may stay sparse
     own_vectors            True where a model is made of vectors of its own, and not of
                            points of the data
-    streams                True where points are read in blocks, and not held in memory
+    streams                True where points are read in blocks: they may be `LazyPoints`
     no_loo                 why decision values cannot come from leaving out single samples
                            by a formula, or ""
 

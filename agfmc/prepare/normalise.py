@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
+from ..formats.lazy_points import is_lazy
 from ..models import Normalisation
 
 __all__ = ["blocks", "covariance", "fit_normalisation", "moments"]
@@ -15,7 +16,7 @@ _TOO_LITTLE = "which is too little to be normalised: multiply the data by a powe
 
 
 def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None) -> Normalisation:
-    """The Normalisation x' = (x - mean) M of the points x (n, d).
+    """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
 
     With `scale` M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
     scaled), are projected on their first `nsv` right singular vectors, each with its
@@ -28,7 +29,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.
     """
-    x = np.asarray(x)
+    x = x if is_lazy(x) else np.asarray(x)
     if not scale and nsv is None:
         raise UsageError("a normalisation needs standard deviations or singular values")
     if nsv is not None and nsv < 1:
@@ -36,18 +37,19 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a normalisation needs two points or more")
     mean, std = moments(x)
+    low, high = _extremes(x)
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 / std if scale else np.ones_like(std)
         # what is constant, or so nearly that 1/std cannot be stored, is left out
         rounded = factor.astype(np.float32)
-        varies = (x.max(axis=0) > x.min(axis=0)) & np.isfinite(rounded)
+        varies = (high > low) & np.isfinite(rounded)
         # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
         raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
     kept = np.flatnonzero(varies)
     dropped = np.flatnonzero(~varies)
-    spread = x.max(axis=0).astype(np.float64) - x.min(axis=0)
+    spread = high - low
     faint = dropped[spread[dropped] > 0]
     if not len(kept) and not len(faint):
         raise DataError("every feature is constant")
@@ -81,6 +83,15 @@ def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
         yield x[start:start + step].astype(np.float64)
+
+
+def _extremes(x):
+    """The smallest and the largest values (d,) of x (n, d)."""
+    low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
+    for block in blocks(x):
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+    return low, high
 
 
 def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

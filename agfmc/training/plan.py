@@ -224,14 +224,15 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                 raise UsageError(f"-u is for support vectors: {kind} classifiers have none")
     # before the choice of one job: it must not have another file than in a run of all
     dense = source.dense or not all(job.options.keeps_sparse for job in jobs)
+    keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
     data, normalisation, raw = load_training(
         source.path, source.form, scale=settings.scale, nsv=settings.nsv,
-        norm_file=source.norm_file, sparse=not dense, min_class=source.min_class)
+        norm_file=source.norm_file, keep=keep, min_class=source.min_class)
     if output.unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
-    counts = {label: len(rows) for label, rows in rows_by_class(data.y).items()}
+    counts = data.counts
     if source.min_class is not None:
         tree = for_classes(tree, counts)
         jobs = _chosen(_jobs(tree, base, settings, parse, only is not None), only)

@@ -54,7 +54,7 @@ def all_finite(*arrays):
 
 def points(data, raw, tall=True):
     """A `Dataset`: finite points, a label for each."""
-    x = data.x.csr if hasattr(data.x, "csr") else data.x
+    x = data.x.csr if hasattr(data.x, "csr") else np.asarray(data.x)
     assert x.ndim == 2 and x.shape[0] > 0 and x.shape[1] > 0
     if hasattr(data.x, "csr"):
         x.check_format()
@@ -453,6 +453,9 @@ def readers():
          [WORDS], True, points, []),
         ("svm text, sparse", functools.partial(libsvm_data.read_svm, sparse=True, block=16),
          [SVM, WORDS], True, points, []),
+        ("svm text in a file", functools.partial(libsvm_data.store_svm, least=0, block=16,
+                                                 limit_bytes=1 << 20),
+         [SVM, WORDS], True, points, [f + "libsvm_data.store_svm"]),
         ("svm text, ordinates", functools.partial(
             libsvm_data.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
@@ -473,6 +476,10 @@ def readers():
          True, labels_told, [f + "dataset.read_labels"]),
         ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
          []),
+        ("vec that stays in its file", vectors.open_vec, [VEC], False,
+         lambda x, raw: all_finite(np.asarray(x)), [f + "vectors.open_vec"]),
+        ("opened training", beside(".vec", ".cls", CLS, dataset.open_training), [VEC], False,
+         points, [f + "dataset.open_training"]),
         ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,
          []),
         ("dat of a base", beside(".dat", ".vec", VEC,

@@ -1,13 +1,18 @@
 """LIBSVM text: lossless, in any blocks and chunks, every bad line refused with its number."""
 
+import functools
 import io
+import os
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.formats.libsvm_data import iter_svm, read_svm, read_svm_labels, svm_lines, write_svm
+from agfmc.formats import libsvm_data
+from agfmc.formats.lazy_points import is_lazy
+from agfmc.formats.libsvm_data import (
+    iter_svm, read_svm, read_svm_labels, store_svm, svm_lines, write_svm)
 from agfmc.models import InputFormat
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -201,10 +206,61 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
 def test_a_file_that_cannot_be(text, line, message, tmp_path):
     path = tmp_path / "bad.svm"
     path.write_bytes(text)
-    for block in (2, 1 << 20):
-        with pytest.raises(DataError, match=message) as caught:
-            read_svm(path, limit_bytes=1 << 20, block=block)
-        assert caught.value.line == line and str(caught.value.file) == str(path)
+    for read_all in (read_svm, functools.partial(store_svm, least=0), store_svm):
+        for block in (2, 1 << 20):
+            with pytest.raises(DataError, match=message) as caught:
+                read_all(path, limit_bytes=1 << 20, block=block)
+            assert caught.value.line == line and str(caught.value.file) == str(path)
+
+
+@given(svm_files(), st.integers(1, 80), st.integers(0, 300), st.sampled_from([None, -7.5]))
+@settings(deadline=None, max_examples=80)
+def test_a_table_in_a_file_is_the_table(text, block, least, missing):
+    expected = read(text, missing)
+    got = store_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), least=least,
+                    block=block)
+    assert is_lazy(got.x) == (expected.x.nbytes > least)
+    assert np.asarray(got.x).tobytes() == expected.x.tobytes()
+    assert got.y.tobytes() == expected.y.tobytes() and got.names == expected.names
+
+
+def test_rows_that_move_apart_are_not_lost(monkeypatch):
+    monkeypatch.setattr(libsvm_data, "_AT_ONCE", 10)  # two rows of the widest
+    lines = [f"{n} {n % d + 1}:{n + 1}\n" for d in (1, 2, 2, 5) for n in range(7)]
+    text = "".join(lines).encode()
+    got = store_svm("-", stdin=io.BytesIO(text), least=0, block=20)
+    assert np.asarray(got.x).tobytes() == read(text).x.tobytes()
+
+
+def test_a_table_that_the_disk_has_no_space_for(monkeypatch):
+    text = b"1 1:1\n2 20:1\n3 1:1\n"
+    monkeypatch.setattr(libsvm_data, "_free_bytes", lambda file: (327, "/there"))
+    with pytest.raises(DataError, match="input:2: 2 points so far, with features up to 20 make a "
+                                        "table of 2.98e-07 GiB, above the limit of 3.12e-07 GiB "
+                                        r"that are free in /there \(TMPDIR names another folder"):
+        store_svm("-", stdin=io.BytesIO(text), least=0, block=7)
+    resource = pytest.importorskip("resource")
+    monkeypatch.undo()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(DataError, match="a temporary file: cannot write: File too large"):
+            store_svm("-", stdin=io.BytesIO(text * 10_000), least=0, block=1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_no_file_is_left(monkeypatch, tmp_path):
+    handles = lambda: len(os.listdir("/proc/self/fd"))
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("open files are not listed here")
+    before = handles()
+    got = store_svm("-", stdin=io.BytesIO(b"1 1:1\n2 2:1\n"), least=0)
+    assert handles() == before + 1
+    del got
+    with pytest.raises(DataError):
+        store_svm("-", stdin=io.BytesIO(b"1 1:1\n2 2:1\n2 2:x\n"), least=0, block=6)
+    assert handles() == before
 
 
 def test_a_feature_that_the_model_has_not():

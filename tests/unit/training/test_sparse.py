@@ -131,7 +131,7 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
 
     def stays(kind="svm", missing=None, **words):
         form = InputFormat(kind, missing)
-        return is_sparse(training_data.load_training(path, form, sparse=True, **words)[0].x)
+        return is_sparse(training_data.load_training(path, form, keep="sparse", **words)[0].x)
 
     assert not stays()  # a small table
     monkeypatch.setattr(training_data, "_TABLE", 1000)
