@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["LowerTriangle", "SparsePoints", "is_sparse", "padded_blocks"]
+__all__ = ["LowerTriangle", "SparsePoints", "class_counts", "is_sparse", "padded_blocks"]
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
@@ -59,6 +59,18 @@ class LowerTriangle:
             left = x[span] - self._matrix[span.stop:, span].T @ y[span.stop:]
             np.matmul(inverse.T, left, out=y[span])
         return y
+
+
+def class_counts(y: np.ndarray) -> dict[int, int]:
+    """{label: samples} of labels y (n,), the labels ascending; it takes a block at a time."""
+    if not len(y) or y.dtype.kind != "i" or y.min() < 0 or y.max() >= max(1 << 16, len(y)):
+        return dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
+    counts = np.zeros(int(y.max()) + 1, dtype=np.int64)
+    for start in range(0, len(y), 1 << 20):
+        part = np.bincount(y[start:start + (1 << 20)])
+        counts[:len(part)] += part
+    labels = np.flatnonzero(counts)
+    return dict(zip(labels.tolist(), counts[labels].tolist()))
 
 
 def is_sparse(x):

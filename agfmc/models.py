@@ -36,16 +36,9 @@ class Dataset:
     @property
     def counts(self) -> dict[int, int]:
         """{label: samples}, the labels ascending."""
-        import numpy as np
+        from .arrays import class_counts
 
-        if not len(self.y) or self.y.min() < 0 or self.y.max() >= max(1 << 16, len(self.y)):
-            return dict(zip(*map(np.ndarray.tolist, np.unique(self.y, return_counts=True))))
-        counts = np.zeros(int(self.y.max()) + 1, dtype=np.int64)
-        for start in range(0, len(self.y), 1 << 20):  # bincount makes a wider copy
-            part = np.bincount(self.y[start:start + (1 << 20)])
-            counts[:len(part)] += part
-        labels = np.flatnonzero(counts)
-        return dict(zip(labels.tolist(), counts[labels].tolist()))
+        return class_counts(self.y)
 
     @property
     def name_of(self) -> dict[int, str]:

@@ -19,6 +19,7 @@ from .vectors import open_vec, read_cls, read_dat, read_vec, refuse_negative, Ve
 __all__ = ["iter_points", "open_training", "read_labels", "read_training"]
 
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
+_LAZY = 1 << 24  # bytes of points above which they stay in a file
 
 
 def read_training(base, form: InputFormat = InputFormat(), *, names=None,
@@ -60,19 +61,19 @@ def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Datase
     base = os.fsdecode(base)
     if form.kind == "lvq":
         return read_training(base, form, stdin=stdin)
-    data = store_svm(base, form, stdin=stdin, least=_MAPPED) if form.kind == "svm" else \
-        _read_binary(base, form, None, stdin, open_vec)
+    data = store_svm(base, form, stdin=stdin, least=_LAZY) if form.kind == "svm" else \
+        _read_binary(base, form, None, stdin, open_vec, _LAZY)
     y, names = _numbered(data.y, data.names, base)
     return replace(data, y=y, names=names)
 
 
-def _read_binary(base, form, names, stdin, large):
-    """large: the function that reads a large file of points."""
+def _read_binary(base, form, names, stdin, large, least=_MAPPED):
+    """large: the function that reads a file of points of more than `least` bytes."""
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
     vec = base + ".vec"
-    x = (large if os.path.isfile(vec) and os.path.getsize(vec) > _MAPPED else read_vec)(vec)
+    x = (large if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
     if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)

@@ -34,7 +34,8 @@ class Landmarks:
     def __init__(self, kernel: Kernel, points: np.ndarray):
         from scipy.linalg.lapack import dpstrf
 
-        points = np.asarray(points, dtype=np.float64)
+        # sums over points would depend on their order in memory in the last bit
+        points = np.ascontiguousarray(points, dtype=np.float64)
         gram = PreparedKernel(kernel, points).values(points)
         if not np.isfinite(gram).all():
             raise DataError("kernel values of the landmarks are too large: normalise the data or "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arrays import class_counts
 from ..learners.calibration import job_seed
 from ..learners.protocol import NodeProblem, rows_by_class, samples
 from ..models import HeldOut
@@ -13,6 +14,7 @@ from ..models import HeldOut
 __all__ = ["CALIBRATION_POINTS", "calibration_rows", "gather_held_out"]
 
 CALIBRATION_POINTS = 5000
+_BLOCK = 1 << 19  # labels at a time
 
 
 def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:
@@ -21,16 +23,31 @@ def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int
     y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
     drawn of a class depends on its own number of samples and on that of all alone.
     """
-    rows_of = rows_by_class(y)
-    parts = [rows_of[label] for label in labels if label in rows_of]
-    total = sum(map(len, parts))
+    counts = class_counts(y)
+    labels = [label for label in labels if label in counts]
+    total = sum(counts[label] for label in labels)
     if total <= count:
-        return np.sort(np.concatenate(parts))
-    chosen = []
-    for label, rows in zip((label for label in labels if label in rows_of), parts):
+        return np.flatnonzero(np.isin(y, labels))
+    wanted = {}
+    for label in labels:
         generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
-        chosen.append(rows[generator.permutation(len(rows))[:-(-len(rows) * count // total)]])
-    return np.sort(np.concatenate(chosen))
+        share = -(-counts[label] * count // total)
+        wanted[label] = np.sort(generator.permutation(counts[label])[:share])
+    return _members(y, wanted)
+
+
+def _members(y, wanted):
+    """Rows, ascending, of members of classes; wanted: {label: their numbers, ascending}."""
+    rows, seen = [np.empty(0, dtype=np.int64)], dict.fromkeys(wanted, 0)
+    for start in range(0, len(y), _BLOCK):
+        for label, part in rows_by_class(y[start:start + _BLOCK]).items():
+            if label not in wanted:
+                continue
+            first = seen[label]
+            seen[label] += len(part)
+            inside = slice(*np.searchsorted(wanted[label], [first, seen[label]]))
+            rows.append(start + part[wanted[label][inside] - first])
+    return np.sort(np.concatenate(rows))
 
 
 def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
@@ -66,7 +83,7 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
 def _nodes(tree, jobs, data, rows, settings):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
     x, y, models = data
-    rows_of = rows_by_class(y)
+    rows_of = rows_by_class(y) if jobs else {}
     normalised = None if settings.normalisation is None else settings.normalisation.digest()
     found = {}
     for number, job in zip(tree.directs, jobs):

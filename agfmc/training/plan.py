@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from .._version import __version__
-from ..arrays import is_sparse
+from ..arrays import class_counts, is_sparse
 from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
@@ -147,22 +147,30 @@ class _Origins:
     each side, the options, the seed, where the probabilities come from, the number of calibration
     points of each class, the normalisation, and the versions of this program and of the library
     that trains. Points that the job does not see, its name and its place in the control file do not
-    matter, nor do threads and memory.  Each class is read once.
+    matter, nor do threads and memory.  Each class is read once.  Of a job that is trained together
+    with others, the points of all their classes count, and their places in the data, as these are
+    cut into ranges: they are read once for all such jobs.
     """
 
     def __init__(self, plan):
         # before the normalisation where such are written: a feature that it drops counts too
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
-        self._rows = rows_by_class(self._y)
-        self._classes = {}
+        self._classes, self._groups = {}, {}
         self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
-        self._chosen = None if chosen is None else dict(zip(*map(
-            np.ndarray.tolist, np.unique(self._y[chosen], return_counts=True))))
+        self._chosen = None if chosen is None else class_counts(self._y[chosen])
         self._common = [
             # of sparse points a linear machine is written as one plane
             __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
             plan.raw is not None, None if normalisation is None else normalisation.digest()]
+
+    @functools.cached_property
+    def _rows(self):
+        return rows_by_class(self._y)
+
+    @functools.cached_property
+    def _counts(self):
+        return class_counts(self._y)
 
     def __call__(self, job):
         """The digest of a job whose model is recognised by its seal."""
@@ -175,6 +183,13 @@ class _Origins:
             if self._counts_errors and job.options.own_probabilities and \
                     sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, [])):
                 digest.update(b"folds of all samples")
+        if job.together is not None:
+            digest.update(self._of_group(job.together.labels))
+            left_out = job.options.left_out
+            if self._counts_errors and left_out is not None and \
+                    left_out < sum(self._counts[label] for label in job.together.labels):
+                digest.update(b"all samples are left out")
+            return digest.hexdigest()
         for side in sides:
             for label in side:
                 digest.update(self._of_class(label))
@@ -197,6 +212,19 @@ class _Origins:
                 digest.update(np.ascontiguousarray(points).tobytes())
             self._classes[label] = digest.digest()
         return self._classes[label]
+
+    def _of_group(self, labels):
+        if labels not in self._groups:
+            digest = blake2b()
+            step = max(1, _BLOCK // max(1, self._x.shape[1]))
+            for start in range(0, len(self._y), step):
+                y, points = self._y[start:start + step], self._x[start:start + step]
+                own = np.isin(y, labels)
+                digest.update(np.where(own, y, -1).astype("<i4").tobytes())
+                points = points if own.all() else points[own]
+                digest.update(np.ascontiguousarray(points, dtype="<f8").reshape(-1).data)
+            self._groups[labels] = digest.digest()
+        return self._groups[labels]
 
 
 def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSettings(),

@@ -33,7 +33,7 @@ def points():
 @pytest.fixture(scope="module", autouse=True)
 def small_is_large():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset, "_MAPPED", 0)
+        patch.setattr(dataset, "_LAZY", 0)
         patch.setattr(lazy_points, "_PIECE", 90)  # four rows and a half
         yield
 
@@ -122,7 +122,7 @@ def test_faint_values_are_told(tmp_path):
 
 
 def test_small_data_and_lvq_text_are_tables(base, monkeypatch):
-    monkeypatch.setattr(dataset, "_MAPPED", 1 << 20)
+    monkeypatch.setattr(dataset, "_LAZY", 1 << 20)
     for source, form in ((base, InputFormat()), (base + ".svm", InputFormat("svm"))):
         assert isinstance(open_training(source, form).x, np.ndarray)
 

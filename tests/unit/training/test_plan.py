@@ -1,0 +1,129 @@
+"""Plans of classifiers that share landmarks: points that stay in a file, and digests of origins."""
+
+import numpy as np
+import pytest
+
+from agfmc.control.build import from_rows
+from agfmc.control.parse import parse
+from agfmc.formats import dataset
+from agfmc.formats.lazy_points import is_lazy
+from agfmc.formats.libsvm_data import write_svm
+from agfmc.formats.vectors import write_cls, write_std, write_vec
+from agfmc.models import InputFormat, Normalisation
+from agfmc.training import plan as module
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.plan import Output, plan, Source
+from agfmc.training.run import finished, train
+
+OPTIONS = "learner=nystrom -m 9 -l 1"
+ROWS = [((0,), (1, 2, 3, 4)), ((0, 1), (2, 3, 4)), ((3,), (4,))]
+
+
+def points(n=200):
+    rng = np.random.default_rng(5)
+    y = np.arange(n) % 5
+    return (rng.normal(size=(n, 3)) * [1, 5, 1] + y[:, None]).astype(np.float32), y
+
+
+def write(x, y):
+    write_vec("trn.vec", x)
+    write_cls("trn.cls", y)
+    write_svm("trn.svm", x, y)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(*points())
+
+
+def planned(options=OPTIONS, output=Output("m"), kind="binary", **settings):
+    source = Source(from_rows(ROWS, range(5), {}), "trn.svm" if kind == "svm" else "trn",
+                    InputFormat(kind))
+    return plan(source, output, TrainingSettings(**{"options": options, "scale": True, **settings}))
+
+
+def digests(made):
+    return [made.origins(job) for job in made.binary]
+
+
+@pytest.fixture
+def lazily(monkeypatch):
+    monkeypatch.setattr(dataset, "_LAZY", 0)
+
+
+def test_points_stay_in_their_file_where_all_learners_stream(lazily):
+    assert is_lazy(planned().data.x) and is_lazy(planned(kind="svm").data.x)
+    assert not is_lazy(planned("-c 2").data.x)
+    only = Output("m", only="m-00")
+    assert is_lazy(planned(output=only).data.x)
+
+
+@pytest.mark.parametrize("kind", ["binary", "svm"])
+@pytest.mark.parametrize("raw, settings", [(False, {}), (True, {}), (False, {"scale": False}),
+                                           (False, {"nsv": 2})], ids=str)
+def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, raw, settings):
+    output = Output("m", unnormalised=raw)
+    eager = planned(output=output, kind=kind, **settings)
+    assert not is_lazy(eager.data.x) and train(eager).done == 3
+    texts = [open(path).read() for path, _ in eager.files]
+    monkeypatch.setattr(dataset, "_LAZY", 0)
+    lazy = planned(output=output, kind=kind, **settings)
+    assert is_lazy(lazy.data.x) and (not raw or is_lazy(lazy.raw))
+    assert digests(lazy) == digests(eager) and finished(lazy) == {"m-00", "m-01", "m-02"}
+    for path, _ in eager.files:
+        open(path, "w").close()
+    train(lazy)
+    assert [open(path).read() for path, _ in eager.files] == texts
+
+
+def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 150)
+    monkeypatch.setattr(module, "rows_by_class", None)
+    made = planned()
+    expected = digests(made)
+    read = []
+    part = type(made.data.x)._part
+    monkeypatch.setattr(type(made.data.x), "_part", lambda self, start, stop: (
+        read.append((start, stop)), part(self, start, stop))[1])
+    again = planned()
+    read.clear()
+    assert digests(again) == expected
+    assert read == [(start, start + 50) for start in range(0, 200, 50)]
+
+
+def test_what_the_digest_depends_on():
+    x, y = points()[0], np.arange(200) % 3
+    text = '"learner=nystrom -m 9 -l 1" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'
+    write_std("n.std", Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)))
+
+    def of(x=x, y=y, text=text, options="learner=nystrom -m 7 -l 1", output=Output("m"),
+           **settings):
+        write(x, y)
+        made = plan(Source(parse(text), "trn", norm_file="n.std"), output,
+                    TrainingSettings(**{"options": options, "calibration": 0, **settings}))
+        return digests(made)
+
+    def moved(row):
+        other = x.copy()
+        other[row] += 1
+        return of(x=other)
+
+    expected = of()
+    assert len(set(expected)) == 3 and of() == expected
+    kept = lambda other: [one == another for one, another in zip(expected, other)]
+    assert kept(moved(6)) == [False, False, False] and y[6] == 0
+    assert kept(moved(8)) == [True, False, False] and y[8] == 2
+    assert kept(of(options="learner=nystrom -m 6 -l 1")) == [True, False, False]
+    # another group: as many landmarks, drawn from other classes
+    assert kept(of(text=text.replace("-m 9", "-m 7"))) == [False, False, False]
+    # the places of the points decide what is added first
+    order = np.r_[8, :8, 9:len(y)]
+    assert kept(of(x[order], y[order])) == [False, False, False]
+    assert kept(of(seed=2)) == [False, False, False]
+    # the errors of all points are counted: where some would do, the sigmoid is another one
+    errors = Output("m", errors="m.err")
+    assert kept(of(output=errors)) == [True, True, True]
+    few = {"options": "learner=nystrom -m 7 -l 1 --loo 150"}
+    assert kept(of(output=errors, **few))[0]
+    assert of(**few)[1:] != of(output=errors, **few)[1:]
