@@ -1,16 +1,19 @@
 """Plans of classifiers that share landmarks: points that stay in a file, and digests of origins."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
-from agfmc.formats import dataset
+from agfmc.formats import dataset, vectors
 from agfmc.formats.lazy_points import is_lazy
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.vectors import write_cls, write_std, write_vec
 from agfmc.models import InputFormat, Normalisation
-from agfmc.training import plan as module
+from agfmc.prepare import normalise
+from agfmc.training import held_out, plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import finished, train
@@ -127,3 +130,20 @@ def test_what_the_digest_depends_on():
     few = {"options": "learner=nystrom -m 7 -l 1 --loo 150"}
     assert kept(of(output=errors, **few))[0]
     assert of(**few)[1:] != of(output=errors, **few)[1:]
+
+
+def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
+    n = 100_000
+    x, y = points(n)
+    write_vec("trn.vec", np.repeat(x, 8, axis=1))  # 9.6 megabytes, as float64 twice as many
+    write_cls("trn.cls", y)
+    for room in (module, normalise, vectors, held_out):
+        monkeypatch.setattr(room, "_PIECE" if room is vectors else "_BLOCK", 1 << 14)
+    tracemalloc.start()
+    try:
+        made = planned()
+        digests(made)
+        assert len(made.calibration_rows) == 5000 and is_lazy(made.data.x)
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
