@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["LowerTriangle", "SparsePoints", "class_counts", "is_sparse", "padded_blocks"]
+__all__ = ["LowerTriangle", "SparsePoints", "is_sparse", "label_counts", "padded_blocks"]
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
@@ -61,7 +61,7 @@ class LowerTriangle:
         return y
 
 
-def class_counts(y: np.ndarray) -> dict[int, int]:
+def label_counts(y: np.ndarray) -> dict[int, int]:
     """{label: samples} of labels y (n,), the labels ascending; it takes a block at a time."""
     if not len(y) or y.dtype.kind != "i" or y.min() < 0 or y.max() >= max(1 << 16, len(y)):
         return dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))

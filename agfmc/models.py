@@ -36,9 +36,9 @@ class Dataset:
     @property
     def counts(self) -> dict[int, int]:
         """{label: samples}, the labels ascending."""
-        from .arrays import class_counts
+        from .arrays import label_counts
 
-        return class_counts(self.y)
+        return label_counts(self.y)
 
     @property
     def name_of(self) -> dict[int, str]:

@@ -40,8 +40,8 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     """
     base = os.fsdecode(base)
     if form.kind == "binary":
-        data = _read_binary(base, form, names, stdin,
-                            functools.partial(read_vec, mmap=True) if mapped else read_vec)
+        data = _read_binary(base, form, names, stdin, (
+            functools.partial(read_vec, mmap=True) if mapped else read_vec, _MAPPED))
     elif form.kind == "svm":
         data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
     else:
@@ -62,18 +62,19 @@ def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Datase
     if form.kind == "lvq":
         return read_training(base, form, stdin=stdin)
     data = store_svm(base, form, stdin=stdin, least=_LAZY) if form.kind == "svm" else \
-        _read_binary(base, form, None, stdin, open_vec, _LAZY)
+        _read_binary(base, form, None, stdin, (open_vec, _LAZY))
     y, names = _numbered(data.y, data.names, base)
     return replace(data, y=y, names=names)
 
 
-def _read_binary(base, form, names, stdin, large, least=_MAPPED):
-    """large: the function that reads a file of points of more than `least` bytes."""
+def _read_binary(base, form, names, stdin, large):
+    """large: the function that reads a file of points of more bytes than the number beside it."""
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
     vec = base + ".vec"
-    x = (large if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
+    read, least = large
+    x = (read if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
     if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)

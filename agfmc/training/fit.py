@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._version import __version__
-from ..arrays import is_sparse
+from ..arrays import is_sparse, label_counts
 from ..errors import AgfmcError, AgfmcWarning, and_more
 from ..executors.remote import run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
@@ -148,14 +148,15 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     is not there, or that cannot do without folds.
     """
     check_learners(jobs, settings.loo)
-    rows_of = rows_by_class(y)
-    few = check_jobs(jobs, {label: len(rows) for label, rows in rows_of.items()})
+    few = check_jobs(jobs, label_counts(y))
     if few:
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
                       "(--min-class 5 leaves out classes with fewer than 5 samples)",
                       AgfmcWarning, stacklevel=2)
-    wanted = _Wanted(held_out, None if calibration_rows is None else
-                     np.bincount(calibration_rows, minlength=len(y)).astype(bool))
+    chosen = None if calibration_rows is None else np.zeros(len(y), dtype=bool)
+    if chosen is not None:
+        chosen[calibration_rows] = True
+    wanted = _Wanted(held_out, chosen)
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
     if jobs:
@@ -164,7 +165,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
         way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
-        yield from way(jobs, x, y, rows_of, settings, progress, wanted)
+        yield from way(jobs, x, y, rows_by_class(y), settings, progress, wanted)
     yield from fit_shared(shared, x, y, settings, progress, wanted)
 
 

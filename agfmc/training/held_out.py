@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import class_counts
+from ..arrays import label_counts
 from ..learners.calibration import job_seed
 from ..learners.protocol import NodeProblem, rows_by_class, samples
 from ..models import HeldOut
@@ -23,7 +23,7 @@ def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int
     y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
     drawn of a class depends on its own number of samples and on that of all alone.
     """
-    counts = class_counts(y)
+    counts = label_counts(y)
     labels = [label for label in labels if label in counts]
     total = sum(counts[label] for label in labels)
     if total <= count:

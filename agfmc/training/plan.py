@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from .._version import __version__
-from ..arrays import class_counts, is_sparse
+from ..arrays import label_counts, is_sparse
 from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
@@ -158,7 +158,7 @@ class _Origins:
         self._classes, self._groups = {}, {}
         self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
-        self._chosen = None if chosen is None else class_counts(self._y[chosen])
+        self._chosen = None if chosen is None else label_counts(self._y[chosen])
         self._common = [
             # of sparse points a linear machine is written as one plane
             __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
@@ -170,7 +170,7 @@ class _Origins:
 
     @functools.cached_property
     def _counts(self):
-        return class_counts(self._y)
+        return label_counts(self._y)
 
     def __call__(self, job):
         """The digest of a job whose model is recognised by its seal."""

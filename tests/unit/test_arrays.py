@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.arrays import class_counts
+from agfmc.arrays import label_counts
 
 
 @pytest.mark.parametrize("y", [
@@ -13,4 +13,4 @@ from agfmc.arrays import class_counts
 def test_counts_are_those_of_unique(y, kind):
     y = np.array(y, dtype=kind)
     expected = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
-    assert class_counts(y) == expected and list(class_counts(y)) == list(expected)
+    assert label_counts(y) == expected and list(label_counts(y)) == list(expected)
