@@ -22,6 +22,7 @@ from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
+from ..formats.lazy_points import is_lazy
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
@@ -223,6 +224,8 @@ class _Origins:
                 digest.update(np.where(own, y, -1).astype("<i4").tobytes())
                 points = points if own.all() else points[own]
                 digest.update(np.ascontiguousarray(points, dtype="<f8").reshape(-1).data)
+            if is_lazy(self._x):
+                self._x.check()  # else the digest may be of other points than the model
             self._groups[labels] = digest.digest()
         return self._groups[labels]
 

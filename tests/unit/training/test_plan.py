@@ -1,5 +1,6 @@
 """Plans of classifiers that share landmarks: points that stay in a file, and digests of origins."""
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
+from agfmc.errors import DataError
 from agfmc.formats import dataset, vectors
 from agfmc.formats.lazy_points import is_lazy
 from agfmc.formats.libsvm_data import write_svm
@@ -130,6 +132,14 @@ def test_what_the_digest_depends_on():
     few = {"options": "learner=nystrom -m 7 -l 1 --loo 150"}
     assert kept(of(output=errors, **few))[0]
     assert of(**few)[1:] != of(output=errors, **few)[1:]
+
+
+def test_no_model_is_sealed_for_points_that_changed(lazily):
+    made = planned()
+    os.utime("trn.vec", ns=(0, 0))
+    with pytest.raises(DataError, match="trn.vec: changed while it was read"):
+        train(made)
+    assert not any(os.path.exists(path) for path, _ in made.files)
 
 
 def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
