@@ -64,24 +64,26 @@ def collate(models, sides, classes, node_classifiers=()):
     not have the same number of features.
     """
     width = _width(models, node_classifiers)
-    points = np.zeros((sum(len(model.sv) for model in models), width))
-    owner = np.repeat(np.arange(len(models)), [len(model.sv) for model in models])
-    at = 0
-    for model in models:
-        points[at:at + len(model.sv), :model.sv.shape[1]] = model.sv
-        at += len(model.sv)
+    tables, table_of = _tables(models)
+    points = np.zeros((sum(map(len, tables)), width))
+    starts = np.cumsum([0, *map(len, tables)])
+    for at, table in zip(starts, tables):
+        points[at:at + len(table), :table.shape[1]] = table
     first, inverse = unique_rows(points)
-    group = _groups(models, sides, classes, inverse, len(first))
+    places = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
+    group = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
     order = np.lexsort((np.arange(len(first)), group))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    inverse = rank[inverse]
 
-    coef = np.concatenate([model.coef for model in models] or [np.empty(0)])
-    key = owner * max(len(first), 1) + inverse
-    keys, place = np.unique(key, return_inverse=True)
-    merged = np.bincount(place.ravel(), weights=coef, minlength=len(keys)).astype(np.float64)
-    indptr = np.searchsorted(keys, np.arange(len(models) + 1) * max(len(first), 1))
+    # of each table the support vectors, ascending, and which of them its points are
+    used = [np.unique(rank[place], return_inverse=True) for place in places]
+    index, coef = [], []
+    for model, number in zip(models, table_of):
+        of_table, place = used[number]
+        index.append(of_table)
+        coef.append(np.bincount(place.ravel(), weights=model.coef, minlength=len(of_table)))
+    indptr = np.cumsum([0, *map(len, index)])
     sv = points[first[order]]
     sv += 0.0
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
@@ -90,12 +92,30 @@ def collate(models, sides, classes, node_classifiers=()):
         kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
         sv=sv, group=group[order].astype(np.int32),
-        indptr=indptr.astype(np.int64), index=(keys % max(len(first), 1)).astype(np.int32),
-        coef=merged, rho=np.array([model.rho for model in models]),
+        indptr=indptr.astype(np.int64), index=_joined(index, np.int32),
+        coef=_joined(coef, np.float64), rho=np.array([model.rho for model in models]),
         a=scales[:, 0].copy(), b=scales[:, 1].copy(),
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
         provenances=tuple(model.provenance for model in models),
         any_width=not node_classifiers and not any(model.features for model in models))
+
+
+def _tables(models):
+    """The different arrays of support vectors, and the number of each model's among them.
+
+    Models that were trained together, or read together, have one array in common.
+    """
+    numbers = {}
+    table_of = [numbers.setdefault(id(model.sv), len(numbers)) for model in models]
+    tables = [None] * len(numbers)
+    for model, number in zip(models, table_of):
+        tables[number] = model.sv
+    return tables, table_of
+
+
+def _joined(parts, dtype):
+    """The arrays of a list, one after the other."""
+    return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
 
 
 def _width(models, node_classifiers):
@@ -121,20 +141,21 @@ def _width(models, node_classifiers):
     return width
 
 
-def _groups(models, sides, classes, inverse, count):
+def _groups(models, sides, classes, places, count):
     """Per distinct support vector the position of its class in `classes`.
 
-    A support vector belongs to every side on which it stands; where that
-    leaves several classes the first is taken, where none, len(classes).
+    places: per model the numbers of its support vectors among them.  A support vector belongs
+    to every side on which it stands; where that leaves several classes the first is taken, where
+    none, len(classes).
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
-    at = 0
-    for model, side in zip(models, sides):
+    for model, side, place in zip(models, sides, places):
+        at = 0
         for label, size in zip(model.labels, model.n_sv):
             members = np.zeros(len(classes), dtype=bool)
             members[[column[c] for c in side[label]]] = True
-            possible[inverse[at:at + size]] &= members
+            possible[place[at:at + size]] &= members
             at += size
     return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
 

@@ -14,6 +14,7 @@ order of the labels: what each classifier tells of its own two classes follows.
 """
 
 import base64
+import hashlib
 import math
 import os
 import re
@@ -280,10 +281,12 @@ def format_svm_model(model, sv_text=None, held_out=None):
     return "\n".join(lines) + "\n"
 
 
-def read_svm_model(path):
+def read_svm_model(path, known=None):
     """Read a LIBSVM model file of two classes; -> `BinaryModel` named `path`.
 
-    Accepts c_svc and nu_svc, the four kernels, labels 0 and 1 or -1 and 1
+    known: a dictionary that the files of one configuration have in common, empty at first:
+    support vectors that stand in several of them, as landmarks do, are read once and are one
+    array.  Accepts c_svc and nu_svc, the four kernels, labels 0 and 1 or -1 and 1
     (left and right), with or without probabilities.  Raises `ModelError` with
     the line for anything else.
     """
@@ -304,12 +307,29 @@ def read_svm_model(path):
     n_sv = header.counts(2, lines)
     at, total = header.after, sum(n_sv)
     provenance, features = provenance_after(lines, at, total, path)
-    coef, sv = support_vectors(lines[at:at + total], at, path, features)
+    coef, sv = _known_vectors(lines[at:at + total], at, path, features,
+                              {} if known is None else known)
     if not complete:
         raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
     rho = header.values("rho", float)[0]
-    return BinaryModel(path, svm_type, kernel, sv, coef[:, 0].copy(), rho, labels, n_sv,
+    return BinaryModel(path, svm_type, kernel, sv, coef, rho, labels, n_sv,
                        platt and platt[0], provenance, features)
+
+
+def _known_vectors(lines, at, path, features, known):
+    """coef (l,), sv (l, d) as `support_vectors` reads them; known: {digest of the text: sv}."""
+    parts = [line.partition(" ") for line in lines]
+    text = "\n".join([str(features), *[part[2] for part in parts]]).encode("ascii")
+    digest = hashlib.sha256(text).digest()
+    sv = known.get(digest)
+    if sv is not None:
+        words = [part[0] for part in parts]
+        coef = numbers(np.frombuffer(" ".join(words).encode("ascii"), np.uint8), len(parts))
+        if coef is not None and all(words):
+            return coef, sv
+    coef, sv = support_vectors(lines, at, path, features)
+    known[digest] = sv
+    return coef[:, 0].copy(), sv
 
 
 def held_out_values(raw, path=None):
@@ -444,9 +464,8 @@ def _lines(model, classes, pairs, labels):
     sign = np.where(flipped, 1, -1) * model.orientation.astype(np.int64)
     order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
     owner = np.repeat(np.arange(len(pairs)), np.diff(model.indptr))
-    right = model.coef * model.orientation[owner] > 0
-    own = pairs[owner, right.astype(np.intp)]
-    other = pairs[owner, (~right).astype(np.intp)]
+    own = _own_classes(model, pairs, owner)
+    other = pairs.sum(axis=1)[owner] - own
     # a support vector of two classes, merged by collation, is one row for each again
     keys, row = np.unique(own * max(len(model.sv), 1) + model.index, return_inverse=True)
     coef = np.zeros((len(keys), k - 1))
@@ -472,6 +491,20 @@ def _lines(model, classes, pairs, labels):
                         if normalised or not model.any_width else None)
     if provenance:
         yield f"{MARK}{provenance.to_line()}\n"
+
+
+def _own_classes(model, pairs, owner):
+    """Per coefficient the class of its pair for which its support vector is written.
+
+    It is the class for which it speaks, unless the support vector is written for fewer classes
+    where every coefficient is of the first of its pair: k - 1 for a landmark of all pairs.
+    """
+    count = max(len(model.sv), 1)
+    right = model.coef * model.orientation[owner] > 0
+    told, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
+    written = [np.bincount(np.unique(own * count + model.index) % count, minlength=count)
+               for own in (told, first)]
+    return np.where((written[1] < written[0])[model.index], first, told)
 
 
 def _line(key, values):

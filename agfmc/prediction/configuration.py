@@ -136,9 +136,16 @@ def merged(tree: Tree, source: ModelSource,
     known: {name: model} of those that are not read.
     """
     tree.require_names()
+    tables, sizes = {}, {}
+
+    def size_of(model):
+        """Of its support vectors, where none of the models before has the same array."""
+        return 0 if sizes.setdefault(id(model.sv), model) is not model else model.sv.nbytes
+
     models = list(within_memory(
-        (known.get(row.text) or _read(row, tree.source, source.models_in) for row in tree.rows),
-        tree.source, lambda model: model.sv.nbytes, "the support vectors of all its models"))
+        (known.get(row.text) or _read(row, tree.source, source.models_in, tables)
+         for row in tree.rows),
+        tree.source, size_of, "the support vectors of all its models"))
     classifiers = _read_node_classifiers(tree, source.models_in)
     check_one_run(tree, models, classifiers)
     configuration = _normalised(_collated(tree, models, classifiers), source, tree.source)
@@ -209,7 +216,8 @@ def _collated(tree, models, classifiers):
     # models that state no width are widened to the widest
     owned = [one for one in classifiers.values() if one.features is not None]
     widths = [m.sv.shape[1] for m in models] + [one.features for one in owned]
-    refuse_huge(sum(len(m.sv) for m in models), max(widths, default=0), tree.source)
+    tables = {id(m.sv): len(m.sv) for m in models}
+    refuse_huge(sum(tables.values()), max(widths, default=0), tree.source)
     return Configuration(tree, collate(models, tree.sides(), tree.classes, owned), classifiers)
 
 
@@ -220,11 +228,11 @@ def _warn_of_votes(names):
                       "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
-def _read(row, source, models_in):
+def _read(row, source, models_in, tables):
     path = model_file(row.text, models_in)
     try:
         with regular_files():
-            return read_svm_model(path)
+            return read_svm_model(path, tables)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
             where = "" if os.path.exists(path) else elsewhere(row.text, path, source)

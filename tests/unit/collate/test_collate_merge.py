@@ -250,6 +250,20 @@ TWO = model_of("two", [[0.0, 5], [1, 2], [7, 7]], [1.5, -0.5, 4.0], (1, 2), labe
 SIDES = [((0,), (1,)), ((0, 2), (1,))]
 
 
+@given(several(), st.integers(0, 4))
+@settings(deadline=None, max_examples=50)
+def test_models_with_one_array_are_as_with_copies_of_it(models, first):
+    shared = models[first % len(models)]
+    models += [replace(one, sv=shared.sv, coef=np.arange(len(shared.sv)) - 1.5, n_sv=shared.n_sv)
+               for one in models]
+    sides = [((0,), (1, 2)) if i % 2 else ((2,), (0,)) for i in range(len(models))]
+    one = collate(models, sides, [0, 1, 2])
+    other = collate([replace(model, sv=model.sv.copy()) for model in models], sides, [0, 1, 2])
+    for name in ("sv", "group", "indptr", "index", "coef", "rho"):
+        got, wanted = getattr(one, name), getattr(other, name)
+        assert got.dtype == wanted.dtype and got.tobytes() == wanted.tobytes()
+
+
 def test_widths():
     narrow = model_of("narrow", [[1.0]], [1.0], (1, 0))
     model = collate([narrow, ONE], SIDES, [0, 1, 2])

@@ -34,6 +34,30 @@ def test_text_of_points_may_come_from_outside():
     assert format_svm_model(model, [text(row) for row in range(6)]) == format_svm_model(model)
 
 
+def test_support_vectors_of_several_files_are_read_once(tmp_path):
+    paths = [tmp_path / name for name in ("one", "two", "other", "wider")]
+    model = model_of()
+    models = [model, model_of(coef=-model.coef), model_of(sv=model.sv[::-1]),
+              model_of(features=5, provenance=Provenance(("features 5",)))]
+    for path, one in zip(paths, models):
+        path.write_text(format_svm_model(one))
+    known = {}
+    read = [read_svm_model(str(path), known) for path in paths]
+    for got, wanted in zip(read, models):
+        np.testing.assert_array_equal(got.sv[:, :4], wanted.sv)
+        np.testing.assert_array_equal(got.coef, wanted.coef)
+    assert read[1].sv is read[0].sv and read[2].sv is not read[0].sv
+    assert read[3].sv.shape == (6, 5)
+    text = format_svm_model(model).splitlines(keepends=True)
+    for wrong in ("1-2", "", "nan", "x", "1:2"):
+        lines = text.copy()
+        lines[-4] = wrong + lines[-4][lines[-4].index(" "):]
+        paths[0].write_text("".join(lines))
+        with pytest.raises(ModelError) as caught:
+            read_svm_model(str(paths[0]), known)
+        assert caught.value.line == len(lines) - 3
+
+
 def test_width_without_a_stated_one_is_the_largest_index(tmp_path):
     path = tmp_path / "m"
     model = model_of(provenance=Provenance(), features=0)

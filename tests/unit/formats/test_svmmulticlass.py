@@ -132,6 +132,23 @@ def test_there_and_back_by_hand():
                            for w in line.split()] for line in HAND.splitlines()]
 
 
+def test_landmarks_of_all_pairs_are_written_for_all_classes_but_one():
+    generator = np.random.default_rng(6)
+    sv, x, k = generator.normal(size=(5, 3)), generator.normal(size=(9, 3)), 4
+    pairs = list(combinations(range(k), 2))
+    models = [BinaryModel(f"m{i}", "c_svc", Kernel("rbf", .3), sv, generator.normal(size=5), .1 * i,
+                          (1, 0), (5, 0), (-2., .1 * i)) for i in range(len(pairs))]
+    tree = rename(from_rows([((a,), (b,)) for a, b in pairs], list(range(k)), {}),
+                  [model.name for model in models])
+    given = collated(tree, models)
+    text = written(given)
+    assert "\ntotal_sv 15\n" in text
+    again = collated(*read(text))
+    assert len(again.machines.sv) == 5
+    sign = given.machines.orientation * again.machines.orientation  # pairs are in the same order
+    np.testing.assert_allclose(values(again, x), values(given, x) * sign, atol=1e-14)
+
+
 def test_the_number_of_features_may_be_told():
     text = HAND + "# agfmc 0.1.0; features 5; seed 1\n"
     given = collated(*read(text))
