@@ -2,8 +2,9 @@
 
 The line has parts between semicolons: the version of this package, the library that trained,
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
-side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `vectors raw`.  A part that is
-not understood, as another program's may be, stays where it stands.
+side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `vectors raw`, `projected N of N
+within B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))).  A part that is not
+understood, as another program's may be, stays where it stands.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ _PARTS = {
     "classes": re.compile(r"classes ([-0-9,/]+)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
+    "projected": re.compile(r"projected [0-9]{1,12} of [0-9]{1,12} within "
+                            r"([0-9]{1,6}(?:\.[0-9]{1,9})?(?:e[+-][0-9]{1,2})?)"),
 }
-_OF_ONE = ("samples", "classes")  # what one model of a configuration does not share with others
+# what one model of a configuration does not share with others
+_OF_ONE = ("samples", "classes", "projected")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -112,6 +116,25 @@ class Provenance:
     def raw_vectors(self):
         """True if the support vectors are not normalised."""
         return "vectors" in self._values
+
+    @property
+    def bound(self):
+        """B of a projected model, |f - f~| <= B sqrt(K(x, x)) where f is the trained one's."""
+        return float(self._values["projected"]) if "projected" in self._values else None
+
+    def projected(self, count, before, bound):
+        """The same of a model on `count` support vectors in place of `before`, within `bound`.
+
+        One that was projected before adds its own bound: the line keeps the first number.
+        """
+        rest = tuple(part for part in self.parts if not _is(part, ("projected",)))
+        if self.bound is not None:
+            bound += self.bound
+            before = next(part for part in self.parts if _is(part, ("projected",))).split()[3]
+        text = f"{bound:.3g}"
+        if float(text) < bound:
+            text = f"{1.0051 * bound:.3g}"
+        return Provenance((*rest, f"projected {count} of {before} within {text}"))
 
     def other_classes(self, sides):
         """The classes in training, as text, where they are not true of `sides`; else None.

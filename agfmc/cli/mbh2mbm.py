@@ -5,7 +5,8 @@ import warnings
 
 from .hints import refuse_scheme
 from .messages import report
-from .options import add_calibration, Parser, refuse_inputs
+from .options import (add_calibration, add_input_kind, input_format, Parser, probability,
+                      refuse_inputs, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -19,6 +20,7 @@ def get_parser():
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.",
         usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [--calibration FILE | --uncalibrated] "
+              "[--landmarks P | --keep SHARE] [--data POINTS [-M [-E VALUE] | -A [-H]]] "
               "[-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
@@ -31,6 +33,17 @@ def get_parser():
     group.add_argument("-y", "--path", metavar="PATH",
                        help="folder of the models that control names")
     add_calibration(group)
+    group = parser.add_argument_group("fewer support vectors")
+    group.add_argument("--landmarks", type=whole_number(1), metavar="P",
+                       help="project all binary classifiers onto P of their support vectors; what "
+                            "that changes, and whether classification is faster, is reported")
+    group.add_argument("--keep", type=probability, metavar="SHARE",
+                       help="as few as leave at least this share of the points of --data their "
+                            "class, such as 0.999")
+    group = add_input_kind(parser, "--data")
+    group.add_argument("--data", metavar="POINTS",
+                       help="points, with or without labels, whose classes are compared: a .vec "
+                            "file, or text with -M or -A")
     group = parser.add_argument_group("format of out")
     group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
     group.add_argument("--libsvm", action="store_true",
@@ -48,6 +61,7 @@ def execute(args):
     from ..formats.vectors import read_std
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
+    kind = _check_smaller(args)
     if args.ascii and args.libsvm:
         raise UsageError("-Z and --libsvm exclude each other")
     for option, value, what in (("-a", args.norm_file, "normalisation"),
@@ -62,7 +76,7 @@ def execute(args):
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
-                               args.names, args.calibration])
+                               args.names, args.calibration, args.data])
     _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
@@ -75,6 +89,9 @@ def execute(args):
     before = configuration.merged_from
     if before is not None:
         refuse_inputs([args.out], model_files(configuration.tree, args.path, [args.out]))
+    found = None if args.landmarks is None and args.keep is None else \
+        _smaller(args, configuration, kind)
+    trained, configuration = configuration, configuration if found is None else found.configuration
     if form:
         export(args.out, configuration, form)
     else:
@@ -85,16 +102,81 @@ def execute(args):
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
-    after = len(configuration.machines.sv)
-    found = f"{after} support vectors"
+    after = len(trained.machines.sv)
+    vectors = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""
-        found = f"{before} support vectors, {after} after merging{share}"
+        vectors = f"{before} support vectors, {after} after merging{share}"
     calibrated = ""
     if configuration.calibration is not None:
         calibrated = ", without the calibration: that format has no place for it" if form else \
             f", with a calibration of {len(configuration.calibration.decoders)} decoders"
-    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {found}{calibrated}")
+    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}")
+    if found is not None:
+        _tell(args, found, dropped=trained.calibration is not None and not form)
+
+
+def _check_smaller(args):
+    """The `InputFormat` of --data; `UsageError` for options that do not go together."""
+    from ..errors import UsageError
+
+    kind = input_format(args)
+    if args.landmarks is not None and args.keep is not None:
+        raise UsageError("--landmarks and --keep exclude each other")
+    if args.keep is not None and args.data is None:
+        raise UsageError("--keep needs points, --data")
+    if args.data is not None and args.landmarks is None and args.keep is None:
+        raise UsageError("--data is for --landmarks and --keep")
+    if args.data is None and kind.kind != "binary":
+        raise UsageError("-M and -A are for --data")
+    if args.data == "-" and args.control == "-":
+        raise UsageError("control and --data cannot both be standard input")
+    return kind
+
+
+def _smaller(args, configuration, form):
+    """The `SmallerConfiguration` of the options."""
+    from ..errors import AgfmcWarning
+    from ..formats.dataset import iter_points
+    from ..formats.inputs import within_memory
+    from ..prediction.smaller import smaller
+
+    points = None
+    if args.data is not None:
+        if configuration.lacks_normalisation:
+            warnings.warn(f"{args.control}: no normalisation is given (-a): the points of --data "
+                          "are assumed to be normalised", AgfmcWarning, stacklevel=2)
+        points = list(within_memory(iter_points(args.data, form, d=configuration.features),
+                                    args.data))
+    return smaller(configuration, args.landmarks, args.keep, points, form.kind)
+
+
+def _tell(args, found, dropped):
+    """What a projection lost and won; dropped: there was a calibration to be kept."""
+    from ..errors import AgfmcWarning
+
+    bounds = sorted(found.bounds.tolist())
+    after = len(found.configuration.machines.sv)
+    if bounds:
+        report(args, PROG, f"projected onto {after} of {found.support_vectors} support vectors: "
+               f"decision values change by at most B sqrt(K(x, x)), B {bounds[0]:.3g} to "
+               f"{bounds[-1]:.3g}, median {bounds[len(bounds) // 2]:.3g}")
+    if found.agreement is not None:
+        report(args, PROG, f"{100 * found.agreement:.4g} % of the points keep their class")
+    before, now = found.times
+    report(args, PROG, f"classification of a point: about {before} multiplications before, {now} "
+                       "now")
+    if now >= before:
+        warnings.warn(f"classification with {after} support vectors is no faster: each of the "
+                      f"{len(bounds)} classifiers now uses all of them", AgfmcWarning,
+                      stacklevel=3)
+    if dropped and found.calibration_dropped:
+        warnings.warn("the calibration is left out: it is that of other functions (it is kept "
+                      "where 99.9 % of the points of --data keep their class); calibrate_m makes "
+                      "one anew", AgfmcWarning, stacklevel=3)
+    elif dropped:
+        report(args, PROG, "the maps of the calibration are kept; thresholds and sets need points "
+                           "that calibrate_m answers anew")
 
 
 def _refuse_control(out):

@@ -29,6 +29,9 @@ _SMALL = 1_000_000
 # What one block more costs, in coefficients of a dense block.
 _OVERHEAD = 2000
 
+# The time of what follows the product in a kernel value, in multiplications of the product.
+_FUNCTION = {"linear": 0, "polynomial": 10, "rbf": 40, "sigmoid": 40}
+
 _local = threading.local()
 
 
@@ -77,6 +80,12 @@ class Machine:
     def support_vectors(self):
         """Number of kernel values computed for one point."""
         return sum(part.kernel.size for part in self._parts)
+
+    @property
+    def multiplications(self):
+        """Their number for one point, the time of everything else included."""
+        return sum(part.kernel.size * (part.kernel.width + _FUNCTION[part.kernel.kernel.kind])
+                   + part.coefficients for part in self._parts)
 
     def decision_values(self, x):
         """f (n, m') of points x (n, d), float64, in LIBSVM's sign."""
@@ -128,6 +137,11 @@ class _Part:
             dense = np.zeros((len(active), stop - start))
             dense[(np.cumsum(present) - 1)[some], at[low:high] - start] = coef[low:high]
             self._blocks.append((slice(start, stop), _span(places[active]), dense))
+
+    @property
+    def coefficients(self):
+        """Their number in the dense blocks."""
+        return sum(dense.size for _, _, dense in self._blocks)
 
     def add(self, x, values, buffer):
         """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""
@@ -237,12 +251,19 @@ class KernelCounter:
 def squared_norms(model: CollatedModel) -> np.ndarray:
     """|w|^2 = sum coef_i coef_j K(sv_i, sv_j), 1/margin^2, of each classifier (m,)."""
     norms = np.empty(len(model.rho))
-    for number in range(len(norms)):
-        span = slice(model.indptr[number], model.indptr[number + 1])
-        sv, coef = model.sv[model.index[span]], model.coef[span]
-        kernel = PreparedKernel(model.kernels[model.kernel_of[number]], sv)
-        step = max(1, _CELLS // max(len(sv), 1))
-        norms[number] = sum(
-            float(coef @ (kernel.values(sv[start:start + step]) @ coef[start:start + step]))
-            for start in range(0, len(sv), step))
+    alike: dict = {}  # classifiers that have kernel and support vectors in common
+    for number, start, stop in zip(range(len(norms)), model.indptr, model.indptr[1:]):
+        key = int(model.kernel_of[number]), model.index[start:stop].tobytes()
+        alike.setdefault(key, []).append(number)
+    for (kernel, _), numbers in alike.items():
+        spans = [slice(model.indptr[number], model.indptr[number + 1]) for number in numbers]
+        sv = model.sv[model.index[spans[0]]]
+        coef = np.array([model.coef[span] for span in spans])
+        prepared = PreparedKernel(model.kernels[kernel], sv)
+        step = max(1, _CELLS // max(len(sv), len(coef), 1))
+        total = np.zeros(len(numbers))
+        for start in range(0, len(sv), step):
+            values = prepared.values(sv[start:start + step])
+            total += np.einsum("ij,ij->i", coef @ values, coef[:, start:start + step])
+        norms[numbers] = total
     return norms

@@ -136,11 +136,12 @@ def merged(tree: Tree, source: ModelSource,
     known: {name: model} of those that are not read.
     """
     tree.require_names()
-    tables, sizes = {}, {}
+    tables: dict[bytes, np.ndarray] = {}
+    met: dict[int, BinaryModel] = {}
 
     def size_of(model):
         """Of its support vectors, where none of the models before has the same array."""
-        return 0 if sizes.setdefault(id(model.sv), model) is not model else model.sv.nbytes
+        return model.sv.nbytes if met.setdefault(id(model.sv), model) is model else 0
 
     models = list(within_memory(
         (known.get(row.text) or _read(row, tree.source, source.models_in, tables)

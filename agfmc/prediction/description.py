@@ -33,7 +33,8 @@ def describe(configuration: Configuration) -> dict:
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
              "kernel": int(model.kernel_of[i]),
              "probabilities": bool(np.isfinite(model.a[i])),
-             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
+             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i]),
+             **_bound_of(model.provenances[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
         "direct_classifiers": _node_classifiers(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
@@ -71,6 +72,11 @@ def _samples(configuration):
 def _samples_of(provenance):
     """{"samples": those of a binary model in training, left and right}, {} where not known."""
     return {} if provenance.samples is None else {"samples": list(provenance.samples)}
+
+
+def _bound_of(provenance):
+    """{"bound": B of a projected model, |f - f~| <= B sqrt(K(x, x))}, {} for any other."""
+    return {} if provenance.bound is None else {"bound": provenance.bound}
 
 
 def _node_classifiers(configuration):
@@ -124,6 +130,8 @@ def format_description(info: dict) -> str:
     for binary in info["binary_models"]:
         sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
         note = "" if binary["probabilities"] else "  (no probabilities)"
+        if "bound" in binary:
+            note += f"  (projected, within {binary['bound']:g} sqrt(K(x, x)))"
         lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
                      f"{sides}{note}")
     for direct in info["direct_classifiers"]:
