@@ -113,7 +113,7 @@ def execute(args):
             f", with a calibration of {len(configuration.calibration.decoders)} decoders"
     report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}")
     if found is not None:
-        _tell(args, found, dropped=trained.calibration is not None and not form)
+        _tell(args, found, calibrated=trained.calibration is not None and not form)
 
 
 def _check_smaller(args):
@@ -151,32 +151,36 @@ def _smaller(args, configuration, form):
     return smaller(configuration, args.landmarks, args.keep, points, form.kind)
 
 
-def _tell(args, found, dropped):
-    """What a projection lost and won; dropped: there was a calibration to be kept."""
+def _tell(args, found, calibrated):
+    """What a projection lost and won; calibrated: there was a calibration to be kept."""
     from ..errors import AgfmcWarning
 
     bounds = sorted(found.bounds.tolist())
+    if not any(bounds):
+        report(args, PROG, f"there are no more than {found.support_vectors} support vectors: "
+                           "nothing is projected")
+        return
     after = len(found.configuration.machines.sv)
-    if bounds:
-        report(args, PROG, f"projected onto {after} of {found.support_vectors} support vectors: "
-               f"decision values change by at most B sqrt(K(x, x)), B {bounds[0]:.3g} to "
-               f"{bounds[-1]:.3g}, median {bounds[len(bounds) // 2]:.3g}")
+    report(args, PROG, f"projected onto {after} of {found.support_vectors} support vectors: "
+           f"decision values change by at most B sqrt(K(x, x)), B {bounds[0]:.3g} to "
+           f"{bounds[-1]:.3g}, median {bounds[len(bounds) // 2]:.3g}")
     if found.agreement is not None:
-        report(args, PROG, f"{100 * found.agreement:.4g} % of the points keep their class")
+        same, count = found.agreement
+        report(args, PROG, f"{same} of {count} points keep their class")
     before, now = found.times
     report(args, PROG, f"classification of a point: about {before} multiplications before, {now} "
                        "now")
     if now >= before:
-        warnings.warn(f"classification with {after} support vectors is no faster: each of the "
+        warnings.warn(f"classification is no faster with {after} support vectors: each of the "
                       f"{len(bounds)} classifiers now uses all of them", AgfmcWarning,
                       stacklevel=3)
-    if dropped and found.calibration_dropped:
+    if calibrated and not found.alike:
         warnings.warn("the calibration is left out: it is that of other functions (it is kept "
                       "where 99.9 % of the points of --data keep their class); calibrate_m makes "
                       "one anew", AgfmcWarning, stacklevel=3)
-    elif dropped:
-        report(args, PROG, "the maps of the calibration are kept; thresholds and sets need points "
-                           "that calibrate_m answers anew")
+    elif calibrated:
+        report(args, PROG, "the maps of the calibration are kept, without its points: calibrate_m "
+                           "makes those of thresholds and sets anew")
 
 
 def _refuse_control(out):

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError, UsageError
 from ..kernel.machine import Machine
 from ..kernel.projection import Projection
-from ..models import Calibration, Configuration
+from ..models import Configuration
 from .classifier import Classifier
 from .decoding import Decoding
 from .external import Execution
@@ -25,21 +25,24 @@ ALIKE = 0.999
 class SmallerConfiguration:
     """A projected configuration, and what was lost and won.
 
-    support_vectors: how many there were;  bounds (m,): |f - f~| <= B sqrt(K(x, x)) of each
-    classifier;  agreement: the share of the points given that keep their class, None without
-    points;  times: estimated multiplications for a point, before and after.
+    support_vectors: how many there were, those of each kernel for themselves;  bounds (m,):
+    |f - f~| <= B sqrt(K(x, x)) of each classifier, 0 where it is as it was;  agreement: how many
+    of how many points keep their class, None without points;  times: estimated multiplications
+    for a point, before and after.
     """
 
     configuration: Configuration
     support_vectors: int
     bounds: np.ndarray
-    agreement: float | None
+    agreement: tuple[int, int] | None
     times: tuple[int, int]
 
     @property
-    def calibration_dropped(self) -> bool:
-        """True where the calibration of the trained configuration would say too much."""
-        return self.agreement is None or self.agreement < ALIKE
+    def alike(self) -> bool:
+        """True where the calibration of the trained configuration still holds."""
+        if not self.bounds.any():
+            return True
+        return self.agreement is not None and self.agreement[0] >= ALIKE * self.agreement[1]
 
 
 def smaller(configuration: Configuration, landmarks: int | None = None, keep: float | None = None,
@@ -70,38 +73,37 @@ def smaller(configuration: Configuration, landmarks: int | None = None, keep: fl
         return np.concatenate([classifier.classify(chunk).classes for chunk in points])
 
     wanted = None if points is None else classes(configuration.machines)
-    shares: dict[int, float] = {count: 1.0}
+    same: dict[int, int] = {} if wanted is None else {count: len(wanted)}
 
-    def share(p):
-        if p not in shares:
-            shares[p] = float(np.mean(classes(projection.onto(p)[0]) == wanted))
-        return shares[p]
+    def enough(p):
+        if p not in same:
+            same[p] = int(np.count_nonzero(classes(projection.onto(p)[0]) == wanted))
+        return keep is None or same[p] >= keep * len(wanted)
 
-    p = min(landmarks or count, count) if keep is None else _fewest(share, keep, count)
+    p = min(landmarks or count, count) if keep is None else _fewest(enough, count)
+    if wanted is not None:
+        enough(p)
     machines, bounds = projection.onto(p)
-    agreement = None if points is None else share(p)
-    times = [int(Machine(one, range(len(one.rho))).multiplications)
-             for one in (configuration.machines, machines)]
-    made = replace(plain, machines=machines)
-    found = SmallerConfiguration(made, count, bounds, agreement, (times[0], times[1]))
-    if configuration.calibration is None or found.calibration_dropped:
+    before, after = (int(Machine(one, range(len(one.rho))).multiplications)
+                     for one in (configuration.machines, machines))
+    found = SmallerConfiguration(
+        replace(plain, machines=machines) if bounds.any() else configuration, count, bounds,
+        None if wanted is None else (same[p], len(wanted)), (before, after))
+    if configuration.calibration is None or not (found.alike and bounds.any()):
         return found
-    return replace(found, configuration=replace(made, calibration=_carried(
-        configuration.calibration, made)))
+    made = found.configuration
+    maps = {key: replace(one, points=None)
+            for key, one in configuration.calibration.decoders.items()}
+    return replace(found, configuration=replace(made, calibration=replace(
+        configuration.calibration, model=made.digest(), decoders=maps)))
 
 
-def _fewest(share, keep, count):
-    """The fewest landmarks, to two per cent, of which share(p) >= keep; share(count) is."""
+def _fewest(enough, count):
+    """The fewest landmarks, to two per cent, for which enough(p) is true, as enough(count) is."""
     low, high = 0, min(16, count)
-    while share(high) < keep:
+    while not enough(high):
         low, high = high, min(2 * high, count)
     while high - low > max(1, high // 50):
         middle = (low + high) // 2
-        low, high = (low, middle) if share(middle) >= keep else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _carried(calibration: Calibration, configuration: Configuration) -> Calibration:
-    """The maps of a calibration as that of another configuration."""
-    return replace(calibration, model=configuration.digest(), decoders={
-        key: replace(one, points=None) for key, one in calibration.decoders.items()})
