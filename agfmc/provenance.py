@@ -3,8 +3,9 @@
 The line has parts between semicolons: the version of this package, the library that trained,
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
 side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `vectors raw`, `projected N of N
-within B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))).  A part that is not
-understood, as another program's may be, stays where it stands.
+within B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))), `leave-one-out N` (samples
+whose values the probabilities were fitted to).  A part that is not understood, as another
+program's may be, stays where it stands.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _PARTS = {
     "classes": re.compile(r"classes ([-0-9,/]+)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
+    "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
     "projected": re.compile(r"projected [0-9]{1,12} of [0-9]{1,12} within "
                             r"([0-9]{1,6}(?:\.[0-9]{1,9})?(?:e[+-][0-9]{1,2})?)"),
 }
@@ -151,7 +153,8 @@ class Provenance:
 
     def without_identity(self):
         """The same without what differs from one model of a configuration to another."""
-        return Provenance(tuple(part for part in self.parts if not _is(part, _OF_ONE)))
+        return Provenance(tuple("leave-one-out" if _is(part, ("leave-one-out",)) else part
+                                for part in self.parts if not _is(part, _OF_ONE)))
 
     def with_raw_vectors(self, features):
         """The same of a model whose support vectors were not normalised, of so many features."""

@@ -97,3 +97,25 @@ def test_one_line_for_all_pairs_and_back():
     assert [of_pair(*pair) for pair in sides] == each
     assert shared([each[0], each[1], each[0]], sides).samples is None
     assert shared([Provenance()] * 3, sides, 12).to_line() == "features 12"
+
+
+def test_projections_add_up():
+    one = Provenance.from_line("0.1; leave-one-out 30; samples 10 20; classes 0/1")
+    assert one.bound is None
+    once = one.projected(50, 200, 0.0123456)
+    assert once.to_line() == f"{one.to_line()}; projected 50 of 200 within 0.0124"
+    twice = once.projected(20, 50, 1000.0)
+    assert twice.to_line() == f"{one.to_line()}; projected 20 of 200 within 1.01e+03"
+    assert twice.bound == 1010 and twice.samples == (10, 20)
+    assert twice.without_identity().to_line() == "0.1; leave-one-out"
+
+
+@settings(max_examples=60)
+@given(st.floats(1e-12, 1e12))
+def test_bounds_are_rounded_upwards(bound):
+    assert bound <= Provenance().projected(1, 2, bound).bound <= 1.02 * bound
+
+
+@pytest.mark.parametrize("text", ["1e999", "nan", "-1", "", "1 2", "1e+e", "inf"])
+def test_forged_bounds_are_none(text):
+    assert Provenance.from_line(f"x; projected 1 of 2 within {text}").bound is None
