@@ -59,9 +59,9 @@ def collate(models, sides, classes, node_classifiers=()):
     sides: per model the labels (left, right) on its sides; classes: all
     labels in ascending order.  Support vectors that are equal bit for bit are
     merged, also within one model, where their coefficients add up.  They are
-    ordered by class, as far as the partitions show it.  node_classifiers: the
-    `DirectModel`s of the configuration.  Raises `ModelError` where the models do
-    not have the same number of features.
+    ordered by class, as far as the partitions show it, landmarks last in each.
+    node_classifiers: the `DirectModel`s of the configuration.  Raises `ModelError` where the
+    models do not have the same number of features.
     """
     width = _width(models, node_classifiers)
     tables, table_of = _tables(models)
@@ -71,8 +71,8 @@ def collate(models, sides, classes, node_classifiers=()):
         points[at:at + len(table), :table.shape[1]] = table
     first, inverse = unique_rows(points)
     places = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
-    group = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
-    order = np.lexsort((np.arange(len(first)), group))
+    group, landmark = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
+    order = np.lexsort((np.arange(len(first)), landmark, group))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
 
@@ -142,22 +142,29 @@ def _width(models, node_classifiers):
 
 
 def _groups(models, sides, classes, places, count):
-    """Per distinct support vector the position of its class in `classes`.
+    """Per distinct support vector the position of its class in `classes`, and if it is a landmark.
 
     places: per model the numbers of its support vectors among them.  A support vector belongs
     to every side on which it stands; where that leaves several classes the first is taken, where
-    none, len(classes).
+    none, len(classes).  Those of a model that has them all on one side are landmarks, of any
+    class: other models tell it, or it is len(classes).
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
+    told, landmark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     for model, side, place in zip(models, sides, places):
+        if 0 in model.n_sv:
+            landmark[place] = True
+            continue
+        told[place] = True
         at = 0
         for label, size in zip(model.labels, model.n_sv):
             members = np.zeros(len(classes), dtype=bool)
             members[[column[c] for c in side[label]]] = True
             possible[place[at:at + size]] &= members
             at += size
-    return np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
+    told &= possible.any(axis=1)
+    return np.where(told, possible.argmax(axis=1), len(classes)), landmark
 
 
 def regroup(model: CollatedModel, sides: Sequence, classes: Sequence[int]) -> CollatedModel:

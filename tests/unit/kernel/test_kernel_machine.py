@@ -145,7 +145,7 @@ def naive_of_blocks(model, x):
 
 
 @pytest.mark.parametrize("longest", [7, 30, 512])
-@pytest.mark.parametrize("overhead, together", [(0, False), (10**6, True)])
+@pytest.mark.parametrize("overhead, together", [(60, False), (10**6, True)])
 def test_blocks(monkeypatch, longest, overhead, together):
     for name, value in (("_LONGEST", longest), ("_OVERHEAD", overhead)):
         monkeypatch.setattr(machine, name, value)
@@ -161,6 +161,37 @@ def test_blocks(monkeypatch, longest, overhead, together):
     np.testing.assert_array_equal(made.values_by_row(x).T, made.decision_values(x))
     some = machine.Machine(model, (1, 4)).decision_values(x)
     np.testing.assert_allclose(some, naive_of_blocks(model, x)[:, [1, 4]], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernels", [KERNELS[3:4], [KERNELS[3], Kernel("rbf", .7)]], ids=len)
+def test_landmarks_have_blocks_of_their_own(monkeypatch, kernels):
+    monkeypatch.setattr(machine, "_OVERHEAD", 20)
+    models, sides = models_of(classes=6)
+    generator = np.random.default_rng(4)
+    points = np.unique(np.concatenate([model.sv for model in models]), axis=0)
+    landmarks = np.concatenate([points[generator.choice(len(points), 20, replace=False)],
+                                generator.normal(size=(10, 3))])
+    for number in range(0, len(models), 3):
+        models[number] = replace(models[number], kernel=kernels[-1], sv=landmarks,
+                                 coef=generator.normal(size=30), n_sv=(30, 0), labels=(1, 0))
+    model = collated(models, sides, range(6))
+    of_svms = np.unique(np.concatenate([
+        model.index[i:j] for number, (i, j) in enumerate(zip(model.indptr, model.indptr[1:]))
+        if number % 3]))
+    assert (model.group == 6).sum() == len(model.sv) - len(of_svms)
+    made = Machine(model, range(len(models)))
+    x = generator.normal(size=(50, 3))
+    np.testing.assert_allclose(made.decision_values(x),
+                               np.transpose([loop(one, x) for one in models]), atol=1e-11)
+    parts = [part.coefficients for part in made._parts]
+    if len(kernels) == 2:  # each as if it were alone
+        alone = collated([one for one in models if one.n_sv[1]],
+                         [side for one, side in zip(models, sides) if one.n_sv[1]], range(6))
+        assert sorted(parts) == sorted([5 * 30, Machine(alone, range(10))._parts[0].coefficients])
+    else:
+        assert parts[0] < 0.8 * 15 * len(model.sv)
+    assert made.multiplications == sum(parts) + sum(
+        part.kernel.size * (5 + 40) for part in made._parts)
 
 
 def test_a_product_that_is_small_enough_is_kept_small():
