@@ -28,6 +28,7 @@ from .values import PreparedKernel
 __all__ = ["PivotedCholesky", "Projection"]
 
 _CANDIDATES = 192  # pivots that are compared with each other in one go
+_BLOCK = 64  # points whose K(x, x) are computed at once
 # A support vector is no pivot where this part of the largest K(s, s) at most is left over of its
 # own: what it adds is lost in the rounding of kernel values.
 _DEPENDENT = 1e-12
@@ -51,8 +52,9 @@ class PivotedCholesky:
         self.rank: int | None = None
         self._name, self._x, self._weights = kernel.kind, x, weights
         self._kernel = PreparedKernel(kernel, x)
-        self._left = np.array([self._kernel.rows(slice(i, i + 1), self._kernel.columns(
-            x[i:i + 1]))[0, 0] for i in range(len(x))])
+        self._left = np.concatenate([np.empty(0), *(
+            self._kernel.rows(slice(start, start + _BLOCK), self._kernel.columns(
+                x[start:start + _BLOCK])).diagonal() for start in range(0, len(x), _BLOCK))])
         if not np.isfinite(self._left).all():
             raise DataError("kernel values of the support vectors are too large")
         self.largest = self._left.max(initial=0.0)
@@ -84,10 +86,11 @@ class PivotedCholesky:
         some = order[:_CANDIDATES]
         done = len(self.pivots)
         known = self._columns[:, :done]
-        gram = self._kernel.values(self._x[some])[some] - known[some] @ known[some].T
+        values = self._kernel.values(self._x[some])
+        gram = values[some] - known[some] @ known[some].T
         found, small = _pivots(gram, self._weights[some], limit, others, most)
         new = some[found]
-        rest = self._kernel.values(self._x[new]) - known @ known[new].T
+        rest = values[:, found] - known @ known[new].T
         columns = np.linalg.solve(small, rest.T).T
         columns[new] = small
         columns[self.pivots] = 0.0
