@@ -49,8 +49,10 @@ def test_support_vectors_of_several_files_are_read_once(tmp_path):
     assert read[1].sv is read[0].sv and read[2].sv is not read[0].sv
     assert read[3].sv.shape == (6, 5)
     text = format_svm_model(model).splitlines(keepends=True)
-    for wrong in ("1-2", "", "nan", "x", "1:2"):
+    for wrong in ("1-2", "", "nan", "x", "1:2", None):
         lines = text.copy()
+        if wrong is None:  # as many numbers as lines
+            lines[-3], wrong = "1-2" + lines[-3][lines[-3].index(" "):], ""
         lines[-4] = wrong + lines[-4][lines[-4].index(" "):]
         paths[0].write_text("".join(lines))
         with pytest.raises(ModelError) as caught:

@@ -163,6 +163,20 @@ def test_blocks(monkeypatch, longest, overhead, together):
     np.testing.assert_allclose(some, naive_of_blocks(model, x)[:, [1, 4]], rtol=1e-11, atol=1e-12)
 
 
+def test_where_a_class_is_cut(monkeypatch):
+    monkeypatch.setattr(machine, "_OVERHEAD", 100)
+    edges = np.array([0, 60, 160])  # the second class: 70 of classifiers 0 to 2, 30 of 3 to 9 too
+    at = np.concatenate([np.arange(60), np.repeat(np.arange(60, 130), 3),
+                         np.repeat(np.arange(130, 160), 10)])
+    which = np.concatenate([np.zeros(60, int), np.tile(range(3), 70), np.tile(range(10), 30)])
+    assert machine._with_landmarks_apart(edges, at, which).tolist() == [0, 60, 130, 160]
+    back = 159 - at[::-1]  # many first: it stays whole
+    assert machine._with_landmarks_apart(160 - edges[::-1], back, which[::-1]).tolist() == \
+        [0, 100, 160]
+    monkeypatch.setattr(machine, "_OVERHEAD", 70 * 7)
+    assert machine._with_landmarks_apart(edges, at, which).tolist() == [0, 60, 160]
+
+
 @pytest.mark.parametrize("kernels", [KERNELS[3:4], [KERNELS[3], Kernel("rbf", .7)]], ids=len)
 def test_landmarks_have_blocks_of_their_own(monkeypatch, kernels):
     monkeypatch.setattr(machine, "_OVERHEAD", 20)
@@ -179,6 +193,9 @@ def test_landmarks_have_blocks_of_their_own(monkeypatch, kernels):
         model.index[i:j] for number, (i, j) in enumerate(zip(model.indptr, model.indptr[1:]))
         if number % 3]))
     assert (model.group == 6).sum() == len(model.sv) - len(of_svms)
+    known = set(map(bytes, landmarks + 0.0))
+    last = np.array([row.tobytes() in known for row in model.sv])
+    assert all((np.diff(last[model.group == group].astype(int)) >= 0).all() for group in range(7))
     made = Machine(model, range(len(models)))
     x = generator.normal(size=(50, 3))
     np.testing.assert_allclose(made.decision_values(x),

@@ -8,6 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.formats import inputs, libsvm_model
+from agfmc.formats.libsvm_model import format_svm_model
+from agfmc.models import BinaryModel, Kernel
 from agfmc.prediction.configuration import check_one_run, load
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError
@@ -44,6 +47,26 @@ def test_numbers_of_samples(tree, samples, warned):
         warnings.simplefilter("always")
         check_one_run(tree, models(*samples), {})
     assert [warning.category for warning in told] == [AgfmcWarning] * warned
+
+
+def test_landmarks_that_models_share_count_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sv = np.random.default_rng(0).normal(size=(20, 400))
+    for number in range(12):
+        (tmp_path / f"m{number}").write_text(format_svm_model(BinaryModel(
+            f"m{number}", "c_svc", Kernel("rbf", .1), sv, np.arange(20.) - number, 0., (1, 0),
+            (20, 0), (-1., 0.))))
+    (tmp_path / "c").write_text("".join(f"m{number} 0 / 1;\n" for number in range(12)) + "{0 1}")
+    for module in (inputs, libsvm_model):  # room for five tables, not for twelve
+        monkeypatch.setattr(module, "memory_limit", lambda: 2 * 5 * sv.nbytes)
+    found = load("c").machines
+    np.testing.assert_array_equal(found.sv, sv)
+    assert found.coef.reshape(12, 20)[:, 0].tolist() == [-float(number) for number in range(12)]
+    for number in range(12):
+        text = (tmp_path / f"m{number}").read_text()
+        (tmp_path / f"m{number}").write_text(text.replace(" 1:", f" 1:{number}", 1))
+    with pytest.raises((DataError, ModelError), match="more than|above the limit"):
+        load("c")
 
 
 TAUGHT = ("4/0", "4/9", "0/9")
