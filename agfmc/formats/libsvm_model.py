@@ -383,8 +383,6 @@ def read_svm_multiclass(path, raw=None, names=None):
     coef, sv = support_vectors(lines[at:at + total], at, path, features, k - 1)
     if not complete:
         raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
-    # each classifier has a copy of its support vectors
-    refuse_huge(int(np.count_nonzero(coef)), sv.shape[1], path)
     spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
     base = os.path.basename(path) if path != "-" else "svm"
@@ -397,14 +395,21 @@ def read_svm_multiclass(path, raw=None, names=None):
         labels, class_names = numbered.tolist(), dict(enumerate(named))
     made_from = provenance.for_pairs(labels)
     rows, names, models = [], [], []
+    known: dict[tuple, np.ndarray] = {}
+    held = 0
     for low, high in combinations(sorted(range(k), key=labels.__getitem__), 2):
         i, j = min(low, high), max(low, high)
         sides = [(spans[i], j - 1), (spans[j], i)]
         used = [np.flatnonzero(coef[span, column]) + span.start for span, column in sides]
+        own = sv[np.concatenate(used)]
+        key = len(own), hashlib.sha256(own).digest()
+        if key not in known:  # else they are landmarks of several pairs
+            held += len(own)
+            refuse_huge(held, sv.shape[1], path)
         rows.append(((low,), (high,)))
         names.append(f"{base}-{len(names):02d}")
         models.append(BinaryModel(
-            names[-1], svm_type, kernel, sv[np.concatenate(used)],
+            names[-1], svm_type, kernel, known.setdefault(key, own),
             np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
             rho[number[i, j]], (0, 1) if i == low else (1, 0),
             (len(used[0]), len(used[1])), platt[number[i, j]],
@@ -497,14 +502,17 @@ def _own_classes(model, pairs, owner):
     """Per coefficient the class of its pair for which its support vector is written.
 
     It is the class for which it speaks, unless the support vector is written for fewer classes
-    where every coefficient is of the first of its pair: k - 1 for a landmark of all pairs.
+    where every coefficient is of the first of its pair: k - 1 for a landmark of all pairs, which
+    is always written so.
     """
     count = max(len(model.sv), 1)
     right = model.coef * model.orientation[owner] > 0
     told, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
     written = [np.bincount(np.unique(own * count + model.index) % count, minlength=count)
                for own in (told, first)]
-    return np.where((written[1] < written[0])[model.index], first, told)
+    landmark = np.bincount(model.index, minlength=count) == len(pairs)
+    fewer = (written[1] < written[0]) | landmark & (written[1] == written[0])
+    return np.where(fewer[model.index], first, told)
 
 
 def _line(key, values):

@@ -142,8 +142,10 @@ def test_landmarks_of_all_pairs_are_written_for_all_classes_but_one():
                   [model.name for model in models])
     given = collated(tree, models)
     text = written(given)
-    assert "\ntotal_sv 15\n" in text
-    again = collated(*read(text))
+    assert "\ntotal_sv 15\n" in text and "\nnr_sv 5 5 5 0\n" in text
+    tree, models = read(text)
+    assert all(model.sv is models[0].sv and model.n_sv in ((5, 0), (0, 5)) for model in models)
+    again = collated(tree, models)
     assert len(again.machines.sv) == 5
     sign = given.machines.orientation * again.machines.orientation  # pairs are in the same order
     np.testing.assert_allclose(values(again, x), values(given, x) * sign, atol=1e-14)
