@@ -29,7 +29,7 @@ from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import calibration_rows
 
-__all__ = ["draw_landmarks", "fit_shared"]
+__all__ = ["check_landmarks", "draw_landmarks", "fit_shared"]
 
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
@@ -73,6 +73,21 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
         raise DataError(f"-m {wanted} landmarks are more than the {len(taken)} different points "
                         "of these classes")
     return taken
+
+
+def check_landmarks(jobs, x, y: np.ndarray):
+    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
+    for job in {job.together: job for job in reversed(jobs)}.values():
+        _landmarks(job, x, y)
+
+
+def _landmarks(job, x, y):
+    """(rows (q,) that are drawn, the `Landmarks` among them) of a job and those together with it."""
+    try:
+        drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
+        return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
+    except DataError as error:
+        raise job.place.error(DataError, error.message) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +252,7 @@ class _Group:
         counts = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
         self.counts = counts
         n = sum(counts[label] for label in self.labels)
-        drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
-        landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn])
+        drawn, landmarks = _landmarks(job, x, y)
         raw = n * len(landmarks) ** 2 > _RAW
         self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
         self.rows = drawn[landmarks.kept]
