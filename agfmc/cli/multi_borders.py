@@ -9,7 +9,8 @@ from functools import partial
 
 from ..errors import AgfmcError, JobsFailed, UsageError
 from .hints import refuse_scheme
-from .messages import library_words, Progress, report, say, show
+from .messages import (library_words, Progress, report, say, show, tell_landmarks,
+                       tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, Parser, time_span, whole_number,
                       workers)
@@ -336,9 +337,11 @@ def _train(args, work, pool, deadline, tally):
     from ..training.run import Earlier, train
 
     earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out))
+    tell_landmarks(args, PROG, work, earlier.kept)
     with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
         made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
                      workers=executor)
+    tell_settled(args, PROG, work, made.settled)
     for failure in made.errors:
         say(PROG, str(failure))
     if made.stopped:

@@ -403,10 +403,10 @@ class _Trainer:
         self._total = self._of_sums + sum(self._of_sets.values())
         self._done = 0.0
         self._ridge = group.options.ridge
-        if group.dropped:
-            warnings.warn(f"{group.dropped} of {group.dropped + len(group.rows)} landmarks depend "
-                          "on the others within rounding and are left out", AgfmcWarning,
-                          stacklevel=4)
+        if group.dropped and group.options.landmarks is not None:  # so many are wanted
+            warnings.warn(f"{group.jobs[0].text}: {group.dropped} of {group.options.landmarks} "
+                          "landmarks depend on the others within rounding and are left out",
+                          AgfmcWarning, stacklevel=4)
 
     def fit(self):
         """Yield `Fitted` of the jobs."""
