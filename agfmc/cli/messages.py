@@ -49,7 +49,8 @@ def tell_landmarks(args, prog, plan, kept):
         y = plan.data.y
         drawn = draw_landmarks(plan.data.x, y, together.labels, job.options, job.seed)
         points = sum(int((y == label).sum()) for label in together.labels)
-        report(args, prog, f"{job.text}: {len(drawn)} landmarks of {points} points (default of -m)")
+        report(args, prog, f"{_spaced(job)}: {_count(len(drawn), 'landmark')} of {points} points "
+                           "(default of -m)")
 
 
 def tell_settled(args, prog, plan, settled):
@@ -64,15 +65,23 @@ def tell_settled(args, prog, plan, settled):
     for jobs in groups.values():
         chosen = [dict(itertools.pairwise(settled[job.name].split())) for job in jobs]
         ridges = sorted({float(options["-l"]) for options in chosen})
-        report(args, prog, f"{jobs[0].text}: {chosen[0]['-m']} landmarks, lambda "
-                           f"{' to '.join(f'{ridge:g}' for ridge in ridges[:1] + ridges[1:][-1:])}"
-                           f" ({len(jobs)} classifier{'s' if len(jobs) > 1 else ''})")
+        between = " to ".join(f"{ridge:g}" for ridge in ridges[:1] + ridges[1:][-1:])
+        report(args, prog, f"{_spaced(jobs[0])}: {_count(int(chosen[0]['-m']), 'landmark')}, "
+                           f"lambda {between} ({_count(len(jobs), 'classifier')})")
+
+
+def _spaced(job):
+    return " ".join(job.text.split())
+
+
+def _count(number, what):
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def show(lines):
     """Control text, in pieces, to standard output; escaped on a terminal, which would obey it."""
     escaped, lines = sys.stdout.isatty(), iter(lines)
-    while text := "".join(itertools.islice(lines, 100)):  # unbuffered, each piece is a write to the system
+    while text := "".join(itertools.islice(lines, 100)):  # each piece is a write to the system
         if escaped:
             text = "\n".join(map(one_line, text.split("\n")))
         sys.stdout.write(text)

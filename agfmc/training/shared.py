@@ -70,8 +70,8 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
             break
         count *= 2
     if len(taken) < wanted and options.landmarks is not None:
-        raise DataError(f"-m {wanted} landmarks are more than the {len(taken)} different points "
-                        "of these classes")
+        raise DataError(f"-m {wanted} is more than the number of different points of these "
+                        f"classes, {len(taken)}")
     return taken
 
 
@@ -82,7 +82,7 @@ def check_landmarks(jobs, x, y: np.ndarray):
 
 
 def _landmarks(job, x, y):
-    """(rows (q,) that are drawn, the `Landmarks` among them) of a job and those together with it."""
+    """(rows (q,) that are drawn, the `Landmarks` among them) of a job."""
     try:
         drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
         return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
@@ -120,6 +120,7 @@ def _slice(rows):
     return rows
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `Ridge` looks at the sums
 def range_sums(problem: _Problem, item: tuple) -> tuple:
     """Sums of the points of some classes in a range of rows.
 
@@ -404,8 +405,8 @@ class _Trainer:
         self._done = 0.0
         self._ridge = group.options.ridge
         if group.dropped and group.options.landmarks is not None:  # so many are wanted
-            warnings.warn(f"{group.jobs[0].text}: {group.dropped} of {group.options.landmarks} "
-                          "landmarks depend on the others within rounding and are left out",
+            warnings.warn(f"{group.jobs[0].text}: landmarks that depend on others within rounding "
+                          f"are left out, {group.dropped} of {group.options.landmarks}",
                           AgfmcWarning, stacklevel=4)
 
     def fit(self):
@@ -512,6 +513,8 @@ class _Trainer:
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         a, b, converged = fit_sigmoid(values, side, counts[::-1])
+        if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
+            a, b, converged = fit_sigmoid(np.zeros_like(values), side, counts[::-1])
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],

@@ -54,7 +54,7 @@ def test_landmarks(data, tmp_path):
         again = agfmc.load(tmp_path / name).classifier("least-squares").probabilities(x)
         np.testing.assert_array_equal(again, model.classifier("least-squares").probabilities(x))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    with pytest.raises(agfmc.DataError, match="-m 91 landmarks"):
+    with pytest.raises(agfmc.DataError, match="-m 91 is more"):
         agfmc.train("tree", x, y, options="learner=nystrom -m 91")
 
 
