@@ -250,6 +250,16 @@ def test_errors_of_pairs_come_from_leave_one_out_values(folder, run, pairs):
         assert plain.coef.tobytes() == model.coef.tobytes() and plain.platt == model.platt
 
 
+def test_models_of_all_left_out_values_are_not_kept_for_a_sample_of_them(folder, run, pairs):
+    words = ("--no-calibration", "-+", f"{NYSTROM} --loo 100", pairs, "trn", "m", "c")
+    run("multi_borders", *words)
+    plain = files(folder, "m-")
+    run("multi_borders", "--cv-errors", "errors", *words)
+    assert files(folder, "m-")["m-00"] != plain["m-00"]
+    assert "kept" not in run("multi_borders", *words).err
+    assert files(folder, "m-") == plain
+
+
 def test_one_model_alone_and_what_is_missing(folder, run, pairs):
     words = ("-+", NYSTROM, pairs, "trn", "m", "c")
     run("multi_borders", *words)
