@@ -178,8 +178,6 @@ class _Origins:
         sides = [sorted(side) for side in job.sides]
         digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
                          digest_size=8)
-        if self._counts_errors and job.options.shares:  # lambda and probabilities follow from all
-            digest.update(b"all samples are left out")
         if self._chosen is not None and job.is_binary:
             chosen = [self._chosen[label] for label in sum(sides, [])]
             digest.update(repr(chosen).encode())
