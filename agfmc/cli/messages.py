@@ -45,10 +45,10 @@ def tell_landmarks(args, prog, plan, kept):
 
     groups = {job.together: job for job in reversed(plan.binary)
               if job.options.shares and job.name not in kept and job.options.landmarks is None}
+    counts = plan.data.counts if groups else {}
     for together, job in reversed(groups.items()):
-        y = plan.data.y
-        drawn = draw_landmarks(plan.data.x, y, together.labels, job.options, job.seed)
-        points = sum(int((y == label).sum()) for label in together.labels)
+        drawn = draw_landmarks(plan.data.x, plan.data.y, together.labels, job.options, job.seed)
+        points = sum(counts[label] for label in together.labels)
         report(args, prog, f"{_spaced(job)}: {_count(len(drawn), 'landmark')} of {points} points "
                            "(default of -m)")
 

@@ -161,6 +161,16 @@ def test_wrong_options_are_one_line_before_any_work(folder, run, options, told):
     assert files(folder, "") == before
 
 
+@pytest.mark.parametrize("words, told", [
+    (("learner=nystrom", "-m", "50"), "-m is a training option: give it in -+"),
+    (("learner=nystrom", "-l", "auto"), 'in one pair of quotes, as -+ "learner=nystrom -l auto"'),
+    (("nystrom -m 50",), "expected learner=nystrom, found 'nystrom'"),
+    (("learner=nystroem",), "expected one of svm linear logistic nystrom"),
+    (("-m 50 learner=nystrom",), "is for the first word")])
+def test_words_in_the_wrong_place(run, words, told):
+    run("multi_borders", "-+", *words, "rest", "trn", "m", "c", status=2).refused(told)
+
+
 def test_bad_points(folder, run):
     x, y = points(100, 3)
     write_vec("one.vec", x)
