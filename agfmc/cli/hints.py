@@ -13,6 +13,8 @@ _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 _ABSENT = {
     ("multi_borders", "-O"): "libAGF's class borders, which -O and -Z train, are not here: another "
                              'program that trains is named with -- "COMMAND"',
+    ("multi_borders", "-l"): "-l is a training option of learner=nystrom: give all of them in one "
+                             'pair of quotes, as -+ "learner=nystrom -l auto"',
     ("multi_borders", "-x"): "-j trains several classifiers at a time, and the shell's & in the "
                              "background",
     ("classify_m", "-n"): "-a alone applies the normalisation of that file",

@@ -1,16 +1,17 @@
 """Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON."""
 
+import itertools
 import os
 import sys
 import time
 import warnings
 from contextlib import contextmanager
-from itertools import islice
 
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.atomic import temporary_file
 
-__all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell"]
+__all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
+           "tell_landmarks", "tell_settled"]
 
 
 def report(args, prog, message):
@@ -35,10 +36,52 @@ def tell(text):
     return True
 
 
+def tell_landmarks(args, prog, plan, kept):
+    """A line for each group of classifiers that are trained on a default number of landmarks.
+
+    kept: names of classifiers that are not trained.
+    """
+    from ..training.shared import draw_landmarks
+
+    groups = {job.together: job for job in reversed(plan.binary)
+              if job.options.shares and job.name not in kept and job.options.landmarks is None}
+    counts = plan.data.counts if groups else {}
+    for together, job in reversed(groups.items()):
+        drawn = draw_landmarks(plan.data.x, plan.data.y, together.labels, job.options, job.seed)
+        points = sum(counts[label] for label in together.labels)
+        report(args, prog, f"{_spaced(job)}: {_count(len(drawn), 'landmark')} of {points} points "
+                           "(default of -m)")
+
+
+def tell_settled(args, prog, plan, settled):
+    """A line for each group of classifiers with numbers that training has chosen.
+
+    settled: of an `Outcome`.
+    """
+    groups = {}
+    for job in plan.binary:
+        if job.name in settled and None in (job.options.landmarks, job.options.ridge):
+            groups.setdefault(job.together, []).append(job)
+    for jobs in groups.values():
+        chosen = [dict(itertools.pairwise(settled[job.name].split())) for job in jobs]
+        ridges = sorted({float(options["-l"]) for options in chosen})
+        between = " to ".join(f"{ridge:g}" for ridge in ridges[:1] + ridges[1:][-1:])
+        report(args, prog, f"{_spaced(jobs[0])}: {_count(int(chosen[0]['-m']), 'landmark')}, "
+                           f"lambda {between} ({_count(len(jobs), 'classifier')})")
+
+
+def _spaced(job):
+    return " ".join(job.text.split())
+
+
+def _count(number, what):
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
 def show(lines):
     """Control text, in pieces, to standard output; escaped on a terminal, which would obey it."""
     escaped, lines = sys.stdout.isatty(), iter(lines)
-    while text := "".join(islice(lines, 100)):  # unbuffered, each piece is a write to the system
+    while text := "".join(itertools.islice(lines, 100)):  # each piece is a write to the system
         if escaped:
             text = "\n".join(map(one_line, text.split("\n")))
         sys.stdout.write(text)

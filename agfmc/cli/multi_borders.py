@@ -9,7 +9,8 @@ from functools import partial
 
 from ..errors import AgfmcError, JobsFailed, UsageError
 from .hints import refuse_scheme
-from .messages import library_words, Progress, report, say, show
+from .messages import (library_words, Progress, report, say, show, tell_landmarks,
+                       tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, Parser, time_span, whole_number,
                       workers)
@@ -23,9 +24,9 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         PROG,
-        "Train the binary support vector machines that a control file describes. Writes one "
-        "LIBSVM model file for each, with probabilities, and the control file for "
-        "classification.",
+        "Train the binary classifiers that a control file describes, support vector machines by "
+        "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
+        "for classification.",
         usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
               "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
               "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
@@ -44,8 +45,10 @@ def get_parser():
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS",
                        help='training options where the control file has "": LIBSVM\'s -s -t '
-                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side; -b "
-                            "and -q change nothing: probabilities are always fitted")
+                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side (-b "
+                            "and -q change nothing: probabilities are always fitted); or "
+                            "learner=NAME and the options of that learner: linear, logistic, or "
+                            "nystrom, which trains all classifiers from one pass over the data")
     add_seed(group)
     add_workers(group)
     add_executor(group)
@@ -70,10 +73,11 @@ def get_parser():
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
                        help="decision values that the probabilities are fitted to: cv, from five "
                             "folds (default), or loo, from leaving out each sample by a formula, "
-                            "in less than half the time; for C-SVC only")
+                            "in less than half the time; for C-SVC only (nystrom needs neither)")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
                        help="megabytes for tables of kernel values, used where they save time "
-                            "(default 512; 0: none). Results do not depend on it")
+                            "(default 512; 0: none), and for the sums of learner=nystrom. Results "
+                            "do not depend on it")
     group.add_argument("--cv-errors", metavar="FILE",
                        help="for one-vs-one: write how often each pair of classes was confused "
                             "when its samples were held out, for order_classes and classify_m")
@@ -336,9 +340,11 @@ def _train(args, work, pool, deadline, tally):
     from ..training.run import Earlier, train
 
     earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out))
+    tell_landmarks(args, PROG, work, earlier.kept)
     with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
         made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
                      workers=executor)
+    tell_settled(args, PROG, work, made.settled)
     for failure in made.errors:
         say(PROG, str(failure))
     if made.stopped:

@@ -21,7 +21,7 @@ from ..decode.sets import answer_points, calibration_points, prediction_sets, qu
 from ..errors import AgfmcError, AgfmcWarning
 from ..executors.threads import available_cores
 from ..formats.controlfile import read_control
-from ..learners.protocol import unnamed
+from ..learners.protocol import parse_options, unnamed
 from ..formats.vectors import read_std
 from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, ProbabilityMap
 from ..prediction.calibration import calibrated
@@ -83,14 +83,20 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         of them); a tree with another decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
         "recursive" for trees, else "least-squares".
-    learner : {"svm", "linear", "logistic"}, default=None
-        The library of the binary classifiers: LIBSVM, LIBLINEAR, or logistic regression.
-        None: what `options` say, else "svm".
+    learner : {"svm", "linear", "logistic", "nystrom"}, default=None
+        What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
+        on landmarks, which trains all classifiers from one pass over the data.  None: what
+        `options` say, else "svm".
     C, gamma, coef0, tol : float, default=None
     kernel : {"linear", "polynomial", "rbf", "sigmoid"}, default=None
     degree : int, default=None
         Parameters of the learner.  None: what `options` say, else its default: for "svm" an
         rbf kernel, C 1 and gamma 1/n_features.
+    n_landmarks : int, default=None
+        Number of landmarks of "nystrom".  None: 2000, or as many as there are different points.
+    alpha : float or "auto", default=None
+        Penalty on the squared weights of "nystrom".  None and "auto": the power of ten with the
+        least leave-one-out error.
     options : str, default=""
         Further training options in the letters of the learner's own program, such as "-s 1"
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
@@ -157,10 +163,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
-                 gamma=None, degree=None, coef0=None, tol=None, options="", normalise=False,
-                 n_components=None, platt="cv", calibrated=True, reject=None, max_error=None,
-                 confidence=0.95, reject_label=None, random_state=1, n_jobs=None,
-                 kernel_memory=MEGABYTES):
+                 gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
+                 options="", normalise=False, n_components=None, platt="cv", calibrated=True,
+                 reject=None, max_error=None, confidence=0.95, reject_label=None, random_state=1,
+                 n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
         self.learner = learner
@@ -170,6 +176,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.tol = tol
+        self.n_landmarks = n_landmarks
+        self.alpha = alpha
         self.options = options
         self.normalise = normalise
         self.n_components = n_components
@@ -489,28 +497,36 @@ def _given(control):
 
 
 # Parameters of the learners and their letters in training options.
-_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e"}
+_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e",
+            "n_landmarks": "-m", "alpha": "-l"}
+_WHOLE = ("degree", "n_landmarks")
+_SHARED = ("n_landmarks", "alpha")  # -m is another thing to other learners
 
 
 def options_of(estimator):
     """Training options as text: parameters that are given take the place of their letters."""
     words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
     words.append(estimator.options)
-    for name, letter in _LETTERS.items():
-        value = getattr(estimator, name)
-        if value is None:
-            continue
-        if name == "kernel":
-            if value not in KERNELS:
-                raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
-            text = str(KERNELS[value].number)
-        else:
-            try:
-                text = repr(int(value) if name == "degree" else float(value))
-            except (TypeError, ValueError):
-                raise ValueError(f"{name} must be a number or None, not {value!r}") from None
-        words.append(f"{letter} {text}")
+    given = [name for name in _LETTERS if getattr(estimator, name) is not None]
+    strange = [name for name in _SHARED if name in given]
+    if strange and not parse_options(" ".join(words)).shares:
+        raise ValueError(f"{strange[0]} is a parameter of learner='nystrom'")
+    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name))}" for name in given]
     return " ".join(words).strip()
+
+
+def _word(name, value):
+    """The value of a parameter, as training options have it."""
+    if name == "kernel":
+        if value not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
+        return str(KERNELS[value].number)
+    if name == "alpha" and isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return repr(int(value) if name in _WHOLE else float(value))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or None, not {value!r}") from None
 
 
 def seed_of(random_state):

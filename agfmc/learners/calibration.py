@@ -136,8 +136,8 @@ def fit_sigmoid(f, positive, counts=None):
                 a, b, value = a + size * step_a, b + size * step_b, new
                 break
             size /= 2.0
-        else:
-            return float(a), float(b), False
+        else:  # of many samples, the last step may change the sum by less than its rounding
+            return float(a), float(b), bool(-descent <= 1e-14 * value)
     return float(a), float(b), False
 
 

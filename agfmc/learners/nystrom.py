@@ -129,12 +129,15 @@ class Ridge:
 
     grams [(G (p, p), factor), ...]: these add up to the sum G over their points;  total (p,) and
     weight: S and N;  ridge: lambda. Raises `DataError` where lambda is too small for the rounding
-    of the sums.
+    of the sums, or these are not finite.
     """
 
     _ROWS = 128  # at a time, which stay in the cache
 
     def __init__(self, grams, total: np.ndarray, weight: float, ridge: float):
+        if not np.isfinite([total, *(gram.diagonal() for gram, _ in grams)]).all():
+            raise DataError("kernel values of these points are too large: normalise the data or "
+                            "choose other options")
         self.weight, self.mean = weight, total / weight
         matrix = np.empty((len(total), len(total)))
         for start in range(0, len(total), self._ROWS):
@@ -151,7 +154,7 @@ class Ridge:
             self._factor = LowerTriangle(np.linalg.cholesky(matrix))
         except np.linalg.LinAlgError:
             raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
-                            "a larger one, or -l auto") from None
+                            "a larger one, or normalise the data") from None
 
     def solve(self, difference: np.ndarray, balance: np.ndarray) -> tuple:
         """v (p, m) and b (m,) of m classifiers; difference (p, m): d, balance (m,): tbar."""

@@ -90,6 +90,8 @@ def parse_options(text, **place):
     if any(word.startswith(_WORD) for word in words):
         raise UsageError(f"{_WORD}NAME is for the first word of training options", **place)
     binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
+    if words and words[0] in binary:
+        raise UsageError(f"expected {_WORD}{words[0]}, found '{words[0]}'", **place)
     if name not in binary:
         raise UsageError(f"there is no learner '{name}': expected one of " + " ".join(binary),
                          **place)

@@ -31,7 +31,7 @@ from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
-from .shared import fit_shared
+from .shared import check_landmarks, fit_shared
 
 __all__ = ["TrainingSettings", "fit"]
 
@@ -159,6 +159,8 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     wanted = _Wanted(held_out, chosen)
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
+    if jobs or len({job.together for job in shared}) > 1:
+        check_landmarks(shared, x, y)  # before anything is trained
     if jobs:
         linear = all(job.options.keeps_sparse for job in jobs)
         # points of a .vec file become float64 block by block: it may be larger than the memory

@@ -126,13 +126,15 @@ class Outcome(NamedTuple):
 
     done: models that are there, kept ones too;  errors: in job order;  stopped: by the time;
     trained: {name: `Fitted`} of models with calibration points, as far as they are small: their
-    files need not be read again.
+    files need not be read again;  settled: {name: options}, with what training has chosen, of
+    models whose learner shares its work.
     """
 
     done: int = 0
     errors: tuple = ()
     stopped: bool = False
     trained: Mapping = MappingProxyType({})
+    settled: Mapping = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     if not jobs:
         return Outcome(before)
     text = RowText(plan.data.x if plan.raw is None else plan.raw)
-    failures, models, stopped, trained, size = {}, 0, False, {}, 0
+    failures, models, stopped, trained, size, settled = {}, 0, False, {}, 0, {}
 
     def tell(done, total):
         if progress is not None:
@@ -204,6 +206,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                     save_normalisation(plan, earlier.control_out)
                 models += 1
                 size += model.sv.nbytes
+                if job.options.shares:
+                    settled[job.name] = model.provenance.options
                 if plan.raw is not None:
                     model = _with_raw_vectors(model, plan.raw[rows])
                 elif fitted.values is not None and size <= _SMALL:
@@ -216,7 +220,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
         except TimeUp:
             stopped = models + len(failures) < len(jobs)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
-    return Outcome(before + models, errors, stopped, trained)
+    return Outcome(before + models, errors, stopped, trained, settled)
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:

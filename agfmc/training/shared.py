@@ -29,7 +29,7 @@ from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import calibration_rows
 
-__all__ = ["draw_landmarks", "fit_shared"]
+__all__ = ["check_landmarks", "draw_landmarks", "fit_shared"]
 
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
@@ -70,9 +70,24 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
             break
         count *= 2
     if len(taken) < wanted and options.landmarks is not None:
-        raise DataError(f"-m {wanted} landmarks are more than the {len(taken)} different points "
-                        "of these classes")
+        raise DataError(f"-m {wanted} is more than the number of different points of these "
+                        f"classes, {len(taken)}")
     return taken
+
+
+def check_landmarks(jobs, x, y: np.ndarray):
+    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
+    for job in {job.together: job for job in reversed(jobs)}.values():
+        _landmarks(job, x, y)
+
+
+def _landmarks(job, x, y):
+    """(rows (q,) that are drawn, the `Landmarks` among them) of a job."""
+    try:
+        drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
+        return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
+    except DataError as error:
+        raise job.place.error(DataError, error.message) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +120,7 @@ def _slice(rows):
     return rows
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `Ridge` looks at the sums
 def range_sums(problem: _Problem, item: tuple) -> tuple:
     """Sums of the points of some classes in a range of rows.
 
@@ -237,8 +253,7 @@ class _Group:
         counts = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
         self.counts = counts
         n = sum(counts[label] for label in self.labels)
-        drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
-        landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn])
+        drawn, landmarks = _landmarks(job, x, y)
         raw = n * len(landmarks) ** 2 > _RAW
         self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
         self.rows = drawn[landmarks.kept]
@@ -389,10 +404,10 @@ class _Trainer:
         self._total = self._of_sums + sum(self._of_sets.values())
         self._done = 0.0
         self._ridge = group.options.ridge
-        if group.dropped:
-            warnings.warn(f"{group.dropped} of {group.dropped + len(group.rows)} landmarks depend "
-                          "on the others within rounding and are left out", AgfmcWarning,
-                          stacklevel=4)
+        if group.dropped and group.options.landmarks is not None:  # so many are wanted
+            warnings.warn(f"{group.jobs[0].text}: landmarks that depend on others within rounding "
+                          f"are left out, {group.dropped} of {group.options.landmarks}",
+                          AgfmcWarning, stacklevel=4)
 
     def fit(self):
         """Yield `Fitted` of the jobs."""
@@ -498,6 +513,8 @@ class _Trainer:
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         a, b, converged = fit_sigmoid(values, side, counts[::-1])
+        if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
+            a, b, converged = fit_sigmoid(np.zeros_like(values), side, counts[::-1])
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],

@@ -1,9 +1,12 @@
 """The public names; numbers on command lines and in options."""
 
+import doctest
+
 import numpy as np
 import pytest
 
 import agfmc
+import agfmc.api
 from agfmc.cli.options import finite_number, whole_number
 from agfmc.errors import UsageError
 from agfmc.learners.neighbours import NeighbourOptions
@@ -36,6 +39,23 @@ def test_a_session(data, tmp_path):
     plain.export(str(tmp_path / "m.svm"), "svm")
     np.testing.assert_allclose(agfmc.load(tmp_path / "m.svm").classifier().probabilities(x),
                                plain.classifier().probabilities(x), atol=1e-12)
+
+
+def test_landmarks(data, tmp_path):
+    x, y = data
+    results = doctest.testmod(agfmc.api)
+    assert results.attempted >= 6 and not results.failed
+    models = [agfmc.train(control, x, y, options="learner=nystrom -m 30", workers=workers)
+              for control, workers in (("one-vs-rest", 1), ("one-vs-rest", 2), ("tree", 1))]
+    for model, name in zip(models, "abc"):
+        model.save(tmp_path / name)
+        assert len(model.machines.sv) == 30
+        assert (model.classifier().classify(x).classes == y).mean() > .8
+        again = agfmc.load(tmp_path / name).classifier("least-squares").probabilities(x)
+        np.testing.assert_array_equal(again, model.classifier("least-squares").probabilities(x))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with pytest.raises(agfmc.DataError, match="-m 91 is more"):
+        agfmc.train("tree", x, y, options="learner=nystrom -m 91")
 
 
 def test_what_is_refused(data):

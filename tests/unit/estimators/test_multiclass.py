@@ -2,6 +2,7 @@
 
 import doctest
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -82,6 +84,14 @@ def test_a_wrong_control_is_a_value_error(control, message):
     ({"C": "much"}, "C must be a number"), ({"gamma": "scale"}, "gamma must be a number"),
     ({"kernel": "cosine"}, "kernel must be one of"), ({"learner": "forest"}, "no learner"),
     ({"learner": "linear", "gamma": 1}, "-g"),
+    ({"n_landmarks": 9}, "n_landmarks is a parameter of learner='nystrom'"),
+    ({"learner": "linear", "alpha": .1}, "alpha is a parameter of learner='nystrom'"),
+    ({"learner": "nystrom", "n_landmarks": "all"}, "n_landmarks must be a number"),
+    ({"learner": "nystrom", "alpha": "large"}, "alpha must be a number"),
+    ({"learner": "nystrom", "n_landmarks": 1}, "-m"), ({"learner": "nystrom", "alpha": 0}, "-l"),
+    ({"learner": "nystrom", "n_landmarks": 91}, "different points of these classes, 90"),
+    ({"learner": "nystrom", "C": 1}, "-l LAMBDA"), ({"learner": "nystrom", "tol": .1}, "-e"),
+    ({"learner": "nystrom", "kernel": "sigmoid"}, "positive definite"),
     ({"decoder": "guess"}, "no decoder 'guess'"), ({"decoder": "recursive"}, "for trees"),
     ({"decoder": "binary"}, "gives no classes"), ({"decoder": "and"}, "without a class"),
     ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
@@ -113,9 +123,38 @@ def test_options_c_and_gamma():
         MultiClassFromBinary(options="learner=logistic -c 3").fit(x, y))
 
 
-def test_nothing_but_time_depends_on_the_number_of_jobs():
+def test_landmarks():
     x, y = points()
-    one, two = (MultiClassFromBinary("empirical", decoder="full", n_jobs=jobs).fit(x, y)
+    plain = MultiClassFromBinary(learner="nystrom", n_landmarks=20).fit(x, y)
+    told = options_told(plain)
+    assert all(re.fullmatch(r"learner=nystrom -t 2 -g 1/d -m 20 -l \S+", text) for text in told)
+    for settings in ({"learner": "nystrom", "n_landmarks": np.int64(20), "alpha": "auto"},
+                     {"options": "learner=nystrom -m 20 -l auto"},
+                     {"options": "learner=nystrom", "n_landmarks": 20}):
+        np.testing.assert_array_equal(MultiClassFromBinary(**settings).fit(x, y).predict_proba(x),
+                                      plain.predict_proba(x))
+    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "gamma": .5, "alpha": 2}
+    assert options_told(MultiClassFromBinary(learner="nystrom", n_landmarks=9, **kinds).fit(
+        x, y)) == ["learner=nystrom -t 1 -d 2 -g 0.5 -r 1.5 -m 9 -l 2.0"] * 3
+    drawn = [MultiClassFromBinary(learner="nystrom", n_landmarks=20, random_state=seed).fit(
+        x, y).configuration_.machines.sv for seed in (1, 2, 2)]
+    np.testing.assert_array_equal(drawn[0], plain.configuration_.machines.sv)
+    np.testing.assert_array_equal(drawn[1], drawn[2])
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert MultiClassFromBinary(learner="nystrom").fit(x, y).configuration_.machines.sv.shape == (
+        90, 3)
+
+
+def test_a_sparse_table_is_refused_in_one_sentence():
+    x, y = points()
+    with pytest.raises(TypeError, match=r"dense data is required. Use .*toarray\(\)"):
+        MultiClassFromBinary(learner="nystrom").fit(csr_matrix(x), y)
+
+
+@pytest.mark.parametrize("settings", [{}, {"learner": "nystrom", "n_landmarks": 30}])
+def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
+    x, y = points()
+    one, two = (MultiClassFromBinary("empirical", decoder="full", n_jobs=jobs, **settings).fit(x, y)
                 for jobs in (None, -1))
     assert one.configuration_.machines.coef.tobytes() == two.configuration_.machines.coef.tobytes()
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
@@ -298,6 +337,7 @@ def test_the_example_of_the_documentation():
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([
     MultiClassFromBinary("tree", normalise=True),
-    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10)])
+    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
+    MultiClassFromBinary(learner="nystrom")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -44,6 +44,14 @@ def test_nothing_near_is_better(seed):
         assert loss(f, y, a + da * 1e-2 * abs(a), b + db * 1e-2) > best
 
 
+@pytest.mark.parametrize("seed", [8, 18, 36, 39])
+def test_many_samples_converge_within_rounding(seed):
+    generator = np.random.default_rng(seed)
+    f = generator.normal(size=30_000) * (.1 + generator.random())
+    y = f * generator.random() * 3 + generator.normal(size=len(f)) - generator.random() > 0
+    assert fit_sigmoid(f, y)[2]
+
+
 def test_the_other_class_first_is_the_mirror():
     generator = np.random.default_rng(9)
     f = generator.normal(size=50)

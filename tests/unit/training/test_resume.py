@@ -197,7 +197,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     assert told == [(12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12)
                     for done in range(1, 7)]
     monkeypatch.setattr("agfmc.training.run.fit", None)
-    assert train(planned(), earlier=Earlier(ALL)) == (3, (), False, {})
+    assert train(planned(), earlier=Earlier(ALL)) == (3, (), False, {}, {})
 
 
 def test_direct_classifiers(x_y):
@@ -209,7 +209,7 @@ def test_direct_classifiers(x_y):
     assert train(work).done == 3 and finished(work) == {"m", "m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
-    assert train(planned(text), earlier=Earlier({"m", "m.00"})) == (3, (), False, {})
+    assert train(planned(text), earlier=Earlier({"m", "m.00"})) == (3, (), False, {}, {})
     assert os.stat("m.00").st_ino == ino
     write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
     assert finished(planned(text, scale=False)) == set()
