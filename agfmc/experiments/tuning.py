@@ -20,7 +20,8 @@ from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
-from ..learners.protocol import check_loo, Job, parse_options, plan_jobs, rows_by_class
+from ..learners.protocol import (check_loo, Job, parse_options, plan_jobs, rows_by_class,
+                                 Together)
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
@@ -39,7 +40,7 @@ __all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfigu
 _LEAST = 24  # binary problems that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-             "features? .* constant")
+             "features? .* constant", ".* landmarks depend on the others")
 _SIDES = {"low": "smallest", "high": "largest"}
 _OPTIONS = {"C": "--log2c", "gamma": "--log2g"}
 
@@ -400,9 +401,10 @@ class BinaryProblems:
 
     def job(self, number, text):
         """The `Job` of a problem with these options."""
-        row = self.rows[number][0]
-        return Job(f"m-{row:02d}", self.sides[number], parse_options(text), text,
-                   self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
+        row, sides, options = self.rows[number][0], self.sides[number], parse_options(text)
+        return Job(f"m-{row:02d}", sides, options, text, self._experiment.settings.seed,
+                   self._tree.place(self._tree.rows[row]),
+                   Together((sides,)) if options.shares else None)
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""
