@@ -1,9 +1,10 @@
 """The search for a kernel, its parameters and C: a coarse grid, then smaller and smaller steps.
 
-The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point` stands for training options.  First come all points of the grids.  From then on, for
-each kernel, the neighbours of its best point at the current step, as long as one of them is
-better; then half the step.  A best point on the border of its grid has neighbours beyond it,
-so the grid grows where that is of use, and not elsewhere.
+The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point` stands for
+training options.  First come all points of the grids.  From then on, for each kernel, the
+neighbours of its best point at the current step, as long as one of them is better; then half the
+step.  A best point on the border of its grid has neighbours beyond it, so the grid grows where
+that is of use, and not elsewhere.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ class Axis(NamedTuple):
 class Grid(NamedTuple):
     """The points of one kernel.
 
-    degree, coef0: of a polynomial, else 0;  c: `Axis` of C, None where there is none;  g: `Axis` of gamma, or
-    the one exponent of a gamma that is not searched, or None for a linear kernel.
+    degree, coef0: of a polynomial, else 0;  c: `Axis` of C, None where there is none;  g: `Axis`
+    of gamma, or the one exponent of a gamma that is not searched, or None for a linear kernel.
     """
 
     kernel: str

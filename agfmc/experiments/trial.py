@@ -53,12 +53,12 @@ class Outcome:
     """One configuration with one decoder on one split.
 
     candidate: its number;  decoder: its name, and that it is uncalibrated where calibrated
-    answers are scored as well;  classifiers: number of binary ones;  train_s,
-    classify_s: seconds of a core, None where values that were left out are decoded;  scores: {name: number or None}, those of `SCORES`;
-    truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
-    function of that name has them;  results: `Results`, and confidence (n,), where they were to
-    be kept;  calibrated: its probabilities went through a calibration map;  resumed: it is of
-    an earlier run;  error: in place of all that.
+    answers are scored as well;  classifiers: number of binary ones;  train_s, classify_s: seconds
+    of a core, the second None where leave-one-out values are decoded;  scores: {name: number or
+    None}, those of `SCORES`;  truth, classes (n,): labels of the test points, true and answered;
+    forecasts (3, n): as the function of that name has them;  results: `Results`, and confidence
+    (n,), where they were to be kept;  calibrated: its probabilities went through a calibration
+    map;  resumed: it is of an earlier run;  error: in place of all that.
     """
 
     candidate: int

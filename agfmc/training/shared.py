@@ -498,6 +498,8 @@ class _Trainer:
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         a, b, converged = fit_sigmoid(values, side, counts[::-1])
+        if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
+            a, b, converged = fit_sigmoid(np.zeros_like(values), side, counts[::-1])
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],
