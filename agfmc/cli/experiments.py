@@ -55,7 +55,8 @@ def add_trying(group, by=False, platt="cv"):
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
         "cv, from five folds, in half as much time again or more"
     group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
-                       help=f"decision values that the probabilities are fitted to: {text}")
+                       help=f"decision values that the probabilities are fitted to: {text}. Does "
+                            "not apply to learner=nystrom")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
                        help="megabytes for tables of kernel values (default 512; 0: none). "
                             "Results do not depend on it")
