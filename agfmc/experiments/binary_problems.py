@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import struct
 import time
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._version import __version__
-from ..errors import AgfmcError
+from ..errors import AgfmcError, AgfmcWarning
 from ..training.fit import fit
 from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
@@ -161,11 +162,14 @@ def _fitted(jobs, data, follow, work):
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
         start = time.process_time()
-        try:
-            fitted = list(fit(group, x, y, settings, lambda done, total, whole=whole: follow(
-                whole * done / max(total, 1)), calibration_rows=chosen))
-        except AgfmcError as error:
-            fitted = [Fitted(job, error) for job in group]
+        with warnings.catch_warnings():
+            # of each training part others; the training of the whole tells how many
+            warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
+            try:
+                fitted = list(fit(group, x, y, settings, lambda done, total, whole=whole: follow(
+                    whole * done / max(total, 1)), calibration_rows=chosen))
+            except AgfmcError as error:
+                fitted = [Fitted(job, error) for job in group]
         seconds = (time.process_time() - start) / len(group)
         yield from (one._replace(seconds=seconds) for one in fitted)
 

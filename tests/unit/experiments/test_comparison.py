@@ -371,3 +371,13 @@ def test_seconds_of_classifiers_that_are_trained_together(data, monkeypatch):
     rows = compare(replace(experiment(data, Plan(trials=1), TrainingSettings(
         "learner=nystrom -m 5 -g 0.3")), calibrated=(False,)), candidates("one-vs-one"))["rows"]
     assert rows[0]["train_s"]["pooled"] == pytest.approx(6.0, abs=0.5)
+
+
+def test_equal_partitions_that_share_landmarks_with_others_are_others(data, tmp_path):
+    (tmp_path / "own").write_text('"-c 1" {"learner=nystrom -m 12 -g 0.3" {2 5} 9}')
+    settings = TrainingSettings("learner=nystrom -m 12 -g 0.3")
+    own = read_candidate(str(tmp_path / "own"), ("full",))
+    [alone] = compare(experiment(data, Plan(trials=1), settings), [own])["rows"]
+    rows = compare(experiment(data, Plan(trials=1), settings), [
+        own, read_candidate("one-vs-one")])["rows"]
+    assert rows[0]["log_loss"] == alone["log_loss"]
