@@ -105,8 +105,7 @@ class PreparedSplit:
     @cached_property
     def test_digest(self) -> str:
         """The digest of both parts."""
-        return key_of("left out" if self.left_out else "test", self.digest, self.test_x,
-                      self.test_y)
+        return key_of("test", self.digest, self.test_x, self.test_y)
 
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
