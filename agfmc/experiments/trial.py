@@ -106,7 +106,7 @@ class Outcome:
             unpacker, n = zlib.decompressobj(), len(truth)
             plain = unpacker.decompress(packed, 16 * n + 1)
             if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores) or \
-                    not are_numbers(classifiers, train, classify or 0) or \
+                    not are_numbers(classifiers, train, 0 if classify is None else classify) or \
                     type(calibrated) is not bool:
                 return None
             classes = np.frombuffer(plain, "<i4", n)

@@ -88,7 +88,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
         raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo cannot "
                          "judge it" if learned else "--loo is for a configuration all of whose "
                          "classifiers are learner=nystrom")
-    if left_out:
+    if left_out and not experiment.plan.left_out:  # these come last
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)

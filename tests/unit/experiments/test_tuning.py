@@ -422,5 +422,6 @@ def test_what_is_not_tuned_of_shared_landmarks(data):
     few = Dataset(data.x, np.where(np.arange(120) < 2, 1, data.y))
     with pytest.raises(DataError, match="in the training part"):
         begin(few, "one-vs-one", SHARED)  # and not after the search
+    assert left_out(few).left_out
     result, _ = tune(left_out(data, SHARED + " -l 0.5"), GAMMAS, by="log_loss")
     assert all(point["options"].endswith(" -m 12 -l 0.5") for point in result["points"])
