@@ -188,9 +188,21 @@ def _readable_names(problems):
     return names
 
 
-def binary_model(job, trained: Trained, x: np.ndarray) -> BinaryModel:
-    """The `BinaryModel` of a job; x (n, d): the training part."""
-    sv = x[trained.rows] if trained.vectors is None else trained.vectors
+def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = None) -> BinaryModel:
+    """The `BinaryModel` of a job; x (n, d): the training part.
+
+    shared: kept by the caller, for models that have their support vectors in common: these are
+    then one array.
+    """
+    if trained.vectors is not None:
+        sv = trained.vectors
+    elif job.together is None or shared is None:
+        sv = x[trained.rows]
+    else:
+        key = job.together, trained.rows.tobytes()
+        if key not in shared:
+            shared[key] = np.asarray(x[trained.rows], dtype=np.float64)
+        sv = shared[key]
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
                        trained.labels, trained.n_sv, trained.platt, "", x.shape[1])

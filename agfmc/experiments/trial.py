@@ -242,7 +242,8 @@ def _configuration(candidate, split, parts, experiment):
     del scipy
     tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
-    models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
+    shared: dict = {}
+    models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, parts)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.x, split.y)
     trained = time.thread_time() - start

@@ -11,7 +11,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.errors import ControlError, DataError, JobsFailed, UsageError
-from agfmc.experiments import binary_problems, comparison
+from agfmc.experiments import binary_problems, comparison, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare, find_best
@@ -381,3 +381,13 @@ def test_equal_partitions_that_share_landmarks_with_others_are_others(data, tmp_
     rows = compare(experiment(data, Plan(trials=1), settings), [
         own, read_candidate("one-vs-one")])["rows"]
     assert rows[0]["log_loss"] == alone["log_loss"]
+
+
+def test_shared_landmarks_are_one_array(data, monkeypatch):
+    seen = []
+    whole = trial_module.assemble
+    monkeypatch.setattr(trial_module, "assemble", lambda tree, models, *more: seen.extend(models)
+                        or whole(tree, models, *more))
+    compare(experiment(data, Plan(trials=1), TrainingSettings("learner=nystrom -m 5")),
+            candidates("one-vs-rest"))
+    assert len(seen) == 3 and len({id(model.sv) for model in seen}) == 1
