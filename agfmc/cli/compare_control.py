@@ -22,7 +22,7 @@ def get_parser():
         "Try several configurations on the same splits of the data and print how well and how "
         "fast each classifies. A binary problem that several configurations share is trained "
         "once.",
-        usage="%(prog)s [-f FRACTION | -d PARTS] [--trials N] [--seed N] [-+ OPTIONS] "
+        usage="%(prog)s [-f FRACTION | -d PARTS | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
               "[-Q DECODER,...] [--uncalibrated | --both] [--by SCORE] [--against CONTROL] "
               "[--csv | --json | --markdown] "
               "[--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
@@ -59,7 +59,9 @@ def get_parser():
                        help="distance of classes, for schemes that are made from data")
     group.add_argument("--linkage", choices=("single", "complete", "average"),
                        help="distance of groups of classes, for trees from data")
-    add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True)
+    add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
+                   loo="where all classifiers are learner=nystrom: hold out no parts, but score "
+                       "exact leave-one-out values; trained once")
     return parser.finish()
 
 
@@ -114,8 +116,9 @@ def _print(args, result):
         bold = sys.stdout.isatty()
         options = f", options {args.options}" if args.options else ""
         options += "; not calibrated" * args.uncalibrated
+        left_out = "" if result["left_out"] is None else f" of {result['left_out']} points"
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{options}\n{plain_table(result, bold)}{row_notes(result)}" \
+               f"{left_out}{options}\n{plain_table(result, bold)}{row_notes(result)}" \
                + _legend(result, args, bold)
     sys.stdout.write(text)
     sys.stdout.flush()
@@ -127,7 +130,9 @@ def _legend(result, args, bold):
         return ""
     test = "p: McNemar's exact test of the accuracies" if result["mcnemar"] else \
         "p: corrected resampled t test"
-    return f"{'bold' if bold else '*'} best of its column; scores of all held-out points" \
+    scored = "scores of all held-out points" if result["left_out"] is None else \
+        "leave-one-out scores, landmarks held fixed"
+    return f"{'bold' if bold else '*'} best of its column; {scored}" \
            f"{' ± deviation over the splits' * (result['splits'] > 1)}; times in seconds of one " \
            f"core\ndiff.: in {args.by}, to {against['configuration']} {against['decoder']}; " \
            f"{test}\n"

@@ -17,13 +17,16 @@ CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
 
 
-def add_experiment(parser, trials, by=False, platt="cv"):
+def add_experiment(parser, trials, by=False, platt="cv", loo=None):
     """The options of splits, training, data and unfinished work.
 
     trials: the default of --trials, for the help;  by: True for the option --by;  platt: the
-    default of --platt.
+    default of --platt;  loo: the help of --loo, where there is that option.
     """
-    add_seed(add_splits(parser, trials))
+    group = add_splits(parser, trials)
+    if loo is not None:
+        group.add_argument("--loo", action="store_true", help=loo)
+    add_seed(group)
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS", default="",
                        help='training options where a control file has "", as for multi_borders')
@@ -52,7 +55,8 @@ def add_trying(group, by=False, platt="cv"):
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
         "cv, from five folds, in half as much time again or more"
     group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
-                       help=f"decision values that the probabilities are fitted to: {text}")
+                       help=f"decision values that the probabilities are fitted to: {text}. Does "
+                            "not apply to learner=nystrom")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
                        help="megabytes for tables of kernel values (default 512; 0: none). "
                             "Results do not depend on it")
@@ -102,6 +106,10 @@ def plan_of(args, trials, parts=None, repeats=1):
 
     if args.fraction is not None and args.parts is not None:
         raise UsageError("-f and -d exclude each other")
+    if getattr(args, "loo", False):
+        if (args.fraction, args.parts, args.trials) != (None, None, None):
+            raise UsageError("--loo holds out no parts: leave out -f, -d and --trials")
+        return SplitPlan(seed=args.seed, left_out=True)
     chosen = args.parts if args.fraction is not None or args.parts is not None else parts
     default = trials if chosen is None else repeats
     return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)

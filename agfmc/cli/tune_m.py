@@ -11,7 +11,7 @@ from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
 from .experiments import (add_answers, add_experiment, CONTINUES, for_data, plan_of,
                           read_experiment, read_one_candidate, report_reused, result_cache)
-from .messages import json_text, Progress, show, tell
+from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
                       time_span, whole_number)
 
@@ -30,7 +30,8 @@ def get_parser():
         usage="%(prog)s [--per-partition] [--kernels KERNEL,...] [--log2c LO:HI[:STEP]] "
               "[--log2g LO:HI[:STEP]] [--degrees LO:HI] [--coef0 VALUE,...] [--refine N] "
               "[--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
-              "[-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] [--json FILE] "
+              "[-d PARTS | -f FRACTION | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
+              "[--json FILE] "
               "[--csv FILE] [--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state] [-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
               "control train")
@@ -71,7 +72,9 @@ def get_parser():
     group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
-    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None)
+    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
+                   loo="learner=nystrom: hold out no parts for the scores of the result either, "
+                       "but print those of the search, leave-one-out values")
     return parser.finish()
 
 
@@ -88,6 +91,9 @@ def execute(args):
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
     task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
+    if args.platt is not None and task.left_out:
+        report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from its "
+                           "exact leave-one-out values")
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         args.log2c and Axis(*args.log2c), args.log2g and Axis(*args.log2g),
@@ -164,14 +170,17 @@ def _table(result):
     from ..experiments.tables import partition_table, search_table, whole_lines
 
     by, count = result["by"], result["tried"]
+    how, head = result["plan"], "whole configuration"
+    if result["left_out"] is not None:
+        how, head = f"leave-one-out values of {result['left_out']} points", how
     text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried, {result['plan']}\n"
+           f"{count} point{'' if count == 1 else 's'} tried, {how}\n"
     if "partitions" in result:
         text += partition_table(result["partitions"], by)
-        if result["whole"] is not None:
-            text += "\n" + whole_lines(result["whole"])
     else:
         text += search_table(result, by, SCORES[by].sign)
+    if result.get("whole") is not None:
+        text += "\n" + whole_lines(result["whole"], head)
     tell(text)
 
 

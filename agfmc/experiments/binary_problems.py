@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import struct
+import time
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._version import __version__
-from ..errors import AgfmcError
+from ..errors import AgfmcError, AgfmcWarning
 from ..training.fit import fit
+from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
 from .experiment import Experiment
 from .result_cache import are_numbers, key_of
@@ -91,9 +94,9 @@ def problem_key(split, job, experiment: Experiment) -> str:
     split: a `PreparedSplit`;  experiment: its settings decide, and its number of calibration
     points.
     """
-    return key_of("binary 2", __version__, job.options.made_by(), split.digest, *job.sides,
-                  job.options.canonical(), job.seed, experiment.settings.loo,
-                  experiment.calibration)
+    loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
+    return key_of("binary 3", __version__, split.digest, *job.sides, *job.options.identity(job),
+                  loo, experiment.calibration)
 
 
 def train_missing(problems: dict, split, experiment: Experiment, progress=None) -> dict:
@@ -123,7 +126,13 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None) 
     done = 0
     keys = _readable_names(missing)
     jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-    for fitted in fit(jobs, x, y, experiment.settings, calibration_rows=chosen):
+
+    def follow(share):
+        if progress is not None:
+            progress(done + int(share), sum(work.values()))
+
+    for fitted in _fitted(jobs, (x, y, experiment.settings, chosen), follow, {
+            name: work[key] for name, key in keys.items()}):
         key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
         if isinstance(model, AgfmcError):
             results[key] = model
@@ -134,9 +143,35 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None) 
                                    fitted.seconds, model.sv if own else None, fitted.values)
             cache.put(key, results[key].to_bytes())
         done += work[key]
-        if progress is not None:
-            progress(done, sum(work.values()))
+        follow(0)
     return results
+
+
+def _fitted(jobs, data, follow, work):
+    """Yield `Fitted` of the jobs: first those that are trained one by one, then groups.
+
+    data: points, labels, settings and calibration rows, for `fit`;  follow: called with the work
+    that is done of a group;  work: {name of a job: its work}.  A group that its learner refuses
+    does not stop the others.
+    """
+    x, y, settings, chosen = data
+    groups = {}
+    for job in jobs:
+        groups.setdefault(job.together, []).append(job)
+    yield from fit(groups.pop(None, []), x, y, settings, calibration_rows=chosen)
+    for group in groups.values():
+        whole = sum(work[job.name] for job in group)
+        start = time.process_time()
+        with warnings.catch_warnings():
+            # of each training part others; the training of the whole tells how many
+            warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
+            try:
+                fitted = list(fit(group, x, y, settings, lambda done, total, whole=whole: follow(
+                    whole * done / max(total, 1)), calibration_rows=chosen))
+            except AgfmcError as error:
+                fitted = [Fitted(job, error) for job in group]
+        seconds = (time.process_time() - start) / len(group)
+        yield from (one._replace(seconds=seconds) for one in fitted)
 
 
 def _readable_names(problems):
@@ -153,9 +188,21 @@ def _readable_names(problems):
     return names
 
 
-def binary_model(job, trained: Trained, x: np.ndarray) -> BinaryModel:
-    """The `BinaryModel` of a job; x (n, d): the training part."""
-    sv = x[trained.rows] if trained.vectors is None else trained.vectors
+def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = None) -> BinaryModel:
+    """The `BinaryModel` of a job; x (n, d): the training part.
+
+    shared: kept by the caller, for models that have their support vectors in common: these are
+    then one array.
+    """
+    if trained.vectors is not None:
+        sv = trained.vectors
+    elif job.together is None or shared is None:
+        sv = x[trained.rows]
+    else:
+        key = job.together, trained.rows.tobytes()
+        if key not in shared:
+            shared[key] = np.asarray(x[trained.rows], dtype=np.float64)
+        sv = shared[key]
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
                        trained.labels, trained.n_sv, trained.platt, "", x.shape[1])

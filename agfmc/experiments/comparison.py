@@ -12,6 +12,7 @@ from ..errors import JobsFailed, UsageError
 from ..formats.atomic import remove, replacing_all
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
+from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
@@ -32,8 +33,9 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     "configuration:decoder" that the others are compared with, by default one-vs-one, or else
     the first;  progress(done, total).
 
-    Keys: points, classes, splits, trials, plan (its description), by, calibrated (as in the
-    experiment), against, mcnemar (True where there is one split alone), rows.  A row:
+    Keys: points, classes, splits, trials, plan (its description), by, left_out (the number of
+    points with leave-one-out values, where the plan is that), calibrated (as in the experiment),
+    against, mcnemar (True where there is one split alone), rows.  A row:
     configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd", "values"}
     or None, calibrated (the probabilities went through a calibration map on every split),
     zero_probability (how many held-out points have p = 0 for their true class, or None), best
@@ -49,6 +51,7 @@ def _result(experiment, rows, reference, by):
     plan, y = experiment.plan, experiment.data.y
     return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
             "trials": plan.count, "plan": plan.description, "by": by,
+            "left_out": len(experiment.left_out_rows()) if plan.left_out else None,
             "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
             "against": None if reference is None else
             {name: reference[name] for name in ("configuration", "decoder")},
@@ -60,6 +63,8 @@ def _compared(experiment, candidates, against, progress):
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
     plan, tally = experiment.plan, {}
+    if plan.left_out:
+        _check_left_out(experiment, candidates)
     cached = 0
     for done, split in enumerate(experiment.splits()):
         outcomes = run_trial(split, candidates, experiment,
@@ -83,6 +88,22 @@ def _compared(experiment, candidates, against, progress):
             row["difference"] = None if row is reference else \
                 _differences(row, reference, plan, outcomes, known)
     return rows, reference, outcomes_of
+
+
+def _check_left_out(experiment, candidates):
+    """`UsageError` for candidates without exact leave-one-out values of what is to be judged."""
+    settings, others = experiment.settings, []
+    for candidate in candidates:
+        tree, _ = experiment.tree_of(candidate)
+        if not has_left_out(plan_jobs(tree, "m", settings.options, settings.seed)):
+            others.append(candidate.name)
+        elif any(decoder.decoder.takes == "learned" for decoder in decoders_for(
+                tree, candidate.wanted)):
+            raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo "
+                             "cannot judge it")
+    if others:
+        raise UsageError("--loo is for configurations all of whose classifiers are "
+                         f"learner=nystrom: {', '.join(others)} has others")
 
 
 def _row(name, decoder, outcomes):

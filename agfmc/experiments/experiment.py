@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,17 +24,21 @@ __all__ = ["Experiment", "PreparedSplit", "Split", "SplitPlan", "part_of", "prep
 
 class SplitPlan(NamedTuple):
     """The splits of the data: `trials` times, at random with `fraction` of each class held
-    out, or, where `parts` is given, into so many parts of which each is held out once."""
+    out, or, where `parts` is given, into so many parts of which each is held out once.
+
+    left_out: in place of all that, everything is trained on, and the calibration points are
+    answered by their exact leave-one-out decision values."""
 
     fraction: float | None = 0.3
     parts: int | None = None
     trials: int = 10
     seed: int = 1
+    left_out: bool = False
 
     @property
     def count(self) -> int:
         """Number of splits."""
-        return self.trials * (self.parts or 1)
+        return 1 if self.left_out else self.trials * (self.parts or 1)
 
     @property
     def ratio(self) -> float:
@@ -44,6 +48,8 @@ class SplitPlan(NamedTuple):
     @property
     def description(self) -> str:
         """The plan as a table begins with it."""
+        if self.left_out:
+            return "leave-one-out values"
         if self.parts:
             times = "" if self.trials == 1 else f", {self.trials} times"
             return f"each of {self.parts} parts held out{times}"
@@ -82,7 +88,8 @@ def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
 class PreparedSplit:
     """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
 
-    names: {label: name};  rows: of the test part in the data;  digest: of the training part.
+    names: {label: name};  rows: of the test part in the data;  digest: of the training part;
+    left_out: the test part are points of the training part, each answered as if it were not.
     """
 
     name: str
@@ -93,6 +100,7 @@ class PreparedSplit:
     rows: np.ndarray
     names: dict
     digest: str
+    left_out: bool = False
 
     @cached_property
     def test_digest(self) -> str:
@@ -173,19 +181,46 @@ class Experiment:
     @property
     def calibration(self) -> int:
         """At most so many points of a training part serve the calibration; 0: none."""
-        return self.settings.calibration if True in self.calibrated else 0
+        return self.settings.calibration if True in self.calibrated or self.plan.left_out else 0
 
     @property
     def least_calibration(self) -> int:
-        """A number of calibration points that every split has."""
+        """A number of calibration points that every split has; 0 where the scores are theirs: a
+        decoder that is fitted to them cannot be judged by them."""
         plan, labels = self.plan, np.unique(self.data.y)
+        if plan.left_out:
+            return 0
         held_out = 1 / plan.parts if plan.parts else plan.fraction
         return min(self.calibration, int(len(self.data.y) * (1 - held_out)) - len(labels))
 
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""
+        if self.plan.left_out:
+            yield self._left_out()
+            return
         for split in splits(self.data.y, self.plan):
             yield prepare_split(split, self.data, self.settings)
+
+    def check_splits(self) -> None:
+        """Raise `DataError` where a class has fewer than two samples in a training part."""
+        for split in splits(self.data.y, self.plan):
+            _check_training_part(split, self.data.y)
+
+    @property
+    def left_out(self) -> Experiment:
+        """The same with leave-one-out values in the place of the splits."""
+        return replace(self, plan=SplitPlan(seed=self.plan.seed, left_out=True))
+
+    def left_out_rows(self) -> np.ndarray:
+        """Rows (c,), ascending, of the points that are left out."""
+        return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
+                                self.settings.calibration, self.settings.seed)
+
+    def _left_out(self):
+        rows, y = self.left_out_rows(), self.data.y
+        split = prepare_split(Split("all points", np.arange(len(y)), rows), self.data,
+                              self.settings)
+        return replace(split, left_out=True)
 
     def tree_of(self, candidate) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""

@@ -1,9 +1,10 @@
 """The search for a kernel, its parameters and C: a coarse grid, then smaller and smaller steps.
 
-A `Point` stands for training options.  First come all points of the grids.  From then on, for
-each kernel, the neighbours of its best point at the current step, as long as one of them is
-better; then half the step.  A best point on the border of its grid has neighbours beyond it,
-so the grid grows where that is of use, and not elsewhere.
+The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point` stands for
+training options.  First come all points of the grids.  From then on, for each kernel, the
+neighbours of its best point at the current step, as long as one of them is better; then half the
+step.  A best point on the border of its grid has neighbours beyond it, so the grid grows where
+that is of use, and not elsewhere.
 """
 
 from __future__ import annotations
@@ -26,24 +27,27 @@ _IDLE = ("-b", "-q")  # accepted, and without effect
 
 
 class Point(NamedTuple):
-    """A kernel, its parameters and C: log2g is None for a linear kernel, and degree and coef0
-    are 0 for all but polynomials."""
+    """A kernel, its parameters and C: log2g is None for a linear kernel, log2c for a learner
+    without C, and degree and coef0 are 0 for all but polynomials."""
 
     kernel: str
     degree: int
     coef0: float
     log2g: float | None
-    log2c: float
+    log2c: float | None
 
     def text(self, fixed: str = "") -> str:
-        """Training options: those that the kernel needs, in one order, then the words `fixed`."""
+        """Training options: those that the kernel needs, in one order, then the words `fixed`,
+        but for a learner, which comes first."""
         return _options_text(self, None if self.log2g is None else power(self.log2g),
-                             power(self.log2c), fixed)
+                             None if self.log2c is None else power(self.log2c), fixed)
 
 
 def _options_text(options, gamma, cost, fixed):
-    """Training options; options: has kernel, degree, coef0;  gamma: None to leave it out."""
+    """Training options; options: has kernel, degree, coef0;  gamma, cost: None to leave it out."""
     used = KERNELS[options.kernel].parameters
+    fixed = fixed.split()
+    first = [fixed.pop(0)] if fixed and fixed[0].startswith("learner=") else []
     words = [] if options.kernel == "rbf" else [f"-t {KERNELS[options.kernel].number}"]
     if "degree" in used:
         words.append(f"-d {options.degree}")
@@ -51,8 +55,9 @@ def _options_text(options, gamma, cost, fixed):
         words.append(f"-g {number_text(gamma)}")
     if "coef0" in used and options.coef0:
         words.append(f"-r {number_text(options.coef0)}")
-    words.append(f"-c {number_text(cost)}")
-    return " ".join([*words, fixed] if fixed else words)
+    if cost is not None:
+        words.append(f"-c {number_text(cost)}")
+    return " ".join([*first, *words, *fixed])
 
 
 def power(exponent: float) -> float:
@@ -69,17 +74,18 @@ def number_text(value: float) -> str:
 def fixed_words(base: str) -> str:
     """The words of the options `base` that no search touches and that change anything.
 
-    Raises `UsageError` for options that LIBSVM does not know, for another learner and for a
-    nu-SVC.
+    Raises `UsageError` for options that the learner does not know, for a learner without a kernel
+    and for a nu-SVC.
     """
     options = parse_options(base)
     if options.own_vectors:
-        raise UsageError("the search is for LIBSVM's options: learner= is allowed in the rows "
-                         "of the control file, which keep it, but not in the options to search")
+        raise UsageError("the search is for the options of the learners svm and nystrom: another "
+                         "learner= is allowed in the rows of the control file, which keep it, but "
+                         "not in the options to search")
     if options.svm_type != "c_svc":
         raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
     words = [word for word in base.split() if word != "learner=svm"]
-    fixed = []
+    fixed = [words.pop(0)] if words and words[0].startswith("learner=") else []
     while words:
         word = words.pop(0)
         value = [] if word == "-q" else [words.pop(0)]
@@ -89,9 +95,10 @@ def fixed_words(base: str) -> str:
 
 
 def given_text(base: str) -> str:
-    """The options `base` written as those of a `Point` are, with C always among them."""
+    """The options `base` written as those of a `Point` are, with C always among them if there is
+    one."""
     options = parse_options(base)
-    return _options_text(options, options.gamma, options.cost, fixed_words(base))
+    return _options_text(options, options.gamma, getattr(options, "cost", None), fixed_words(base))
 
 
 class Axis(NamedTuple):
@@ -130,14 +137,14 @@ class Axis(NamedTuple):
 class Grid(NamedTuple):
     """The points of one kernel.
 
-    degree, coef0: of a polynomial, else 0;  c: `Axis` of C;  g: `Axis` of gamma, or
-    the one exponent of a gamma that is not searched, or None for a linear kernel.
+    degree, coef0: of a polynomial, else 0;  c: `Axis` of C, None where there is none;  g: `Axis`
+    of gamma, or the one exponent of a gamma that is not searched, or None for a linear kernel.
     """
 
     kernel: str
     degree: int
     coef0: float
-    c: Axis
+    c: Axis | None
     g: Axis | float | None
 
     @property
@@ -149,14 +156,14 @@ class Grid(NamedTuple):
             middle = (values[0] + values[-1]) / 2
             gammas = sorted(values, key=lambda value: (abs(value - middle), value))
         return [Point(self.kernel, self.degree, self.coef0, gamma, c)
-                for gamma in gammas for c in self.c.values]
+                for gamma in gammas for c in (self.c.values if self.c else [None])]
 
     def neighbours(self, point, share):
         """Points around `point`, at `share` of the grid's steps and within its limits."""
         gammas = self.g.around(point.log2g, share) if isinstance(self.g, Axis) \
             else [point.log2g]
         return [point._replace(log2g=gamma, log2c=c) for gamma in gammas
-                for c in self.c.around(point.log2c, share)]
+                for c in (self.c.around(point.log2c, share) if self.c else [None])]
 
 
 _GAMMA = Axis(-4.0, 4.0, 2.0)  # about the exponent of `scale_exponent`
@@ -178,7 +185,7 @@ class SearchSpace(NamedTuple):
     """The kernels that are tried, the degrees and the coefficients -r of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
-    grids is halved.
+    grids is halved;  has_cost: False for a learner without C.
     """
 
     kernels: tuple = ("rbf",)
@@ -187,6 +194,7 @@ class SearchSpace(NamedTuple):
     log2c: Axis | None = None
     log2g: Axis | None = None
     refine: int = 2
+    has_cost: bool = True
 
     def grids(self, scale: float) -> list[Grid]:
         """The `Grid`s; scale: as `scale_exponent` gives it.
@@ -204,7 +212,7 @@ class SearchSpace(NamedTuple):
                                   self.log2g or _GAMMA.moved(scale)))
             else:
                 grids += self._polynomials(scale)
-        return grids
+        return grids if self.has_cost else [grid._replace(c=None) for grid in grids]
 
     def _polynomials(self, scale):
         for degree in self.degrees:
@@ -262,8 +270,7 @@ class Search:
     def order(self, point):
         """A key that is least for the best point."""
         number = self._grids[point[:3]][0]
-        gamma = 0.0 if point.log2g is None else point.log2g
-        return -self._sign * self.scores[point], number, point.log2c, gamma
+        return -self._sign * self.scores[point], number, point.log2c or 0.0, point.log2g or 0.0
 
     @property
     def ranked(self):

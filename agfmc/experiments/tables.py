@@ -31,7 +31,9 @@ def spread(summary: dict | None) -> str:
 
 
 def _seconds(summary):
-    """Seconds in two digits."""
+    """Seconds in two digits; `-` where none were measured."""
+    if summary is None:
+        return "-"
     seconds = summary["pooled"]
     places = max(0, min(4, 1 - math.floor(math.log10(max(seconds, 1e-4)))))
     return f"{seconds:.{places}f}"
@@ -202,7 +204,8 @@ def _parameters(text, point, features):
             "coef0": options.coef0 if polynomial else None,
             "log2g": point.log2g if point is not None else
             None if options.kernel == "linear" else math.log2(gamma),
-            "log2c": point.log2c if point is not None else math.log2(options.cost)}
+            "log2c": point.log2c if point is not None else
+            math.log2(options.cost) if hasattr(options, "cost") else None}
 
 
 def search_csv(searches: list) -> str:
@@ -259,12 +262,12 @@ def partition_table(searches: list, by: str) -> str:
     return _lines(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
 
 
-def whole_lines(columns: dict) -> str:
+def whole_lines(columns: dict, head: str = "whole configuration") -> str:
     """Scores of the whole configuration with the options given and with those of the search.
 
-    columns: {"given": {score: summary or None}, "tuned": the same}.
+    columns: {"given": {score: summary or None}, "tuned": the same};  head: of the table.
     """
-    rows = [["whole configuration", *(_HEADS[name] for name in columns["given"])]]
+    rows = [[head, *(_HEADS[name] for name in columns["given"])]]
     for title, scores in columns.items():
         rows.append([title, *map(spread, scores.values())])
     return _lines(rows)

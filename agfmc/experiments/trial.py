@@ -18,7 +18,7 @@ from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
 from ..learners.protocol import plan_jobs
-from ..prediction.calibration import fit_calibration
+from ..prediction.calibration import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
 from ..score.contingency import REJECTED
@@ -53,19 +53,19 @@ class Outcome:
     """One configuration with one decoder on one split.
 
     candidate: its number;  decoder: its name, and that it is uncalibrated where calibrated
-    answers are scored as well;  classifiers: number of binary ones;  train_s,
-    classify_s: seconds of a core;  scores: {name: number or None}, those of `SCORES`;
-    truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
-    function of that name has them;  results: `Results`, and confidence (n,), where they were to
-    be kept;  calibrated: its probabilities went through a calibration map;  resumed: it is of
-    an earlier run;  error: in place of all that.
+    answers are scored as well;  classifiers: number of binary ones;  train_s, classify_s: seconds
+    of a core, the second None where leave-one-out values are decoded;  scores: {name: number or
+    None}, those of `SCORES`;  truth, classes (n,): labels of the test points, true and answered;
+    forecasts (3, n): as the function of that name has them;  results: `Results`, and confidence
+    (n,), where they were to be kept;  calibrated: its probabilities went through a calibration
+    map;  resumed: it is of an earlier run;  error: in place of all that.
     """
 
     candidate: int
     decoder: str
     classifiers: int = 0
     train_s: float = 0.0
-    classify_s: float = 0.0
+    classify_s: float | None = 0.0
     scores: dict = field(default_factory=dict)
     truth: np.ndarray | None = None
     classes: np.ndarray | None = None
@@ -106,7 +106,7 @@ class Outcome:
             unpacker, n = zlib.decompressobj(), len(truth)
             plain = unpacker.decompress(packed, 16 * n + 1)
             if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores) or \
-                    not are_numbers(classifiers, train, classify) or \
+                    not are_numbers(classifiers, train, 0 if classify is None else classify) or \
                     type(calibrated) is not bool:
                 return None
             classes = np.frombuffer(plain, "<i4", n)
@@ -211,14 +211,16 @@ def _outcomes(candidate, split, trained, experiment, workers):
     failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:
-            configuration, train_s, map_s = _configuration(candidate, split, parts, experiment)
+            configuration, held_out, train_s, map_s = _configuration(
+                candidate, split, parts, experiment)
         except AgfmcError as error:
             failure = error
     for name, decoder in candidate.decoders.items():
         try:
             if failure is not None:
                 raise failure
-            results, confidence, classify_s = _classify(configuration, decoder, split, workers)
+            results, confidence, classify_s = _classify(
+                configuration, decoder, split, held_out if split.left_out else workers)
         except AgfmcError as error:
             yield Outcome(candidate.number, name, error=error)
             continue
@@ -233,14 +235,15 @@ def _outcomes(candidate, split, trained, experiment, workers):
 
 
 def _configuration(candidate, split, parts, experiment):
-    """The trained `Configuration`, the seconds of a core that it took, and {key: seconds} of the
-    calibration of each decoder."""
+    """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
+    {key: seconds} of the calibration of each decoder."""
     import scipy.optimize  # the maps need it, and to load it is no part of their time
 
     del scipy
     tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
-    models = [binary_model(job, part, split.x) for job, part in zip(jobs, parts)]
+    shared: dict = {}
+    models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, parts)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.x, split.y)
     trained = time.thread_time() - start
@@ -249,9 +252,10 @@ def _configuration(candidate, split, parts, experiment):
     rows = split.calibration_rows(experiment)
     wanted = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
               if decoder.calibrated}
-    held_out = None if rows is None or set(wanted) == {None} else gather_held_out(
-        tree, jobs, [part.values for part in parts], (split.x, split.y, nodes), rows,
-        experiment.settings)
+    held_out = None
+    if split.left_out or rows is not None and set(wanted) != {None}:
+        held_out = gather_held_out(tree, jobs, [part.values for part in parts],
+                                   (split.x, split.y, nodes), rows, experiment.settings)
     # to fit a learned decoder is no part of the time of the others
     for keys in (wanted.keys() - {None, "learned"}, wanted.keys() & {"learned"}):
         start = time.thread_time()
@@ -262,12 +266,16 @@ def _configuration(candidate, split, parts, experiment):
     if maps:
         configuration = replace(configuration, calibration=replace(
             maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}))
-    return configuration, seconds + trained, map_s
+    return configuration, held_out, seconds + trained, map_s
 
 
-def _classify(configuration, decoder, split, workers):
-    """(`Results` on the test part, confidence (n,), seconds of a core)."""
-    classifier = Classifier(configuration, decoder)
+def _classify(configuration, decoder, split, means):
+    """(`Results` on the test part, confidence (n,), seconds of a core).
+
+    means: a number of workers, or the `HeldOut` of a test part that is left out: then no seconds.
+    """
+    values = HeldOutValues(configuration, means) if split.left_out else None
+    classifier = Classifier(configuration, decoder, values=values)
 
     def classify(chunk):
         start = time.thread_time()
@@ -275,8 +283,11 @@ def _classify(configuration, decoder, split, workers):
         return answers, time.thread_time() - start
 
     x, step = split.test_x, classifier.rows
+    chunks = (x[at:at + step] if values is None else values.load(at, min(at + step, len(x)))
+              for at in range(0, len(x), step))
+    # values are those of the chunk that was taken last: one after the other
     answers, seconds = zip(*(result for _, result in run_tasks(
-        classify, (x[at:at + step] for at in range(0, len(x), step)), workers)))
+        classify, chunks, means if values is None else 1)))
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = np.array(configuration.tree.classes)
@@ -288,4 +299,4 @@ def _classify(configuration, decoder, split, workers):
     elif not votes:
         winner = probability(confidence, len(labels))
     return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \
-        float(sum(seconds))
+        float(sum(seconds)) if values is None else None

@@ -20,7 +20,8 @@ from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
-from ..learners.protocol import check_loo, Job, parse_options, plan_jobs, rows_by_class
+from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
+                                 rows_by_class, Together)
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
@@ -51,7 +52,8 @@ class TuningTask:
     """A candidate to be tuned in an `Experiment`.
 
     tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
-    features: their number after the normalisation.
+    features: their number after the normalisation;  has_cost: the options to be tuned have a C;
+    left_out: points are scored by leave-one-out values, and the splits judge the result alone.
     """
 
     experiment: Experiment
@@ -59,6 +61,8 @@ class TuningTask:
     tree: Tree
     scale: float
     features: int
+    has_cost: bool = True
+    left_out: bool = False
 
 
 def prepare_tuning(experiment: Experiment, candidate: Candidate,
@@ -70,6 +74,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     """
     settings = experiment.settings
     fixed_words(settings.options)
+    has_cost = hasattr(parse_options(settings.options), "cost")
     tree, x = experiment.tree_of(candidate)
     check_classes(tree, experiment.data.counts, "the data")
     if not any(open_rows(tree)):
@@ -77,9 +82,18 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
         check_loo(jobs)
+    learned = decoders_for(tree, candidate.wanted)[0].decoder.takes == "learned"
+    left_out = has_left_out(jobs) and not learned
+    if experiment.plan.left_out and not left_out:
+        raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo cannot "
+                         "judge it" if learned else "--loo is for a configuration all of whose "
+                         "classifiers are learner=nystrom")
+    if left_out and not experiment.plan.left_out:  # these come last
+        experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
-    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1])
+    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], has_cost,
+                      left_out)
 
 
 def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,
@@ -87,14 +101,21 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
     by: name of a score;  deadline: on the clock of `time.monotonic`.  result: by, plan, decoder,
-    complete, tried (number of points) and either the keys of `search_result`, or partitions, a
-    list of such with left, right and rows, and whole, {"given", "tuned": {score: summary}} or
-    None.  tree: None where the time limit came before anything was scored.  Raises the first
-    error where nothing could be trained.
+    complete, tried (number of points), left_out (the number of points whose leave-one-out values
+    were scored, None where the splits were) and either the keys of `search_result`, or
+    partitions, a list of such with left, right and rows; and, where the search did not score the
+    whole configuration on the splits, whole, {"given", "tuned": {score: summary}} or None.  tree:
+    None where the time limit came before anything was scored.  Raises the first error where
+    nothing could be trained.
     """
-    tuner = Tuner(task.experiment, by, deadline, progress)
-    whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
-    scoring = BinaryProblems(task.tree, task.experiment) if per_partition else whole
+    if space.log2c is not None and not task.has_cost:
+        raise UsageError("--log2c: learner=nystrom has no C; its lambda is chosen for each gamma "
+                         "by leave-one-out values")
+    space = space._replace(has_cost=task.has_cost)
+    experiment = task.experiment.left_out if task.left_out else task.experiment
+    tuner = Tuner(experiment, by, deadline, progress)
+    whole = WholeConfiguration(task.candidate, task.tree, experiment)
+    scoring = BinaryProblems(task.tree, experiment) if per_partition else whole
     states = search_options(tuner, scoring, space.grids(task.scale), space.refine)
     scored = any(state.search.best is not None for state in states)
     if not scored and tuner.complete:
@@ -105,7 +126,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
     if not scored:  # the options given are not the result of a search
         searches = [{**search, "best": None} for search in searches]
     result = {"by": by, "plan": task.experiment.plan.description, "decoder": whole.decoder,
-              "complete": tuner.complete, "tried": sum(len(state.tried) for state in states)}
+              "complete": tuner.complete, "tried": sum(len(state.tried) for state in states),
+              "left_out": len(experiment.left_out_rows()) if task.left_out else None}
     if per_partition:
         searches = [{"left": list(left), "right": list(right), "rows": rows, **search}
                     for (left, right), rows, search in zip(scoring.sides, scoring.rows, searches)]
@@ -116,11 +138,16 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
         for row in rows:
             texts[row] = state.best or state.given
     tree = with_options(task.tree, texts) if scored else None
-    if not per_partition:
-        return {**result, **searches[0]}, tree
-    compared = _compared(task, tuner, states[0].given, tuple(texts)) \
+    result |= {"partitions": searches} if per_partition else searches[0]
+    judged = per_partition or task.left_out and not task.experiment.plan.left_out
+    if not judged:
+        return result, tree
+    candidate, best = task.candidate, states[0].best
+    if per_partition:  # texts are for the rows of this tree
+        candidate, best = replace(candidate, tree=task.tree), tuple(texts)
+    compared = _compared(replace(task, candidate=candidate), tuner, states[0].given, best) \
         if scored and tuner.complete else None
-    return {**result, "partitions": searches, "whole": compared}, tree
+    return {**result, "whole": compared}, tree
 
 
 def open_rows(tree: Tree) -> list[bool]:
@@ -136,13 +163,14 @@ def with_options(tree: Tree, texts) -> Tree:
                          zip(tree.rows, texts, open_rows(tree))], quoted=True)
 
 
-def _compared(task, tuner, given, texts):
-    """Scores of the whole configuration, with options for each row and with those given."""
-    whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
-                               task.experiment)
-    tuner.total = tuner.done + 2 * task.experiment.plan.count
+def _compared(task, tuner, given, best):
+    """Scores of the whole configuration on the splits, with the best options and those given."""
+    whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
+    tuner = replace(tuner, experiment=task.experiment,
+                    total=tuner.done + 2 * task.experiment.plan.count)
     with _without_repeated_warnings():
-        columns = {"given": tuner.summaries(whole, given), "tuned": tuner.summaries(whole, texts)}
+        columns = {"given": tuner.summaries(whole, given)}
+        columns["tuned"] = columns["given"] if best == given else tuner.summaries(whole, best)
     return None if None in columns.values() else columns
 
 
@@ -270,13 +298,16 @@ class Tuner:
     def summaries(self, task, texts):
         """{name of `SCORES`: summary or None} of options for a whole configuration.
 
-        None where it cannot be trained, and at the time limit.
+        None where it cannot be trained, and at the time limit, with a warning.
         """
         try:
             [parts] = self.trials(task, [(0, texts)])
+            error = next((part for part in parts if isinstance(part, AgfmcError)), None)
         except TimeUp:
-            return None
-        if any(isinstance(part, AgfmcError) for part in parts):
+            error = "time limit reached"
+        if error is not None:
+            warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning,
+                          stacklevel=4)
             return None
         return {name: None if any(part.scores[name] is None for part in parts) else
                 summary([part.scores[name] for part in parts], pooled(name, parts))
@@ -400,9 +431,10 @@ class BinaryProblems:
 
     def job(self, number, text):
         """The `Job` of a problem with these options."""
-        row = self.rows[number][0]
-        return Job(f"m-{row:02d}", self.sides[number], parse_options(text), text,
-                   self._experiment.settings.seed, self._tree.place(self._tree.rows[row]))
+        row, sides, options = self.rows[number][0], self.sides[number], parse_options(text)
+        return Job(f"m-{row:02d}", sides, options, text, self._experiment.settings.seed,
+                   self._tree.place(self._tree.rows[row]),
+                   Together((sides,)) if options.shares else None)
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""
@@ -421,9 +453,16 @@ class BinaryProblems:
                                 progress)
 
         def score(i):
-            result = trained[keys[i]]
-            return result if isinstance(result, AgfmcError) else _binary_outcome(
-                items[i][0], binary_model(jobs[i], result, split.x), split.test_x, *parts[i])
+            result, (rows, truth) = trained[keys[i]], parts[i]
+            if isinstance(result, AgfmcError):
+                return result
+            model = binary_model(jobs[i], result, split.x)
+            if split.left_out:
+                f = result.values[np.argsort(np.argsort(rows))]
+            else:
+                f = decision_values(model.kernel, model.sv, model.coef, model.rho,
+                                    split.test_x[rows])
+            return _binary_outcome(items[i][0], model, f, truth)
 
         for i, result in run_tasks(score, missing, settings.workers):
             outcomes[i] = result
@@ -442,14 +481,13 @@ def _held_out(job, rows_of):
                                             [len(side) for side in sides])
 
 
-def _binary_outcome(number, model, x, rows, truth):
-    """The `Outcome` of a binary classifier on rows of the test points, sides for classes."""
+def _binary_outcome(number, model, f, truth):
+    """The `Outcome` of a binary classifier, sides for classes; f (n,): its decision values."""
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
-    if not len(rows):
+    if not len(truth):
         return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
                        forecasts=np.empty((3, 0), dtype=np.float32))
     a, b = model.scale
-    f = decision_values(model.kernel, model.sv, model.coef, model.rho, x[rows])
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])
     return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,

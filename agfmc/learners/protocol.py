@@ -65,6 +65,7 @@ from ..control.tree import model_names, node_names
 from ..errors import ControlError, DataError, Place, UsageError
 
 __all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
+           "has_left_out",
            "learner_class", "named", "node_classifier", "parse_options", "plan_jobs", "read_node",
            "rows_by_class", "samples", "unnamed"]
 
@@ -294,6 +295,11 @@ def check_jobs(jobs, counts) -> list[str]:
                     raise job.place.error(DataError, f"{what}: expected at least 2")
                 few.append(what)
     return few
+
+
+def has_left_out(jobs) -> bool:
+    """True where the decision values of all jobs, nodes too, are exact leave-one-out values."""
+    return all(job.options.shares for job in jobs)
 
 
 def check_loo(jobs):

@@ -1,4 +1,4 @@
-"""The surface that a search of C and the width of the kernel has seen."""
+"""The surface that a search of C and the width of the kernel has seen, or the curve of one."""
 
 import math
 
@@ -16,10 +16,10 @@ _SEEN = 0.25  # share of the points, the worst, that have one colour
 def draw_search(path: str, result: dict) -> None:
     """Draw the scores of `result` over log2 C and log2 gamma, a panel for each kernel.
 
-    result: {"points": [{"options", "log2c", "log2g" or None, "kernel", "score" or
+    result: {"points": [{"options", "log2c" or None, "log2g" or None, "kernel", "score" or
     None}, ...], "best": index of the best point, "by": one of
-    `SCORES`}.  Kernels without gamma are curves over log2 C; points
-    without a score are crosses; the best is ringed and named.
+    `SCORES`}.  Kernels without gamma are curves over log2 C, and those of a learner without C
+    over log2 gamma; points without a score are crosses; the best is ringed and named.
 
     Raises UsageError for an empty search and as `canvas.save`.
     """
@@ -53,10 +53,10 @@ def _figure(result):
                                 _SIDE / size[1]))
         shown = [point for point in points if point["kernel"] == kernel]
         axes.set_title(visible(kernel, 40), loc="left")
-        axes.set_xlabel("log2 C")
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.set_axisbelow(True)
-        draw = _curve if any(point["log2g"] is None for point in shown) else _surface
+        draw = _curve if any(None in (point["log2g"], point["log2c"]) for point in shown) \
+            else _surface
         image = draw(axes, shown, best, norm, larger, title) or image
     if image is not None:
         left = margin + across * (_SIDE + 0.7) - 0.5
@@ -79,6 +79,7 @@ def _known(point):
 
 def _surface(axes, points, best, norm, larger, title):
     """Coloured points; -> what a scale of colours is made from, None where nothing is coloured."""
+    axes.set_xlabel("log2 C")
     axes.set_ylabel("log2 gamma", labelpad=1)
     areas = _areas(points)
     failed = [point for point in points if not _known(point)]
@@ -95,20 +96,27 @@ def _surface(axes, points, best, norm, larger, title):
                              c=[points[i]["score"] for i in order], norm=norm,
                              cmap="cividis" if larger else "cividis_r", edgecolors="white",
                              linewidths=0.4)
-    _ring(axes, points, best, "log2g")
+    _ring(axes, points, best, "log2c", "log2g")
     axes.margins(0.09)
     _whole(axes.xaxis, axes.yaxis)
     return image
 
 
 def _curve(axes, points, best, norm, larger, title):
-    """A score over log2 C alone."""
+    """A score over log2 C alone, or over log2 gamma; a line where there is neither."""
+    across = next((name for name in ("log2c", "log2g") if points[0][name] is not None), None)
     axes.set_ylabel(title, labelpad=1)
-    scored = sorted((point for point in points if _known(point)),
-                    key=lambda point: point["log2c"])
-    axes.plot([point["log2c"] for point in scored], [point["score"] for point in scored],
+    scored = [point for point in points if _known(point)]
+    if across is None:
+        for point in scored:
+            axes.axhline(point["score"], color="#2171b5", linewidth=1.2)
+        axes.set_xticks([])
+        return
+    axes.set_xlabel(f"log2 {'C' if across == 'log2c' else 'gamma'}")
+    scored.sort(key=lambda point: point[across])
+    axes.plot([point[across] for point in scored], [point["score"] for point in scored],
               marker="o", markersize=4, color="#2171b5", linewidth=1.2)
-    _ring(axes, points, best, "score")
+    _ring(axes, points, best, across, "score")
     axes.margins(0.09)
     _whole(axes.xaxis)
     axes.ticklabel_format(axis="y", useOffset=False)
@@ -121,9 +129,9 @@ def _whole(*sides):
         side.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
 
 
-def _ring(axes, points, best, upward):
+def _ring(axes, points, best, across, upward):
     if any(point is best for point in points) and best[upward] is not None:
-        axes.plot([best["log2c"]], [best[upward]], marker="o", markersize=14,
+        axes.plot([best[across]], [best[upward]], marker="o", markersize=14,
                   markerfacecolor="none", markeredgecolor=RIGHT, markeredgewidth=2,
                   linestyle="none", zorder=4, gid="best")
 

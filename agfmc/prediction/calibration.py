@@ -23,7 +23,8 @@ from .decision_values import MachineValues
 from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decoding,
                        LEARNED_POINTS, learning_pays)
 
-__all__ = ["calibrated", "fit_calibration", "fit_learned_decoder", "held_out_answers"]
+__all__ = ["HeldOutValues", "calibrated", "fit_calibration", "fit_learned_decoder",
+           "held_out_answers"]
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
@@ -114,7 +115,7 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1)
 def _learned(configuration, held_out):
     """A `LearnedDecoder` and its `DecoderCalibration`."""
     classes = np.array(configuration.tree.classes)
-    given, size = _GivenValues(configuration, held_out), len(held_out.rows)
+    given, size = HeldOutValues(configuration, held_out), len(held_out.rows)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (given.count * len(classes)))
     taken = _share_of_classes(held_out.y, -(-size // most))
     step, parts = given.rows(len(classes)), []
@@ -146,7 +147,7 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
     order of the labels.  only: keys of those wanted, None for all.
     """
     classes = np.array(configuration.tree.classes)
-    given = _GivenValues(configuration, held_out)
+    given = HeldOutValues(configuration, held_out)
     size, main = len(held_out.rows), _main_decoders(configuration.tree)
     classifiers, taken, parts = {}, {}, {}
     with warnings.catch_warnings():
@@ -216,11 +217,11 @@ def _joined(parts, classes):
     return points, p, np.searchsorted(classes, answer)
 
 
-class _GivenValues:
-    """Decision values of the calibration points, in the place of the classifiers.
+class HeldOutValues:
+    """Decision values of calibration points, in the place of the classifiers of a `Configuration`.
 
-    Points are numbers of rows of the block that was loaded; nodes: {node number: an object with
-    probabilities(rows)}.
+    held_out: a `HeldOut`.  Points are numbers of rows of the block that was loaded; nodes: {node
+    number: an object with probabilities(rows)}.
     """
 
     has_probabilities = has_decision_values = True

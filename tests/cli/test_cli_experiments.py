@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
-from agfmc.experiments import binary_problems, comparison
+from agfmc.experiments import binary_problems, comparison, tuning
 from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
 from agfmc.models import Normalisation
 
@@ -509,6 +509,91 @@ def test_errors_are_one_line(tune, words, status, message, data):
     code, text, err = tune("tune_m", *QUICK, "--quiet", *words)
     assert (code, text) == (status, "") and message in err and err.count("\n") == 1, err
     assert err.startswith("tune_m: ")
+
+
+SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")
+
+
+def test_shared_landmarks_are_tuned_without_parts(tune, data):
+    _, text, err = tune("tune_m", *SHARED, "-d", "3", "--json", "all.json", "--csv", "all.csv",
+                        "--uncalibrated", "one-vs-one", "train")
+    found = json.loads(Path("all.json").read_text())
+    best = found["points"][found["best"]]
+    assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
+    assert (found["left_out"], best["sd"], found["plan"]) == (120, None, "each of 3 parts held out")
+    head, *lines = err[err.index("one-vs-one, "):].splitlines()
+    assert head.endswith("points tried, leave-one-out values of 120 points")
+    assert lines[1].split("  ")[0] == best["options"] and "±" not in lines[1]
+    assert lines[-3].startswith("each of 3 parts held out") and lines[-1].count("±") == 6
+    Path("tuned.mbc").write_text(text)
+    words = ("--uncalibrated", "--json", "train", "tuned.mbc")
+    [parts] = json.loads(tune("compare_control", "-d", "3", *words)[1])["rows"]
+    assert parts["log_loss"] == found["whole"]["tuned"]["log_loss"]
+    left_out = json.loads(tune("compare_control", "--loo", *words)[1])
+    assert left_out["rows"][0]["log_loss"]["pooled"] == best["score"]
+    assert left_out["plan"] == "leave-one-out values"
+    table = tune("compare_control", "--loo", "train", "tuned.mbc")[1]
+    assert "leave-one-out values of 120 points" in table and " - " in table
+    tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
+
+
+def test_leave_one_out_scores_alone(tune, data):
+    pytest.importorskip("matplotlib")
+    words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
+    one = tune("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
+    assert "leave-one-out values of 120 points" in one[2] and "±" not in one[2]
+    assert tune("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
+    assert Path("all.svg").stat().st_size
+    noted = tune("tune_m", *words, "--platt", "cv")
+    assert noted[0] == 0 and noted[2].startswith("tune_m: --platt does not apply: ")
+
+
+def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
+    words = (*SHARED, "one-vs-one", "train")
+    whole = tune("tune_m", *words)
+    score = tuning.WholeConfiguration.score
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    now = [0]
+
+    def late(self, split, *more):
+        now[0] = 0 if split.left_out else 100
+        return score(self, split, *more)
+
+    monkeypatch.setattr(tuning.WholeConfiguration, "score", late)
+    monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
+    monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
+    status, text, err = tune("tune_m", *words, "--time-limit", "50")
+    assert (status, text) == (0, whole[1])
+    assert "the result is written, and not scored: time limit reached" in err
+
+
+def test_calibrated_probabilities_of_shared_landmarks(tune, data):
+    Path("mixed.mbt").write_text('"" {"learner=nystrom -m 9 -g .5" {2 5} 9}')
+    for control in ("one-vs-rest", "mixed.mbt"):
+        result = json.loads(tune("nfold", "--json", "-d", "3", "-+", SHARED[1], control,
+                                 "train")[1])
+        assert result["calibrated"] and result["over_splits"]["train_s"]["mean"] > 0
+    err = tune("print_control", "--best", "-d", "2", "--trials", "1", "-+", SHARED[1], "-Q",
+               "one-vs-one,one-vs-rest", "train")[2]
+    assert "best by log-loss" in err
+
+
+@pytest.mark.parametrize("command, words, message", [
+    ("tune_m", ("--loo", "one-vs-one", "train"), "all of whose classifiers are learner=nystrom"),
+    ("tune_m", ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"), "--loo holds out no parts"),
+    ("tune_m", (*SHARED, "--log2c", "0:2", "one-vs-one", "train"), "learner=nystrom has no C"),
+    ("tune_m", (*SHARED[2:], "--log2g", "2:0", "one-vs-one", "train"), "from low to high"),
+    ("tune_m", ("-+", "learner=nystrom -t 3", "one-vs-one", "train"), "positive definite"),
+    ("tune_m", ("-+", "learner=nystrom -c 3", "one-vs-one", "train"), "regularised by -l"),
+    ("tune_m", ("-+", "learner=nystrom -m 999", "--loo", "one-vs-one", "train"), "-m 999"),
+    ("tune_m", ("--loo", "-Q", "vote", *SHARED, "one-vs-one", "train"), "gives no log loss"),
+    ("tune_m", ("--loo", "-Q", "learned", *SHARED, "one-vs-rest", "train"), "a learned decoder"),
+    ("compare_control", ("--loo", "train", "one-vs-one", "tree"), "one-vs-one, tree has others"),
+    ("compare_control", ("--loo", "-f", ".5", "train"), "--loo holds out no parts")])
+def test_what_shared_landmarks_cannot(tune, command, words, message, data):
+    code, text, err = tune(command, *words)
+    assert (code, text) == (2 if "-m 999" != message else 1, "") and message in err
+    assert err.count("\n") == 1, err
 
 
 WORDS = {

@@ -3,6 +3,7 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 
 from hypothesis import given, strategies as st
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.errors import ControlError, DataError, JobsFailed, UsageError
-from agfmc.experiments import comparison
+from agfmc.experiments import binary_problems, comparison, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare, find_best
@@ -21,10 +22,12 @@ from agfmc.experiments.tables import (comparison_csv, zero_line, markdown_table,
                                       plain_table, row_notes, spread)
 from agfmc.experiments.trial import Outcome
 from agfmc.models import Dataset
+from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of
 from agfmc.prepare.split import split_stratified, stratified_parts
 from agfmc.score.scores import SCORES
 from agfmc.training.design import design
+from agfmc.training.memory import train_configuration
 
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
@@ -313,3 +316,78 @@ def test_plans_that_cannot_be(plan):
 
 def test_ratio():
     assert Plan(0.25).ratio == pytest.approx(1 / 3) and Plan(None, 5).ratio == pytest.approx(1 / 4)
+
+
+def test_leave_one_out_values_in_the_place_of_splits(data, tmp_path, fits):
+    def run(workers=1):
+        settings = TrainingSettings("learner=nystrom -m 12", workers=workers)
+        with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
+            return compare(experiment(data, Plan(left_out=True), settings, cache), candidates(
+                "one-vs-one:inverse,vote", "one-vs-rest", "tree"))
+
+    result = run()
+    assert (result["left_out"], result["splits"], result["mcnemar"]) == (120, 1, True)
+    rows = result["rows"]
+    assert [row["decoder"] for row in rows] == [
+        "inverse", "vote", "least-squares", "full", "least-squares"]  # none is learned
+    assert all(row["classify_s"] is None for row in rows)
+    assert " - " in plain_table(result) and comparison_csv(result)
+    configuration, held_out = train_configuration(
+        read_candidate("one-vs-one").tree_for(data.x, data.y, {}), data.x, data.y,
+        TrainingSettings("learner=nystrom -m 12"))
+    f = MachineValues(configuration)(range(3), data.x)[0].copy()
+    f[held_out.point, held_out.classifier] = held_out.value
+    f = configuration.machines.a * f + configuration.machines.b
+    votes = sum(np.eye(3)[np.where(f[:, number] > 0, other, one)]
+                for number, (one, other) in enumerate([(0, 1), (0, 2), (1, 2)]))
+    right = np.array([2, 5, 9])[votes.argmax(axis=1)] == data.y
+    clear = votes.max(axis=1) == 2
+    assert rows[1]["accuracy"]["pooled"] == pytest.approx(right.mean(), abs=(~clear).mean())
+    fits.clear()
+    assert run(2) == result and not fits
+
+
+def test_all_that_cannot_be_left_out_are_named(data, tmp_path):
+    (tmp_path / "own").write_text('"learner=nystrom -m 9" {"" {2 5} 9}')
+    with pytest.raises(UsageError, match="learner=nystrom: one-vs-one, .*own has others"):
+        compare(experiment(data, Plan(left_out=True)),
+                candidates("one-vs-one", str(tmp_path / "own")))
+    with pytest.raises(UsageError, match="a learned decoder"):
+        compare(experiment(data, Plan(left_out=True), TrainingSettings("learner=nystrom -m 9")),
+                [read_candidate("one-vs-rest", ("learned",))])
+
+
+def test_a_group_that_cannot_be_trained_does_not_stop_others(data, tmp_path):
+    (tmp_path / "own").write_text('"learner=nystrom -m 119" {"learner=nystrom -m 12" {2 5} 9}')
+    row, other = compare(experiment(data, Plan(trials=1)), [
+        read_candidate(str(tmp_path / "own"), ("full",)), read_candidate("one-vs-one")])["rows"]
+    assert "landmarks" in row["error"] or "-m 119" in row["error"]
+    assert "error" not in other
+
+
+def test_seconds_of_classifiers_that_are_trained_together(data, monkeypatch):
+    clock = iter([3.0, 9.0])
+    monkeypatch.setattr(binary_problems.time, "process_time", lambda: next(clock))
+    rows = compare(replace(experiment(data, Plan(trials=1), TrainingSettings(
+        "learner=nystrom -m 5 -g 0.3")), calibrated=(False,)), candidates("one-vs-one"))["rows"]
+    assert rows[0]["train_s"]["pooled"] == pytest.approx(6.0, abs=0.5)
+
+
+def test_equal_partitions_that_share_landmarks_with_others_are_others(data, tmp_path):
+    (tmp_path / "own").write_text('"-c 1" {"learner=nystrom -m 12 -g 0.3" {2 5} 9}')
+    settings = TrainingSettings("learner=nystrom -m 12 -g 0.3")
+    own = read_candidate(str(tmp_path / "own"), ("full",))
+    [alone] = compare(experiment(data, Plan(trials=1), settings), [own])["rows"]
+    rows = compare(experiment(data, Plan(trials=1), settings), [
+        own, read_candidate("one-vs-one")])["rows"]
+    assert rows[0]["log_loss"] == alone["log_loss"]
+
+
+def test_shared_landmarks_are_one_array(data, monkeypatch):
+    seen = []
+    whole = trial_module.assemble
+    monkeypatch.setattr(trial_module, "assemble", lambda tree, models, *more: seen.extend(models)
+                        or whole(tree, models, *more))
+    compare(experiment(data, Plan(trials=1), TrainingSettings("learner=nystrom -m 5")),
+            candidates("one-vs-rest"))
+    assert len(seen) == 3 and len({id(model.sv) for model in seen}) == 1

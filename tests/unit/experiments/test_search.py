@@ -174,13 +174,27 @@ def test_numbers_are_exact_and_short():
     ("", "", "-c 1"), ("-h 0", "-h 0", "-c 1 -h 0"), ("-c 50 -g 0.10", "", "-g 0.1 -c 50"),
     ("-q -e 0.01 -c 5 -w0 2", "-e 0.01 -w0 2", "-c 5 -e 0.01 -w0 2"),
     ("-t 1 -r 1", "", "-t 1 -d 3 -r 1 -c 1"), ("-t 0 -g 3", "", "-t 0 -c 1"),
-    ("-g 0 -b 1", "", "-c 1"), ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0")])
+    ("-g 0 -b 1", "", "-c 1"), ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0"),
+    ("learner=svm -c 2", "", "-c 2"), ("learner=nystrom", "learner=nystrom", "learner=nystrom"),
+    ("learner=nystrom -l auto -g .5 -q -m 9 -t 1 -d 2", "learner=nystrom -l auto -m 9",
+     "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9")])
 def test_what_the_base_options_keep(base, fixed, given):
     assert fixed_words(base) == fixed and given_text(base) == given
     assert parse_options(given).canonical() == parse_options(base).canonical()
 
 
-@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c"])
+@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=logistic",
+                                  "learner=nystrom -c 1"])
 def test_base_options_that_cannot_be(base):
     with pytest.raises(UsageError):
         fixed_words(base)
+
+
+def test_a_learner_without_c_has_one_axis():
+    grids = SearchSpace(("linear", "rbf"), has_cost=False, log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
+    search, rounds = run(grids, lambda point: -abs((point.log2g or 9.0) + 3.6))
+    assert [(point.log2g, point.log2c) for point in rounds[0]] == [
+        (None, None), (-1.0, None), (-3.0, None), (1.0, None)]
+    assert search.best.log2g == -3.5
+    assert search.best.text("learner=nystrom -m 7") == "learner=nystrom -g 0.0884 -m 7"
+    assert run(grids, lambda point: point.log2g or 0.0)[0].border == [("gamma", "high")]

@@ -22,7 +22,9 @@ from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning,
                                       SearchState, tune, Tuner, WholeConfiguration, with_options)
 from agfmc.learners.protocol import parse_options
 from agfmc.models import Dataset
-from agfmc.prediction.calibration import fit_calibration
+from agfmc.decode.maps import apply_map
+from agfmc.prediction.calibration import fit_calibration, held_out_answers
+from agfmc.score.probabilities import log_loss
 from agfmc.score.scores import SCORES
 from agfmc.training.memory import train_configuration
 
@@ -239,7 +241,8 @@ def test_failures(data, monkeypatch):
     with pytest.raises(ModelError, match="it breaks"):
         tune(start, SMALL, by="accuracy")
     # the problems can be trained, and the whole cannot
-    result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+    with pytest.warns(AgfmcWarning, match="written, and not scored: it breaks"):
+        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
     assert result["whole"] is None and tree is not None
 
 
@@ -305,3 +308,120 @@ def test_tables(data):
     text = search_csv(parted["partitions"]).splitlines()
     assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")
     assert sum(line.endswith(",1") for line in text) == 3
+
+
+# -- learner=nystrom: leave-one-out values in the place of parts -----------------------------------
+
+pytestmark = [pytestmark, pytest.mark.filterwarnings("ignore:.*landmarks")]
+
+SHARED = "learner=nystrom -m 12"
+GAMMAS = SearchSpace(log2g=Axis(-6.0, -2.0, 2.0), refine=0)
+
+
+def left_out(data, base=SHARED, **more):
+    return begin(data, "one-vs-one", base, SplitPlan(left_out=True), **more)
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
+    start = left_out(data)
+    start = replace(start, experiment=replace(start.experiment, calibrated=(calibrated,)))
+    result, tree = tune(start, GAMMAS, by="log_loss")
+    assert result["left_out"] == 120 and "whole" not in result
+    best = result["points"][result["best"]]
+    assert {row.text for row in tree.rows} == {best["options"]}
+    configuration, held_out = train_configuration(tree, data.x, data.y)
+    points, p, _ = held_out_answers(configuration, held_out)["inverse"]
+    if calibrated:
+        p = apply_map(fit_calibration(configuration, held_out, quick=True)
+                      .decoders["inverse"].map, p)
+    assert np.array_equal(points, np.arange(120))
+    true = np.searchsorted(configuration.tree.classes, held_out.y)
+    assert best["score"] == pytest.approx(log_loss(p, true), rel=1e-6)
+    assert best["score"] == min(point["score"] for point in result["points"])
+
+
+def test_each_gamma_is_trained_once_and_parts_judge_the_result(data, fits):
+    result, tree = tune(begin(data, "one-vs-one", SHARED), GAMMAS, by="log_loss")
+    assert result["tried"] >= 4 and result["plan"] == PLAN.description
+    groups = [jobs for jobs in fits if jobs]
+    assert [len(jobs) for jobs in groups] == [3] * (result["tried"] + 2 * 3)
+    assert "-l" not in result["points"][result["best"]]["options"]  # it is chosen anew
+    candidate = Candidate("plan", tree, None)
+    row, = compare(replace(begin(data, "one-vs-one", SHARED).experiment, cache=ResultCache(None)),
+                   [candidate])["rows"]
+    assert result["whole"]["tuned"]["log_loss"]["values"] == row["log_loss"]["values"]
+    assert len(row["log_loss"]["values"]) == 3
+
+
+def test_some_points_are_left_out_of_many(data):
+    result, _ = tune(left_out(data, calibration=60), GAMMAS, by="accuracy")
+    assert result["left_out"] == 60
+
+
+def test_partitions_are_scored_by_values_that_were_left_out(data):
+    start = left_out(data)
+    result, tree = tune(start, GAMMAS, by="log_loss", per_partition=True)
+    search = result["partitions"][1]
+    assert (search["left"], search["right"]) == ([2], [9])
+    best = search["points"][search["best"]]
+    part = np.isin(data.y, [2, 9])
+    alone, held_out = train_configuration(parse(f'"{best["options"]}" 0 / 1; {{2 9}}'),
+                                          data.x[part], data.y[part])
+    a, b = alone.machines.a[0], alone.machines.b[0]
+    p = 0.5 + 0.5 * np.tanh(a * held_out.value + b)
+    right = held_out.y[held_out.point] == 9
+    assert best["score"] == pytest.approx(-np.log(np.where(right, p, 1 - p)).mean(), rel=1e-5)
+    assert [row.text for row in tree.rows][1] == best["options"]
+    assert len(result["whole"]["tuned"]["log_loss"]["values"]) == 1
+
+
+def test_points_that_tell_nothing_are_not_chosen(data):
+    """Values that were left out are then smaller on the side of the truth."""
+    wide = SearchSpace(log2g=Axis(-4.0, 12.0, 8.0), refine=0)
+    result, _ = tune(left_out(data), wide, by="log_loss")
+    score = {point["log2g"]: point["score"] for point in result["points"]}
+    assert score[-4.0] < 1.05 < score[12.0]
+
+
+def test_left_out_values_with_workers_and_after_a_resume(data, fits, tmp_path):
+    def run(workers, state=None):
+        with ResultCache(state, keep=state is not None) as cache:
+            return tune(begin(data, "one-vs-one", SHARED, cache=cache, workers=workers), GAMMAS,
+                        by="log_loss")[0]
+
+    one = run(1)
+    assert run(3) == one == run(2, str(tmp_path / "state"))
+    fits.clear()
+    assert run(1, str(tmp_path / "state")) == one and not fits
+
+
+def test_others_are_scored_on_parts(data):
+    mixed = begin(data, '"" 0 / 1; "-c 2" 0 / 2; "." 1 / 2; {2 5 9}', SHARED)
+    result, tree = tune(mixed, GAMMAS, by="log_loss")
+    assert result["left_out"] is None and "whole" not in result
+    assert len(result["points"][result["best"]]["values"]) == 3
+    assert [row.text[:7] for row in tree.rows] == ["learner", "-c 2", "."]
+    learned = prepare_tuning(mixed.experiment, read_candidate("one-vs-rest", ("learned",)))
+    assert not learned.left_out
+
+
+@pytest.mark.parametrize("candidate, base, message", [
+    (read_candidate("one-vs-one"), "", "all of whose classifiers are learner=nystrom"),
+    (of_text('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {2 5 9}'), SHARED, "all of whose classifiers"),
+    (of_text('"" {"" K {2 5} 9}'), SHARED, "all of whose classifiers"),
+    (read_candidate("one-vs-rest", ("learned",)), SHARED, "a learned decoder")])
+def test_what_cannot_be_left_out(data, candidate, base, message):
+    with pytest.raises(UsageError, match=message):
+        begin(data, candidate, base, SplitPlan(left_out=True))
+
+
+def test_what_is_not_tuned_of_shared_landmarks(data):
+    with pytest.raises(UsageError, match="has no C"):
+        tune(left_out(data), SMALL, by="log_loss")
+    few = Dataset(data.x, np.where(np.arange(120) < 2, 1, data.y))
+    with pytest.raises(DataError, match="in the training part"):
+        begin(few, "one-vs-one", SHARED)  # and not after the search
+    assert left_out(few).left_out
+    result, _ = tune(left_out(data, SHARED + " -l 0.5"), GAMMAS, by="log_loss")
+    assert all(point["options"].endswith(" -m 12 -l 0.5") for point in result["points"])

@@ -71,3 +71,15 @@ def test_small_searches(shown, points):
 def test_nothing_searched():
     with pytest.raises(UsageError, match="without points"):
         module.draw_search("a.png", {"points": [], "best": 0, "by": "accuracy"})
+
+
+def test_curves_over_gamma_where_there_is_no_c(shown):
+    points = [{**point(3, g), "log2c": None} for g in (-1, -5, -3)]
+    points.append({**point(3, None, "linear", 0.5), "log2c": None})
+    figure = figure_of(shown, points, 2)
+    panels = {axes.get_title(loc="left"): axes for axes in figure.figure.axes}
+    curve, ring = panels["Gaussian"].get_lines()
+    assert list(curve.get_xdata()) == [-5, -3, -1] and ring.get_xdata()[0] == -3
+    assert panels["Gaussian"].get_xlabel() == "log2 gamma"
+    level, = panels["linear"].get_lines()
+    assert set(level.get_ydata()) == {0.5} and panels["linear"].get_xlabel() == ""
