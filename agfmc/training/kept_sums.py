@@ -32,7 +32,8 @@ class GroupSums:
     """The sums of one group of classifiers, and the files that they are kept in.
 
     path: of the sums so far, or None where nothing is kept;  digest_of(): the digest of what they
-    are made from;  used: what an earlier run left counts.
+    are made from;  used: what an earlier run left counts.  The file of a range has the digest of
+    its own points, so that nobody needs to read all to make it.
     """
 
     def __init__(self, path: str | None = None, digest_of: Callable[[], str] = str,
@@ -46,17 +47,14 @@ class GroupSums:
         self._cost = 0.0
         self._p = 0
 
-    @functools.cached_property
-    def _digest(self):
-        return self._digest_of()
-
-    def begin(self, sets: Sequence[tuple], p: int, count: int) -> None:
+    def begin(self, sets: Sequence[tuple], p: int, count: int,
+              range_digest: Callable[[int], str]) -> None:
         """Sums of those sets of labels, on p landmarks and over `count` ranges, go on from here."""
         with self._lock:
             self._p, self._changed, self._broken = p, False, False
             self._sums, self._stops = {}, dict.fromkeys(sets, 0)
             self._saved = self._clock()
-            file = self._opened(self._path)
+            file = self._opened(self._path, self._digest_of)
             for labels in sets if file is not None else ():
                 first, stop = file.spans.get(labels, (0, 0))
                 if first == 0 < stop <= count:
@@ -65,7 +63,7 @@ class GroupSums:
                         self._sums[labels], self._stops[labels] = sums, stop
             self._ranges = {}
             for number in range(min(self._stops.values(), default=0), count):
-                file = self._of_range(number)
+                file = self._of_range(number, range_digest)
                 if file is not None:
                     self._ranges[number] = file
 
@@ -114,7 +112,7 @@ class GroupSums:
             if least and start - self._saved < max(least, _TIMES * cost):
                 return
             try:
-                write_sums(self._path, self._digest, [
+                write_sums(self._path, self._digest_of(), [
                     (0, self._stops[labels], labels) for labels in self._sums],
                     self._sums.values(), self._p)
             except DataError as error:
@@ -124,15 +122,14 @@ class GroupSums:
             self._saved, self._changed = self._clock(), False
             self._cost = self._saved - start
 
-    def has_range(self, number: int, sets: Sequence[tuple]) -> bool:
-        """True where there is a file of that range with the sums of those sets of labels."""
-        file = self._of_range(number)
-        return file is not None and set(sets) <= set(file.spans)
+    def has_range(self, number: int, digest: str) -> bool:
+        """True where there is a file of that range."""
+        return self._of_range(number, lambda number: digest) is not None
 
-    def write_range(self, number: int, sets: Sequence[tuple], sums: Iterable[ClassSums],
-                    p: int) -> None:
+    def write_range(self, number: int, digest: str, sets: Sequence[tuple],
+                    sums: Iterable[ClassSums], p: int) -> None:
         """Write the file of one range: the sums of each of the sets of labels, in their order."""
-        write_sums(f"{self._path}-{number}", self._digest,
+        write_sums(f"{self._path}-{number}", digest,
                    [(number, number + 1, labels) for labels in sets], sums, p)
 
     def remove(self) -> None:
@@ -143,12 +140,13 @@ class GroupSums:
             if re.fullmatch("(-[0-9]+)?", path[len(self._path):]) and is_sums(path):
                 remove(path)
 
-    def _of_range(self, number):
-        file = self._opened(None if self._path is None else f"{self._path}-{number}")
+    def _of_range(self, number, range_digest):
+        file = self._opened(None if self._path is None else f"{self._path}-{number}",
+                            functools.partial(range_digest, number))
         return None if file is None or any(
             span != (number, number + 1) for span in file.spans.values()) else file
 
-    def _opened(self, path):
+    def _opened(self, path, digest_of):
         if path is None or not self._used or not os.path.isfile(path):
             return None
         try:
@@ -156,7 +154,7 @@ class GroupSums:
         except DataError as error:
             _again(error)
             return None
-        return file if file.digest == self._digest else None
+        return file if file.digest == digest_of() else None
 
     def _read(self, file, labels):
         try:
@@ -168,6 +166,10 @@ class GroupSums:
 
 def _again(error):
     warnings.warn(f"{error}; its sums are made again", AgfmcWarning, stacklevel=2)
+
+
+def _key(job):
+    return job.options, job.together
 
 
 class KeptSums:
@@ -182,18 +184,14 @@ class KeptSums:
         self._groups: dict[tuple, GroupSums] = {}
         self.jobs = []  # the first of each group
         for job in jobs:
-            if job.together is not None and self._key(job) not in self._groups:
-                self._groups[self._key(job)] = GroupSums(
+            if job.together is not None and _key(job) not in self._groups:
+                self._groups[_key(job)] = GroupSums(
                     f"{base}.sums-{len(self._groups)}", functools.partial(digest_of, job), used)
                 self.jobs.append(job)
 
-    @staticmethod
-    def _key(job):
-        return job.options, job.together
-
     def of(self, job) -> GroupSums:
-        """Those of the group of a job."""
-        return self._groups[self._key(job)]
+        """Those of the group of a job; they are not kept where it is none of the run's."""
+        return self._groups.get(_key(job)) or GroupSums()
 
     def save(self) -> None:
         """Write what is new."""
@@ -202,7 +200,7 @@ class KeptSums:
 
     def remove(self, missing: Iterable) -> None:
         """Remove the files of groups of which no job is missing."""
-        missing = set(map(self._key, missing))
+        missing = set(map(_key, missing))
         for key, group in self._groups.items():
             if key not in missing:
                 group.remove()

@@ -13,6 +13,7 @@ import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -248,7 +249,8 @@ class _Sums:
             return
         names = {self._group.atoms[number]: number for number in atoms}
         kept, ranges = self._kept, self._group.ranges
-        kept.begin(list(names), len(self._group.problem.landmarks), len(ranges))
+        kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
+                   self._group.range_digest)
         items = [(number, *span, labels) for number, span in enumerate(ranges)
                  for labels in names if number >= kept.stop(labels)]
         made = self._work.sums([item for item in items if not kept.has(item[0], item[3])], names)
@@ -345,6 +347,22 @@ class _Group:
         own = y[rows]
         return {label: [part[start:start + _BLOCK] for part in [rows[own == label]]
                         for start in range(0, len(part), _BLOCK)] for label in self.labels}
+
+    def range_digest(self, number):
+        """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
+        start, stop = self.ranges[number]
+        problem = self.problem
+        digest = blake2b(repr([__version__, self.jobs[0].options.identity(self.jobs[0]), start,
+                               stop, problem.raw, problem.w is None]).encode(), digest_size=8)
+        digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
+        for first in range(start, stop, _BLOCK):
+            block = slice(first, min(first + _BLOCK, stop))
+            own = np.isin(problem.y[block], self.labels)
+            digest.update(np.where(own, problem.y[block], -1).astype("<i4").tobytes())
+            digest.update(np.ascontiguousarray(problem.x[block][own], np.float64).tobytes())
+            if problem.w is not None:
+                digest.update(problem.w[block][own].tobytes())
+        return digest.hexdigest()
 
     def cost_of_sums(self, item):
         """Billions of multiplications for an item of `range_sums`."""
@@ -523,16 +541,20 @@ def _tell_of(progress, number, groups, share):
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
-def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None) -> None:
-    """Write the file of the sums of one range for the group of a job; settings: with `sums`.
+def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None) -> bool:
+    """Write the file of the sums of one range for the group of a job; -> False if it is there.
 
-    number: of `row_ranges`;  progress(done, total).
+    settings: with `sums`;  number: of `row_ranges`;  progress(done, total).
     """
     group = _Group([job], x, y)
+    kept, digest = settings.sums.of(job), group.range_digest(number)
+    if kept.has_range(number, digest):
+        return False
     work = _Work(group, settings, progress and functools.partial(_tell_of, progress, 0, 1))
     items = [(number, *group.ranges[number], labels) for labels in group.atoms]
-    settings.sums.of(job).write_range(number, group.atoms, work.sums(items, group.atoms),
-                                      len(group.problem.landmarks))
+    kept.write_range(number, digest, group.atoms, work.sums(items, group.atoms),
+                     len(group.problem.landmarks))
+    return True
 
 
 class _Trainer:
