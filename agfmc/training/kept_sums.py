@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import glob
+import math
 import os
 import re
 import threading
@@ -99,17 +100,18 @@ class GroupSums:
             sums, self._sums, self._stops, self._changed = self._sums, {}, {}, False
         return sums
 
-    def save(self, least: float = 0.0) -> None:
+    def save(self, least: float = 0.0, most: float = math.inf) -> None:
         """Write what is there if it is new.
 
-        least: only after so many seconds of work, and many times as long as it takes.
+        least: only after so many seconds of work, and many times as long as it takes;  most: only
+        if it takes so many seconds at most.
         """
         with self._lock:
             if self._path is None or not self._changed or self._broken:
                 return
             start = self._clock()
             cost = max(self._cost, len(self._sums) * 4 * self._p**2 / _RATE)
-            if least and start - self._saved < max(least, _TIMES * cost):
+            if cost > most or least and start - self._saved < max(least, _TIMES * cost):
                 return
             try:
                 write_sums(self._path, self._digest_of(), [
@@ -193,10 +195,10 @@ class KeptSums:
         """Those of the group of a job; they are not kept where it is none of the run's."""
         return self._groups.get(_key(job)) or GroupSums()
 
-    def save(self) -> None:
-        """Write what is new."""
+    def save(self, most: float = math.inf) -> None:
+        """Write what is new; most: if it takes so many seconds at most."""
         for group in self._groups.values():
-            group.save()
+            group.save(most=most)
 
     def remove(self, missing: Iterable) -> None:
         """Remove the files of groups of which no job is missing."""

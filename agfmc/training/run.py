@@ -35,6 +35,7 @@ from .shared import row_ranges, sum_range
 __all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "make_range_sums",
            "ranges_of", "replaced", "save_normalisation", "train", "until", "write_node"]
 
+_HURRY = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
 
 
@@ -222,6 +223,9 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
         except TimeUp:
             stopped = len(written) + len(failures) < len(jobs)
             sums.save()
+        except BaseException:
+            sums.save(_HURRY)
+            raise
     sums.remove(job for job in jobs if job.name not in written)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
     return Outcome(before + len(written), errors, stopped, trained)

@@ -254,16 +254,12 @@ class _Sums:
         items = [(number, *span, labels) for number, span in enumerate(ranges)
                  for labels in names if number >= kept.stop(labels)]
         made = self._work.sums([item for item in items if not kept.has(item[0], item[3])], names)
-        try:
-            for item in items:
-                number, _, _, labels = item
-                sums = kept.of_range(number, labels) if kept.has(number, labels) else next(made)
-                if sums is None:
-                    sums = range_sums(self._group.problem, item)
-                kept.add(number, labels, sums)
-        except BaseException:
-            kept.save()
-            raise
+        for item in items:
+            number, _, _, labels = item
+            sums = kept.of_range(number, labels) if kept.has(number, labels) else next(made)
+            if sums is None:
+                sums = range_sums(self._group.problem, item)
+            kept.add(number, labels, sums)
         for labels, (gram, total, weight) in kept.end().items():
             self._atoms[names[labels]] = gram
             self.total.update(zip(labels, total))
