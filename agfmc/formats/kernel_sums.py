@@ -21,7 +21,7 @@ from ..errors import DataError
 from .atomic import replacing
 from .inputs import open_input
 
-__all__ = ["ClassSums", "SumsFile", "is_sums", "packed", "unpacked", "write_sums"]
+__all__ = ["ClassSums", "SumsReader", "is_sums", "packed", "unpacked", "write_sums"]
 
 _MAGIC = b"agfmc sums 1\n"
 _CHECK = 16  # bytes of a checksum
@@ -79,7 +79,7 @@ def is_sums(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-class SumsFile:
+class SumsReader:
     """A file that `write_sums` wrote, of which only the header is read at first.
 
     digest: of what the sums were made from;  landmarks: p;  spans {labels: (first, stop)}.

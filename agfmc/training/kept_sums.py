@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import AgfmcWarning, DataError
 from ..formats.atomic import remove
-from ..formats.kernel_sums import ClassSums, is_sums, SumsFile, write_sums
+from ..formats.kernel_sums import ClassSums, is_sums, SumsReader, write_sums
 
 __all__ = ["GroupSums", "KeptSums"]
 
@@ -43,7 +43,7 @@ class GroupSums:
         self._lock = threading.Lock()
         self._sums: dict[tuple, ClassSums] = {}
         self._stops: dict[tuple, int] = {}
-        self._ranges: dict[int, SumsFile] = {}
+        self._ranges: dict[int, SumsReader] = {}
         self._changed = self._broken = False
         self._cost = 0.0
         self._p = 0
@@ -152,7 +152,7 @@ class GroupSums:
         if path is None or not self._used or not os.path.isfile(path):
             return None
         try:
-            file = SumsFile(path)
+            file = SumsReader(path)
         except DataError as error:
             _again(error)
             return None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.formats.kernel_sums import ClassSums, is_sums, packed, SumsFile, unpacked, write_sums
+from agfmc.formats.kernel_sums import ClassSums, is_sums, packed, SumsReader, unpacked, write_sums
 
 
 def sums(p, c, seed=0):
@@ -23,7 +23,7 @@ def test_what_is_written_is_read(tmp_path):
     path = str(tmp_path / "sums")
     written = {(0, 4): sums(5, 2), (2,): sums(5, 1, 1)}
     write_sums(path, "ab", [(0, 3, (0, 4)), (1, 2, (2,))], written.values(), 5)
-    file = SumsFile(path)
+    file = SumsReader(path)
     assert (file.digest, file.landmarks, file.spans) == ("ab", 5, {(0, 4): (0, 3), (2,): (1, 2)})
     for labels, one in written.items():
         assert all(np.array_equal(a, b) for a, b in zip(file.read(labels), one))
@@ -48,6 +48,6 @@ def test_every_changed_byte_is_noticed(tmp_path):
                   *(raw[:i] for i in range(len(raw))), raw + b"\0"):
         path.write_bytes(wrong)
         with pytest.raises(DataError, match="damaged|not a file of sums"):
-            file = SumsFile(str(path))
+            file = SumsReader(str(path))
             for labels in file.spans:
                 file.read(labels)

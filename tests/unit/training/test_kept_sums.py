@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.errors import AgfmcWarning, CommandFailed, UsageError
-from agfmc.formats.kernel_sums import SumsFile
+from agfmc.formats.kernel_sums import SumsReader
 from agfmc.formats.vectors import write_cls, write_vec
 from agfmc.training import kept_sums, run, shared
 from agfmc.training.fit import TrainingSettings
@@ -97,7 +97,7 @@ def test_written_now_and_then(whole, monkeypatch):
     monkeypatch.setattr(kept_sums, "_TIMES", 0)
     monkeypatch.setattr(run, "_HURRY", -1.0)  # as if killed
     stopped_after(monkeypatch, 9)
-    assert SumsFile("m.sums-0").spans == {(0,): (0, 3), (1,): (0, 2), (2,): (0, 2), (3,): (0, 2)}
+    assert SumsReader("m.sums-0").spans == {(0,): (0, 3), (1,): (0, 2), (2,): (0, 2), (3,): (0, 2)}
     made = counted(monkeypatch)
     train(planned())
     assert len(made) == 4 * 7 - 9 and models() == whole
