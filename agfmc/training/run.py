@@ -6,6 +6,7 @@ training would write it again, byte for byte.
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import threading
@@ -223,8 +224,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
         except TimeUp:
             stopped = len(written) + len(failures) < len(jobs)
             sums.save()
-        except BaseException:
-            sums.save(_HURRY)
+        except BaseException as error:
+            sums.save(math.inf if isinstance(error, AgfmcError) else _HURRY)
             raise
     sums.remove(job for job in jobs if job.name not in written)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)

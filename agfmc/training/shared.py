@@ -260,6 +260,7 @@ class _Sums:
             if sums is None:
                 sums = range_sums(self._group.problem, item)
             kept.add(number, labels, sums)
+        next(made, None)  # tells of the last one, and ends the workers
         for labels, (gram, total, weight) in kept.end().items():
             self._atoms[names[labels]] = gram
             self.total.update(zip(labels, total))

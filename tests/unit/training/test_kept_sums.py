@@ -196,6 +196,23 @@ def test_files_of_others_stay():
     assert sums_files() == ["m.sums-0", "m.sums-0-1", "m.sums-0-2", "m.sums-0-x"]
 
 
+def test_progress_tells_what_is_done(monkeypatch):
+    def told():
+        calls = []
+        train(planned(), lambda *call: calls.append(call))
+        assert [call[0] for call in calls] == sorted(call[0] for call in calls)
+        assert all(call[1] == 100_000 for call in calls) and calls[-1][0] == 100_000
+        return calls
+
+    words = [call[2] for call in told()]
+    assert words == [*(f"sums of range {i} of 7" for i in range(1, 8) for _ in range(4)),
+                     *(f"{i} of 6 classifiers" for i in range(1, 7))]
+    for path in Path().glob("m-0*"):
+        path.unlink()
+    stopped_after(monkeypatch, 25)
+    assert [call[2] for call in told()][:4] == 3 * ["sums of range 7 of 7"] + ["1 of 6 classifiers"]
+
+
 def test_lost_task_ends_training_in_one_line(monkeypatch):
     monkeypatch.setattr(shared, "run_remote", lambda *_, **more: iter(
         [((0, 0, 32, (0,)), CommandFailed("sums of rows 0 to 31: gone"))]))
