@@ -48,6 +48,7 @@ _ROUNDING = 1000 * np.finfo(np.float64).eps
 # of more, some are asked for a common one.
 _OWN, _CHEAP, _ASKED = 8, 1e10, 8
 _SEARCHED = 5000  # points that lambda is judged by
+_TRIALS = 6  # values of lambda that are tried, about
 _MEGABYTE = 2**20
 _STEPS = 100_000  # of progress
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
@@ -367,11 +368,20 @@ class _Group:
         n = sum(self.counts[label] for label in labels) * (stop - start) / len(self.problem.y)
         return (0.5 if self.problem.raw else 1.0) * 1e-9 * n * len(self.problem.landmarks) ** 2
 
+    def cost_of_search(self, one):
+        """The same for the error of a set of classes with one lambda."""
+        return self._cost_of_solution(min(_SEARCHED, self._count(one)))
+
     def cost_of_set(self, one):
         """The same for the solution of a set of classes."""
+        return self._cost_of_solution((1 if len(self.sets) > 1 else 2) * self._count(one))
+
+    def _count(self, one):
+        return sum(len(part) for label, _ in one for part in self.left_out[label])
+
+    def _cost_of_solution(self, count):
         p = len(self.problem.landmarks)
-        return 0.5e-9 * (p**3 + p * p * sum(len(part) for label, _ in one
-                                            for part in self.left_out[label]))
+        return 1e-9 * p * p * (p / 6 + count / 2)
 
 
 class _Work:
@@ -388,9 +398,7 @@ class _Work:
         self._megabytes = settings.kernel_memory
         self._planned = {labels: sum(group.cost_of_sums((0, *span, labels))
                                      for span in group.ranges) for labels in group.atoms}
-        self._of_sets = sum(group.cost_of_set(one) for one in {
-            _factors(job.options, job.sides) for job in group.jobs}) if group.left_out else 0.0
-        self._done, self._total = 0.0, sum(self._planned.values()) + self._of_sets
+        self._done, self._total = 0.0, sum(self._planned.values())
 
     def sums(self, items, atoms):
         """Yield the `ClassSums` of items, in their order; atoms: those that are complete then."""
@@ -420,6 +428,10 @@ class _Work:
                 raise sums
             yield item, ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
 
+    def plan(self, costs):
+        """There are tasks with these costs besides the sums."""
+        self._total += sum(costs)
+
     def tell(self, done, words=""):
         """So many more billions of multiplications are done; words: what it was."""
         self._done += done
@@ -428,34 +440,50 @@ class _Work:
         if self._progress is not None:
             self._progress(min(1.0, self._done / max(self._total, 1e-9)))
 
-    def each(self, function, items):
-        """(item, function(item, map)) in order: items side by side, or what `map` does for one."""
-        if len(items) < 2 * self.workers:
-            return ((item, function(item, self._side_by_side)) for item in items)
-        return run_tasks(lambda item: function(item, map), items, self.workers, inline=False)
+    def each(self, function, items, cost, words=""):
+        """Yield (item, function(item, spread)): items side by side, or what spreads for one.
 
-    def _side_by_side(self, function, items):
-        return (result for _, result in run_tasks(function, items, self.workers, inline=False))
+        cost(item): billions of multiplications;  words: as of `tell`;  spread(function, parts,
+        cost) is `map`, with the cost of all parts.
+        """
+        if len(items) >= 2 * self.workers:
+            for item, result in run_tasks(
+                    lambda item: function(item, lambda function, parts, cost: map(function, parts)),
+                    items, self.workers, inline=False):
+                yield item, result
+                self.tell(cost(item), words)  # may end the work: this is handed out by now
+            return
+        for item in items:
+            left = [cost(item)]
+            yield item, function(item, functools.partial(self._spread, words, left))
+            self.tell(left[0], words)
+
+    def _spread(self, words, left, function, parts, cost):
+        parts = list(parts)
+        for _, result in run_tasks(function, parts, self.workers, inline=False):
+            yield result
+            done = min(cost / len(parts), left[0])
+            left[0] -= done
+            self.tell(done, words)
 
 
 class _LeftOut:
-    """Features of the points that are left out, kept where they take no more than `megabytes`."""
+    """Features of the points that are left out, some kept in `megabytes` where they serve again."""
 
     def __init__(self, group, megabytes):
-        landmarks = group.problem.landmarks
         self._group, self._kept = group, {}
-        count = sum(len(part) for parts in group.left_out.values() for part in parts)
-        self._keep = len(group.sets) > 1 and \
-            8 * count * len(landmarks) <= megabytes * _MEGABYTE
+        self._room = megabytes * _MEGABYTE
+        self._all = len(group.sets) > 1
 
-    def __call__(self, block):
-        """phi (p, n) of a block, (label, number)."""
-        phi = self._kept.get(block)
+    def __call__(self, block, step=1):
+        """phi (p, n) of every step-th point of a block, (label, number)."""
+        phi = self._kept.get((block, step))
         if phi is None:
             label, number = block
-            phi = self._group.problem.features(self._group.left_out[label][number])
-            if self._keep:
-                self._kept[block] = phi
+            phi = self._group.problem.features(self._group.left_out[label][number][::step])
+            if (self._all or step > 1) and phi.nbytes <= self._room:
+                self._room -= phi.nbytes
+                self._kept[block, step] = phi
         return phi
 
 
@@ -574,35 +602,45 @@ class _Trainer:
     def fit(self):
         """Yield `Fitted` of the jobs."""
         group = self._group
-        if self._ridge is None and len(group.sets) > max(
-                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
-            self._ridge = self._common_ridge()
         jobs = {}
         for job in group.jobs:
             jobs.setdefault(_factors(group.options, job.sides), []).append(job)
+        if self._ridge is None and len(group.sets) > max(
+                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
+            self._ridge = self._common_ridge(map(group.cost_of_set, jobs))
+        else:
+            self._work.plan(map(self._cost, jobs))
         for sets, gram_of in self._sums.passes(jobs):
-            for one, results in self._work.each(functools.partial(self._solve, gram_of, jobs),
-                                                sets):
+            for _, results in self._work.each(
+                    functools.partial(self._solve, gram_of, jobs), sets, self._cost):
                 for fitted, converged in results:
                     if not converged:
                         warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
                                       "converge", AgfmcWarning, stacklevel=2)
                     yield fitted
-                # which may end the work: what is finished is handed out first
-                self._work.tell(group.cost_of_set(one))
 
-    def _common_ridge(self):
-        """The lambda of all sets: the one with the least error over some of them."""
-        sets = sorted(self._group.sets)
+    def _cost(self, one):
+        return self._group.cost_of_set(one) + (self._ridge is None) * _TRIALS * \
+            self._group.cost_of_search(one)
+
+    def _common_ridge(self, costs):
+        """The lambda of all sets: the one with the least error over some of them.
+
+        costs: of the work that comes then.
+        """
+        sets, cost = sorted(self._group.sets), self._group.cost_of_search
         asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
-        search = self._search()
+        self._work.plan([*costs, *(_TRIALS * cost(one) for one in asked)])
+        search, trials = self._search(), 0
         while search.trial is not None:
             errors = []
+            trials += 1
             for now, gram_of in self._sums.passes(asked):
                 errors += [error for _, error in self._work.each(
-                    lambda one, spread: self._error(self._set(one, gram_of), search.trial,
-                                                    spread), now)]
+                    lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
+                                                    spread), now, cost, "choice of lambda")]
             search.tell(sum(errors))
+        self._work.plan((trials - _TRIALS) * cost(one) for one in asked)
         return search.best
 
     def _search(self):
@@ -611,7 +649,7 @@ class _Trainer:
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
 
-    def _error(self, the_set, ridge, spread):
+    def _error(self, one, the_set, ridge, spread):
         """The mean squared error of points that are left out, of the classifiers of a set."""
         try:
             solution = the_set.solve(ridge)
@@ -619,7 +657,8 @@ class _Trainer:
             return float("inf")
         step = max(1, -(-the_set.count // _SEARCHED))
         parts = list(spread(lambda block: the_set.squared_error(
-            solution, block, self._features(block)[:, ::step], step), the_set.blocks))
+            solution, block, self._features(block, step), step), the_set.blocks,
+            self._group.cost_of_search(one)))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
 
     def _solve(self, gram_of, jobs, one, spread):
@@ -628,7 +667,7 @@ class _Trainer:
         if ridge is None:
             search = self._search()
             while search.trial is not None:
-                search.tell(self._error(the_set, search.trial, spread))
+                search.tell(self._error(one, the_set, search.trial, spread))
             ridge = search.best
         try:
             solution = the_set.solve(ridge)
@@ -636,7 +675,8 @@ class _Trainer:
             return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
                      True) for job in jobs[one]]
         values = np.concatenate(list(spread(lambda block: the_set.values(
-            solution, block, self._features(block)), the_set.blocks)), axis=1)
+            solution, block, self._features(block)), the_set.blocks,
+            self._group.cost_of_set(one))), axis=1)
         rows = np.concatenate([self._group.left_out[label][number]
                                for label, number in the_set.blocks])
         order = np.argsort(rows)
@@ -644,7 +684,7 @@ class _Trainer:
         finish = functools.partial(self._finished, ridge, rows[order])
         return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
                                               values[the_set.number[job.sides]][order]),
-                           jobs[one]))
+                           jobs[one], 0.0))
 
     def _finished(self, ridge, rows, job, number, beta, solution, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
