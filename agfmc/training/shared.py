@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._version import __version__
+from ..arrays import class_counts
 from ..collate.merge import unique_rows
 from ..errors import AgfmcError, AgfmcWarning, DataError
 from ..executors.remote import Lacking, run_remote, workers_of
@@ -318,9 +319,8 @@ class _Group:
         self.labels = together.labels
         self.sets = _sets(job)
         self.atoms = _atoms(job)
-        counts = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
-        self.counts = counts
-        n = sum(counts[label] for label in self.labels)
+        self.counts = class_counts(y)
+        n = sum(self.counts[label] for label in self.labels)
         drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
         landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn])
         raw = n * len(landmarks) ** 2 > _RAW
@@ -473,7 +473,8 @@ class _LeftOut:
     def __init__(self, group, megabytes):
         self._group, self._kept = group, {}
         self._room = megabytes * _MEGABYTE
-        self._all = len(group.sets) > 1
+        self._all = len(group.sets) > 1 or sum(
+            len(part) for parts in group.left_out.values() for part in parts) <= _SEARCHED
 
     def __call__(self, block, step=1):
         """phi (p, n) of every step-th point of a block, (label, number)."""
@@ -485,6 +486,12 @@ class _LeftOut:
                 self._room -= phi.nbytes
                 self._kept[block, step] = phi
         return phi
+
+    def forget(self):
+        """Make room: what was asked for with a step is of no more use."""
+        for key in [key for key in list(self._kept) if key[1] > 1]:
+            phi = self._kept.pop(key, None)  # another thread may do the same
+            self._room += 0 if phi is None else phi.nbytes
 
 
 class _Set:
@@ -640,6 +647,7 @@ class _Trainer:
                     lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
                                                     spread), now, cost, "choice of lambda")]
             search.tell(sum(errors))
+        self._features.forget()
         self._work.plan((trials - _TRIALS) * cost(one) for one in asked)
         return search.best
 
@@ -669,6 +677,7 @@ class _Trainer:
             while search.trial is not None:
                 search.tell(self._error(one, the_set, search.trial, spread))
             ridge = search.best
+            self._features.forget()
         try:
             solution = the_set.solve(ridge)
         except AgfmcError as error:
