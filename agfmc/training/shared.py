@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._version import __version__
-from ..arrays import class_counts
+from ..arrays import label_counts
 from ..collate.merge import unique_rows
 from ..errors import AgfmcError, AgfmcWarning, DataError
 from ..executors.remote import Lacking, run_remote, workers_of
@@ -319,7 +319,7 @@ class _Group:
         self.labels = together.labels
         self.sets = _sets(job)
         self.atoms = _atoms(job)
-        self.counts = class_counts(y)
+        self.counts = label_counts(y)
         n = sum(self.counts[label] for label in self.labels)
         drawn = draw_landmarks(x, y, self.labels, self.options, self.seed)
         landmarks = Landmarks(self.options.kernel_for(x.shape[1]), x[drawn])
