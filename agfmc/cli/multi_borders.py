@@ -1,6 +1,8 @@
 """multi_borders: train every classifier of a control file."""
 
+import argparse
 import os
+import re
 import shlex
 import sys
 import time
@@ -27,9 +29,9 @@ def get_parser():
         "Train the binary classifiers that a control file describes, support vector machines by "
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
         "for classification.",
-        usage="%(prog)s [-0 [--null]] [--only NAME] [-M [--dense] | -A] [--min-class N] "
-              "[-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] [-y FOLDER] "
-              "[--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
+        usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] [-M [--dense] | -A] "
+              "[--min-class N] [-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] "
+              "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
               "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
@@ -56,13 +58,20 @@ def get_parser():
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
                             "file and the normalisation are written. When all have run, the "
-                            "same command without -0 only adds the calibration")
+                            "same command without -0 only adds the calibration. Classifiers "
+                            "that share landmarks have one command for each range of rows, and "
+                            "a last one that trains them when all others have run")
     group.add_argument("--null", action="store_true",
                        help="with -0: end each command with a NUL character, for xargs -0; names "
                             "of data and folders may then hold line breaks")
     group.add_argument("--only", metavar="NAME",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")
+    group.add_argument("--sums", type=_range, metavar="GROUP:RANGE",
+                       help="train nothing: make the sums over one range of rows for one group of "
+                            "classifiers that share landmarks, both counted from 0, and write "
+                            "them to MODEL.sums-GROUP-RANGE, from which the same command without "
+                            "--sums goes on: what -0 prints")
     group.add_argument("--retrain", action="store_true",
                        help="train everything; without it, models of an earlier run that this "
                             "one would write again are kept")
@@ -116,6 +125,15 @@ def get_parser():
     return parser.finish()
 
 
+def _range(text):
+    """A type for options: (group, range), two whole numbers from 0."""
+    found = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"expected GROUP:RANGE, two whole numbers from 0, found '{text}'")
+    return int(found[1]), int(found[2])
+
+
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..learners.commands import Command
@@ -136,10 +154,11 @@ def execute(args):
         args.allow_commands)
     source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
                     args.dense)
-    is_file = args.only is None and args.control_out != "-"
+    all_of_it = args.only is None and args.sums is None
+    is_file = all_of_it and args.control_out != "-"
     output = Output(args.model, args.path, args.only, args.unnormalised,
                     args.control_out if is_file else None, args.cv_errors,
-                    _calibration_file(args) if args.only is None else None)
+                    _calibration_file(args) if all_of_it else None)
     settings = TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, loo=args.platt == "loo",
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
@@ -149,6 +168,9 @@ def execute(args):
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     if args.dry_run:
         _print_commands(args, form, work)
+        return
+    if args.sums is not None:
+        _make_sums(args, work, pool)
         return
     trained = _train(args, work, pool, deadline, tally)
     finish = partial(_finish, args, work, tally)
@@ -172,7 +194,10 @@ def _check_together(args, form, binary):
             (args.executor is not None and (args.dry_run or external),
              "--executor goes neither with -0 nor with --"),
             (args.null and not args.dry_run, "--null needs -0"),
-            (args.dry_run and args.only is not None, "-0 and --only exclude each other"),
+            (args.dry_run + (args.only is not None) + (args.sums is not None) > 1,
+             "-0, --only and --sums exclude each other"),
+            (args.sums is not None and (limited or args.cv_errors is not None),
+             "--sums goes neither with --time-limit nor with --cv-errors"),
             (not external and (args.convert is not None or args.keep),
              "-^ and -K go with -- COMMAND"),
             (not external and args.allow_commands,
@@ -280,37 +305,61 @@ def _save(args, tree, calibration=None, finish=lambda: None):
 
 def _print_commands(args, form, work):
     """Print the commands that train the jobs; write what they need, and the control file."""
-    from ..training.run import save_normalisation
+    from ..training.run import ranges_of, save_normalisation
 
-    lines = [_command_line(args, form, work, job) for job in work.jobs]
+    counts = ranges_of(work)
+    if counts and args.control in (None, "-"):
+        raise UsageError("with -0, control must be a file where classifiers share landmarks: the "
+                         "commands read it")
+    lines = [_command_of_job(args, form, work, job) for job in work.jobs if job.together is None]
+    options = [] if args.options is None else [f"--options={args.options}"]
+    for group, count in enumerate(counts):
+        lines += [_command_line(args, form, work, [f"--sums={group}:{number}", *options],
+                                control=args.control, cv_errors=None, cv_irrelevant=False,
+                                time_limit=None) for number in range(count)]
+    if counts:
+        lines.append(_command_line(
+            args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
+            control=args.control, retrain=False))
     save_normalisation(work)
     _save(args, work.tree)
     sys.stdout.write("".join(lines))
 
 
-def _command_line(args, form, work, job):
-    """A shell command that trains one job of `work` on its own, with its line break or NUL."""
-    words = [*_ourselves(), f"--only={job.name}",
-             f"--options={job.text if job.is_binary else ''}", f"--seed={args.seed}"]
+def _command_of_job(args, form, work, job):
+    """A shell command that trains one job of `work` on its own."""
+    return _command_line(
+        args, form, work,
+        [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
+        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
+
+
+def _command_line(args, form, work, words, control=None, **other):
+    """A shell command of this program with these words, and its line break or NUL.
+
+    The options are those of args but for `other`;  control: the control file, or None for
+    control-out.
+    """
+    words = [*_ourselves(), *words, f"--seed={args.seed}"]
     if form.kind == "svm":
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
     if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
-    cv_errors = args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}"
-    for option, value in (
-            ("--min-class", args.min_class), ("--norm-file", work.norm_file),
-            ("-u", args.unnormalised), ("--platt", args.platt),
-            ("--kernel-memory", args.kernel_memory), ("--cv-errors", cv_errors),
-            ("--cv-irrelevant", args.cv_irrelevant), ("--retrain", args.retrain),
-            ("--no-calibration", args.no_calibration),
-            ("--time-limit", args.time_limit), ("--path", args.path), ("--command", args.command),
-            ("--convert", args.convert), ("--allow-commands", args.allow_commands),
-            ("-K", args.keep), ("--quiet", args.quiet)):
+    given = {**vars(args), "norm_file": work.norm_file, **other}
+    for option, name in (
+            ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),
+            ("--platt", "platt"), ("--kernel-memory", "kernel_memory"),
+            ("--cv-errors", "cv_errors"), ("--cv-irrelevant", "cv_irrelevant"),
+            ("--retrain", "retrain"), ("--no-calibration", "no_calibration"),
+            ("--time-limit", "time_limit"), ("--path", "path"), ("--command", "command"),
+            ("--convert", "convert"), ("--allow-commands", "allow_commands"), ("-K", "keep"),
+            ("--quiet", "quiet")):
+        value = given[name]
         if value is True:
             words.append(option)
         elif value is not None and value is not False:
             words.append(f"{option}={value}")
-    words += map(_operand, (args.control_out, args.train, args.model, args.control_out))
+    words += map(_operand, (control or args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:
             raise UsageError("with -0, no name or option may hold a line break unless --null is "
@@ -331,6 +380,17 @@ def _ourselves():
     return [PROG]
 
 
+def _make_sums(args, work, pool):
+    """Make the sums over one range of rows, where they are not there from an earlier run."""
+    from ..training.run import make_range_sums
+
+    with pool as executor, Progress(args, "sums", PROG) as progress:
+        made = make_range_sums(work, *args.sums, progress, not args.retrain, executor)
+    if not made:
+        report(args, PROG, "kept from an earlier run: the sums of this range, or what is trained "
+                           "from them (--retrain makes them again)")
+
+
 def _train(args, work, pool, deadline, tally):
     """Train what is not there from an earlier run; -> models in memory, of `Outcome`.
 
@@ -339,7 +399,7 @@ def _train(args, work, pool, deadline, tally):
     """
     from ..training.run import Earlier, train
 
-    earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out))
+    earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out), not args.retrain)
     tell_landmarks(args, PROG, work, earlier.kept)
     with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
         made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,

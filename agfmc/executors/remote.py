@@ -27,12 +27,16 @@ from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
 from .threads import available_cores, outcomes
 
-__all__ = ["TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
+__all__ = ["Lacking", "TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
            "versions", "warn", "workers_of"]
 
 TRIES = 2  # a task that ends two workers would end the others too
 _collecting = threading.local()
 _installing = threading.Lock()
+
+
+class Lacking:
+    """The result of a task whose worker cannot get at what `shared` only refers to."""
 
 
 def executor_kind(text: str) -> tuple[str, str]:
@@ -85,33 +89,42 @@ def warn(text: str) -> None:
 
 
 def run_remote(executor: Executor, function: Callable, shared: object, items: Iterable, *,
-               name: Callable, ordered: bool = False,
+               name: Callable, ordered: bool | int = False,
                part: Callable | None = None) -> Iterator[tuple]:
     """Yield (item, result) with result = function(shared, item), or the `AgfmcError` it raised.
 
-    function: of a module, so that workers can import it;  part(shared, item): what an
-    executor without `submit_with` sends with an item in place of `shared`, as less is
-    enough;  name(item): what messages call it;  ordered: as for `outcomes`.  The
+    function: of a module, so that workers can import it;  part(shared, item): what is sent with
+    an item in place of `shared`, as less is enough: by an executor without `submit_with`, where
+    `shared` is None, and from the first result on that is `Lacking`;  name(item): what messages
+    call it;  ordered: as for `outcomes`, or a number, which is their window: else 4 a worker.  The
     task of a worker that dies is tried again as long as there are attempts left; then its
     result is the error.  Warnings of tasks are given here.  Raises any other exception of a
     task, and `CommandFailed` where the workers cannot be used.
     """
     home, whole = _process(), (function, shared)
     attempts: Counter = Counter()
+    by_parts = part is not None and (shared is None or not hasattr(executor, "submit_with"))
+    window = 4 * workers_of(executor) if isinstance(ordered, bool) else ordered
 
     def submit(entry):
         number, item = entry
         attempts[number] += 1
+        if by_parts:
+            return executor.submit(_call, (function, part(shared, item)), home, item)
         if hasattr(executor, "submit_with"):
             return executor.submit_with(whole, _call, home, item)
-        return executor.submit(
-            _call, whole if part is None else (function, part(shared, item)), home, item)
+        return executor.submit(_call, whole, home, item)
 
     def lost(future):
         error = CancelledError() if future.cancelled() else future.exception()
         return executor.lost(error) if error is not None and hasattr(executor, "lost") else None
 
     def retry(entry, future):
+        nonlocal by_parts
+        if not future.cancelled() and future.exception() is None and \
+                isinstance(future.result()[0], Lacking):
+            by_parts = True
+            return True
         reason = lost(future)
         if reason is None or attempts[entry[0]] >= TRIES:
             return False
@@ -119,8 +132,8 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         return True
 
     try:
-        for (number, item), future in outcomes(submit, enumerate(items), 4 * workers_of(executor),
-                                               ordered=ordered, retry=retry):
+        for (number, item), future in outcomes(submit, enumerate(items), window,
+                                               ordered=bool(ordered), retry=retry):
             del attempts[number]
             reason = lost(future)
             if reason is not None:

@@ -6,6 +6,8 @@ z_1..z_p and K_zz = L L^T, the features phi(x) = L^-1 K(z, x) have phi(x).phi(x'
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from ..arrays import LowerTriangle
@@ -58,6 +60,12 @@ class Landmarks:
 
     def __len__(self):
         return len(self.kept)
+
+    def without_factor(self) -> Landmarks:
+        """These for kernel values alone, which takes p x p numbers less."""
+        made = copy.copy(self)
+        made._factor = None
+        return made
 
     def kernel_values(self, x: np.ndarray) -> np.ndarray:
         """K (p, n) of points x (n, d)."""

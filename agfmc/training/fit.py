@@ -30,6 +30,7 @@ from ..models import BinaryModel, Normalisation
 from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
+from .kept_sums import KeptSums
 from .kernel_tables import MEGABYTES, Tables
 from .shared import check_landmarks, fit_shared
 
@@ -51,7 +52,8 @@ class TrainingSettings:
     probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
-    change nothing but the time.
+    change nothing but the time;  sums: where learners that share landmarks keep sums of finished
+    ranges, or None.
     """
 
     options: str = ""
@@ -63,6 +65,7 @@ class TrainingSettings:
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
+    sums: KeptSums | None = None
 
 
 @dataclass(eq=False)
@@ -361,7 +364,7 @@ def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, wanted):
     executor = settings.workers
     together = getattr(executor, "together", None) or workers_of(executor)
     data = _Data(x, y, np.arange(len(y)), replace(
-        settings, workers=1, kernel_memory=settings.kernel_memory // together), wanted)
+        settings, workers=1, kernel_memory=settings.kernel_memory // together, sums=None), wanted)
     for done, (job, result) in enumerate(run_remote(
             executor, _fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=_Data.part), 1):
         if isinstance(result, AgfmcError):

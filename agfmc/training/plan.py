@@ -86,7 +86,8 @@ class Plan:
     files, or None;  dense: points may not stay sparse;  text: "svm" or "lvq", the text that
     programs get;  trainer: the program that trains binary classifiers, or None for LIBSVM;
     control_out: the control file that is written at the end, or None;  counts_errors: the run
-    counts the errors of samples that are held out.
+    counts the errors of samples that are held out;  base: what the names of the model files begin
+    with, None in a run for one of them.
     """
 
     tree: Tree
@@ -102,6 +103,7 @@ class Plan:
     trainer: Trainer | None = None
     control_out: str | None = None
     counts_errors: bool = False
+    base: str | None = None
 
     @functools.cached_property
     def binary(self) -> list[Job]:
@@ -199,6 +201,12 @@ class _Origins:
                                            dtype="<i4").tobytes())
         return digest.hexdigest()
 
+    def of_sums(self, job):
+        """The digest of what the sums of the group of a job are made from."""
+        digest = blake2b(repr([self._common, job.options.identity(job)]).encode(), digest_size=8)
+        digest.update(self._of_group(job.together.labels))
+        return digest.hexdigest()
+
     def _of_class(self, label):
         if label not in self._classes:
             digest = blake2b()
@@ -285,7 +293,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
                 settings.scale or settings.nsv is not None, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
-                output.control, output.errors is not None)
+                output.control, output.errors is not None, base if only is None else None)
     _check_outputs(made, source, output)
     return made
 

@@ -6,6 +6,7 @@ training would write it again, byte for byte.
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import threading
@@ -17,7 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..errors import AgfmcError, DataError, JobsFailed
+from ..errors import AgfmcError, DataError, JobsFailed, UsageError
 from ..executors.threads import Background, start_threads
 from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..formats.inputs import read_bytes
@@ -29,10 +30,13 @@ from ..models import HeldOut
 from .external import train_external
 from .fit import fit
 from .held_out import gather_held_out
+from .kept_sums import KeptSums
+from .shared import row_ranges, sum_range
 
-__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "replaced",
-           "save_normalisation", "train", "until", "write_node"]
+__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "make_range_sums",
+           "ranges_of", "replaced", "save_normalisation", "train", "until", "write_node"]
 
+_HURRY = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
 
 
@@ -143,11 +147,12 @@ class Earlier:
 
     kept: names of jobs whose models are there, from `finished`;  control_out: its control file,
     or None: it goes as soon as a model of that run is replaced by another one, as it would name
-    a mixture of both.
+    a mixture of both;  sums: sums of finished ranges that are there are used.
     """
 
     kept: frozenset = frozenset()
     control_out: str | None = None
+    sums: bool = True
 
 
 def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), *,
@@ -175,23 +180,26 @@ def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), 
 def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     jobs = [job for job in plan.binary if job.name not in earlier.kept]
     before = len(plan.binary) - len(jobs)
+    sums = _kept_sums(plan, earlier.sums)
     if before:
         save_normalisation(plan, earlier.control_out)
     if not jobs:
+        sums.remove(())
         return Outcome(before)
     text = RowText(plan.data.x if plan.raw is None else plan.raw)
-    failures, models, stopped, trained, size, settled = {}, 0, False, {}, 0, {}
+    failures, written, stopped, trained, size, settled = {}, set(), False, {}, 0, {}
 
     def tell(done, total):
         if progress is not None:
             part = total * before // len(jobs)
-            progress(part + done, part + total,
-                     f"{before + models} of {len(plan.binary)} classifiers", part)
+            progress(part + done, part + total, sums.stage or
+                     f"{before + len(written)} of {len(plan.binary)} classifiers", part)
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
     with Background() as background:
-        settings = plan.settings if workers is None else replace(plan.settings, workers=workers)
+        settings = replace(plan.settings, sums=sums,
+                           workers=plan.settings.workers if workers is None else workers)
         results = fit(jobs, plan.data.x, plan.data.y, settings, tell, held_out is not None,
                       plan.calibration_rows)
         try:
@@ -202,9 +210,9 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                     continue
                 if held_out is not None:
                     held_out(fitted)
-                if before + models == 0:
+                if before + len(written) == 0:
                     save_normalisation(plan, earlier.control_out)
-                models += 1
+                written.add(job.name)
                 size += model.sv.nbytes
                 if job.options.shares:
                     settled[job.name] = model.provenance.options
@@ -218,9 +226,51 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                                   plan.origins(job)),
                            earlier.control_out)
         except TimeUp:
-            stopped = models + len(failures) < len(jobs)
+            stopped = len(written) + len(failures) < len(jobs)
+            sums.save()
+        except BaseException as error:
+            sums.save(math.inf if isinstance(error, AgfmcError) else _HURRY)
+            raise
+    sums.remove(job for job in jobs if job.name not in written)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
-    return Outcome(before + models, errors, stopped, trained, settled)
+    return Outcome(before + len(written), errors, stopped, trained, settled)
+
+
+def _kept_sums(plan, used=True):
+    """The `KeptSums` of a run; one for a single model keeps none."""
+    return KeptSums(plan.path_of(plan.base or ""), plan.binary if plan.base is not None else (),
+                    lambda job: plan.origins.of_sums(job), used)
+
+
+def ranges_of(plan) -> list[int]:
+    """The number of ranges of rows of each group of classifiers that share landmarks."""
+    return [len(row_ranges(job, len(plan.data.y))) for job in _kept_sums(plan).jobs]
+
+
+def make_range_sums(plan, group: int, number: int, progress: Callable | None = None,
+                    used: bool = True, workers=None) -> bool:
+    """Write the file of the sums of one range, for a run of training; -> False if it was there.
+
+    group, number: of `ranges_of`, from 0;  used: what is there counts, the models too;
+    workers: as of `train`.  Raises `UsageError` where there is no such range.
+    """
+    counts = ranges_of(plan)
+    if group >= len(counts):
+        raise UsageError(f"there is no group {group} of classifiers that share landmarks: "
+                         f"expected a number from 0 to {len(counts) - 1}" if counts else
+                         "no classifiers of this configuration share landmarks")
+    if number >= counts[group]:
+        raise UsageError(f"there is no range {number}: expected a number from 0 to "
+                         f"{counts[group] - 1}")
+    sums = _kept_sums(plan, used)
+    job = sums.jobs[group]
+    members = {one.name for one in plan.binary if sums.of(one) is sums.of(job)}
+    if used and members <= finished(plan):
+        return False
+    settings = replace(plan.settings, sums=sums,
+                       workers=plan.settings.workers if workers is None else workers)
+    return sum_range(job, plan.data.x, plan.data.y, settings, number,
+                     progress and (lambda done, total: progress(done, total, sums.stage)))
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:

@@ -13,14 +13,18 @@ import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
 from .._version import __version__
+from ..arrays import label_counts
 from ..collate.merge import unique_rows
 from ..errors import AgfmcError, AgfmcWarning, DataError
+from ..executors.remote import Lacking, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
+from ..formats.kernel_sums import ClassSums, packed, unpacked
 from ..kernel.landmarks import Landmarks
 from ..learners.calibration import fit_sigmoid, job_seed
 from ..learners.nystrom import LANDMARKS, leave_one_out, NystromOptions, Ridge, RidgeSearch
@@ -28,12 +32,14 @@ from ..models import BinaryModel
 from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import calibration_rows
+from .kept_sums import GroupSums
 
-__all__ = ["check_landmarks", "draw_landmarks", "fit_shared"]
+__all__ = ["check_landmarks", "draw_landmarks", "fit_shared", "row_ranges", "sum_range"]
 
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
 _TASKS = 24  # in all, where ranges of these sizes allow
+_RANGES = 400  # the most, though they be larger then: each may be a command of its own
 # Multiplications for the sums beyond which those of kernel values are made, and turned into those
 # of features at the end: half the work.  It costs digits: lambda must be this many times as large
 # as the rounding of N, times the condition of the landmarks.
@@ -43,7 +49,9 @@ _ROUNDING = 1000 * np.finfo(np.float64).eps
 # of more, some are asked for a common one.
 _OWN, _CHEAP, _ASKED = 8, 1e10, 8
 _SEARCHED = 5000  # points that lambda is judged by
+_TRIALS = 6  # values of lambda that are tried, about
 _MEGABYTE = 2**20
+_STEPS = 100_000  # of progress
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
 
 
@@ -95,7 +103,7 @@ class _Problem:
     """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
 
     raw: sums are of kernel values, in place of features;  w (n,): weights of the points, or None
-    for 1.
+    for 1;  first: the row of all points that these begin with.
     """
 
     landmarks: Landmarks
@@ -103,6 +111,26 @@ class _Problem:
     y: np.ndarray
     raw: bool = False
     w: np.ndarray | None = None
+    first: int = 0
+
+    def shared(self):
+        """What all workers elsewhere get: points in a file by reference; else None."""
+        if getattr(self.x, "source", None) is None:
+            return None
+        small = np.min_scalar_type(int(self.y.max()))
+        return replace(self, x=_Reference(*self.x.__reduce__()), landmarks=self._for_sums(),
+                       y=self.y.astype(small) if self.y.min() >= 0 else self.y)
+
+    def part(self, item):
+        """What is enough for the sums of an item: its points, their labels and weights."""
+        _, start, stop, labels = item
+        rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
+        return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
+                       w=None if self.w is None else self.w[rows], first=start,
+                       landmarks=self._for_sums())
+
+    def _for_sums(self):
+        return self.landmarks.without_factor() if self.raw else self.landmarks
 
     def kernel_values(self, rows):
         """K (p, n) of ascending rows."""
@@ -113,6 +141,21 @@ class _Problem:
         return self.landmarks.features(self.kernel_values(rows))
 
 
+class _Reference:
+    """Points in a file, for workers that open it when they need it: opener(*args)."""
+
+    def __init__(self, opener, args):
+        self._opener, self._args = opener, args
+
+    def __reduce__(self):
+        return _Reference, (self._opener, self._args)
+
+    @functools.cached_property
+    def points(self):
+        """The points; `DataError` where there is no such file here."""
+        return self._opener(*self._args)
+
+
 def _slice(rows):
     """Ascending rows as a slice, where they follow each other: nothing is then copied."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
@@ -121,12 +164,13 @@ def _slice(rows):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `Ridge` looks at the sums
-def range_sums(problem: _Problem, item: tuple) -> tuple:
+def range_sums(problem: _Problem, item: tuple) -> ClassSums:
     """Sums of the points of some classes in a range of rows.
 
-    item: (start, stop, labels).  -> G (p, p); s (c, p) and n (c,) of each class.
+    item: (number, start, stop, labels) of the range and the classes.
     """
-    start, stop, labels = item
+    _, start, stop, labels = item
+    start, stop = start - problem.first, stop - problem.first
     rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
     p = len(problem.landmarks)
     gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
@@ -141,17 +185,29 @@ def range_sums(problem: _Problem, item: tuple) -> tuple:
         if problem.w is not None:
             phi *= np.sqrt(problem.w[part])
         gram += phi @ phi.T  # the result is symmetric, and half the work of other products
-    return gram, total, weight
+    return ClassSums(gram, total, weight)
+
+
+def _sums_elsewhere(problem, item):
+    """The `range_sums` of a worker, G as `packed`, as the results of many are on their way."""
+    if isinstance(problem.x, _Reference):
+        try:
+            problem = replace(problem, x=problem.x.points)
+        except DataError:
+            return Lacking()
+    sums = range_sums(problem, item)
+    return sums._replace(gram=packed(sums.gram))
 
 
 class _Sums:
     """The sums G of the sets of classes of a group, made in as many passes as memory demands.
 
-    total {label: s (p,)} and weight {label: n} grow with the passes.
+    total {label: s (p,)} and weight {label: n} grow with the passes.  work: `_Work`;  kept:
+    `GroupSums`, where these grow.
     """
 
-    def __init__(self, group, run, megabytes):
-        self._group, self._run = group, run
+    def __init__(self, group, work, megabytes, kept):
+        self._group, self._work, self._kept = group, work, kept
         self.total, self.weight = {}, {}
         self._atoms = {}
         size = 8 * len(group.problem.landmarks) ** 2
@@ -210,19 +266,23 @@ class _Sums:
         if not atoms:
             return
         names = {self._group.atoms[number]: number for number in atoms}
-        for labels in names:
-            self.total.update((label, 0.0) for label in labels)
-            self.weight.update((label, 0.0) for label in labels)
-        items = [(*span, labels) for span in self._group.ranges for labels in names]
-        for (_, _, labels), (gram, total, weight) in self._run(items):
-            number = names[labels]
-            if number in self._atoms:
-                self._atoms[number] += gram
-            else:
-                self._atoms[number] = gram
-            for label, s, n in zip(labels, total, weight):
-                self.total[label] = self.total[label] + s
-                self.weight[label] += n
+        kept, ranges = self._kept, self._group.ranges
+        kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
+                   self._group.range_digest)
+        items = [(number, *span, labels) for number, span in enumerate(ranges)
+                 for labels in names if number >= kept.stop(labels)]
+        made = self._work.sums([item for item in items if not kept.has(item[0], item[3])], names)
+        for item in items:
+            number, _, _, labels = item
+            sums = kept.of_range(number, labels) if kept.has(number, labels) else next(made)
+            if sums is None:
+                sums = range_sums(self._group.problem, item)
+            kept.add(number, labels, sums)
+        next(made, None)  # tells of the last one, and ends the workers
+        for labels, (gram, total, weight) in kept.end().items():
+            self._atoms[names[labels]] = gram
+            self.total.update(zip(labels, total))
+            self.weight.update(zip(labels, weight.tolist()))
         if self._group.problem.raw:
             features = self._group.problem.landmarks.features
             for labels, number in names.items():
@@ -231,44 +291,61 @@ class _Sums:
                     self.total[label] = features(self.total[label][:, None])[:, 0]
 
 
+def _factors(options, sides):
+    """((label, factor of its points), ...), labels ascending, of a classifier."""
+    weights = dict(options.weights)
+    return tuple(sorted((label, weights.get(number, 1.0)) for number, side in enumerate(sides)
+                        for label in side))
+
+
+def _sets(job):
+    """{((label, factor), ...): the sides of its classifiers} of the group of a job."""
+    sets = {}
+    for sides in job.together.sides:
+        sets.setdefault(_factors(job.options, sides), []).append(sides)
+    return sets
+
+
+def _atoms(job):
+    """The sets of labels, ascending, that stand on a side of the same classifiers of a group."""
+    by_use, sets = {}, [dict(one) for one in _sets(job)]
+    for label in job.together.labels:
+        by_use.setdefault(tuple(one.get(label) for one in sets), []).append(label)
+    return sorted(map(tuple, by_use.values()))
+
+
+def row_ranges(job, n: int) -> list[tuple[int, int]]:
+    """(start, stop) of the ranges that n rows are cut into for the group of a job."""
+    step = -(-n * len(_atoms(job)) // _TASKS)
+    step = max(min(max(step, _RANGE[0]), _RANGE[1]), -(-n // _RANGES))
+    step = -(-step // _RANGE[0]) * _RANGE[0]
+    return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 class _Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    jobs: those that are to be trained.
+    jobs: those that are to be trained;  wanted: as of `fit_shared`, None where only sums are.
     """
 
-    def __init__(self, jobs, x, y, settings, wanted):
+    def __init__(self, jobs, x, y, wanted=None):
         job = jobs[0]
         self.jobs, self.options, self.seed = jobs, job.options, job.seed
         together = job.together
         self.labels = together.labels
-        self.sets = {}  # {((label, factor), ...): the sides of its classifiers}
-        for sides in together.sides:
-            self.sets.setdefault(self._factors(sides), []).append(sides)
-        by_use = {}
-        for label in self.labels:
-            by_use.setdefault(tuple(dict(one).get(label) for one in self.sets), []).append(label)
-        self.atoms = sorted(map(tuple, by_use.values()))
-        left_out = None if wanted.sides else self.options.left_out
-        counts = dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
-        self.counts = counts
-        n = sum(counts[label] for label in self.labels)
+        self.sets = _sets(job)
+        self.atoms = _atoms(job)
+        self.counts = label_counts(y)
+        n = sum(self.counts[label] for label in self.labels)
         drawn, landmarks = _landmarks(job, x, y)
         raw = n * len(landmarks) ** 2 > _RAW
         self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
         self.rows = drawn[landmarks.kept]
         self.dropped = len(drawn) - len(self.rows)
         self.problem = _Problem(landmarks, x, y, raw)
-        step = -(-len(y) * len(self.atoms) // _TASKS)
-        step = min(max(-(-step // 1024) * 1024, _RANGE[0]), _RANGE[1])
-        self.ranges = [(start, min(start + step, len(y))) for start in range(0, len(y), step)]
-        self.left_out = self._left_out(y, left_out, wanted.chosen)
-
-    def _factors(self, sides):
-        """((label, factor of its points), ...), labels ascending, of a classifier."""
-        weights = dict(self.options.weights)
-        return tuple(sorted((label, weights.get(number, 1.0)) for number, side in enumerate(sides)
-                            for label in side))
+        self.ranges = row_ranges(job, len(y))
+        self.left_out = {} if wanted is None else self._left_out(
+            y, None if wanted.sides else self.options.left_out, wanted.chosen)
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out."""
@@ -284,36 +361,152 @@ class _Group:
         return {label: [part[start:start + _BLOCK] for part in [rows[own == label]]
                         for start in range(0, len(part), _BLOCK)] for label in self.labels}
 
-    @property
-    def work(self):
-        """Billions of multiplications: those of sums, and those of the rest for each set."""
+    def range_digest(self, number):
+        """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
+        start, stop = self.ranges[number]
+        problem = self.problem
+        digest = blake2b(repr([__version__, self.jobs[0].options.identity(self.jobs[0]), start,
+                               stop, problem.raw, problem.w is None]).encode(), digest_size=8)
+        digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
+        for first in range(start, stop, _BLOCK):
+            block = slice(first, min(first + _BLOCK, stop))
+            own = np.isin(problem.y[block], self.labels)
+            digest.update(np.where(own, problem.y[block], -1).astype("<i4").tobytes())
+            digest.update(np.ascontiguousarray(problem.x[block][own], np.float64).tobytes())
+            if problem.w is not None:
+                digest.update(problem.w[block][own].tobytes())
+        return digest.hexdigest()
+
+    def cost_of_sums(self, item):
+        """Billions of multiplications for an item of `range_sums`."""
+        _, start, stop, labels = item
+        n = sum(self.counts[label] for label in labels) * (stop - start) / len(self.problem.y)
+        return (0.5 if self.problem.raw else 1.0) * 1e-9 * n * len(self.problem.landmarks) ** 2
+
+    def cost_of_search(self, one):
+        """The same for the error of a set of classes with one lambda."""
+        return self._cost_of_solution(min(_SEARCHED, self._count(one)))
+
+    def cost_of_set(self, one):
+        """The same for the solution of a set of classes."""
+        return self._cost_of_solution((1 if len(self.sets) > 1 else 2) * self._count(one))
+
+    def _count(self, one):
+        return sum(len(part) for label, _ in one for part in self.left_out[label])
+
+    def _cost_of_solution(self, count):
         p = len(self.problem.landmarks)
-        sums = [2e-9 * (stop - start) * p * p for start, stop in self.ranges]
-        sets = {one: 1e-9 * (p**3 + p * p * sum(len(part) for label, _ in one
-                                                for part in self.left_out[label]))
-                for one in self.sets}
-        return sum(sums), sets
+        return 1e-9 * p * p * (p / 6 + count / 2)
+
+
+class _Work:
+    """Where the tasks of a group run, and what is told of their progress.
+
+    workers: threads here;  progress(share) is called with the share that is done.
+    """
+
+    def __init__(self, group, settings, progress):
+        self._group, self._progress, self._kept = group, progress, settings.sums
+        here = isinstance(settings.workers, int)
+        self._executor = None if here else settings.workers
+        self.workers = settings.workers if here and settings.workers else available_cores()
+        self._megabytes = settings.kernel_memory
+        self._planned = {labels: sum(group.cost_of_sums((0, *span, labels))
+                                     for span in group.ranges) for labels in group.atoms}
+        self._done, self._total = 0.0, sum(self._planned.values())
+
+    def sums(self, items, atoms):
+        """Yield the `ClassSums` of items, in their order; atoms: those that are complete then."""
+        for labels in atoms:  # known now: some may be kept, some made again
+            self._total -= self._planned.pop(labels, 0.0)
+        self._total += sum(map(self._group.cost_of_sums, items))
+        for item, sums in self._outcomes(items):
+            yield sums
+            self.tell(self._group.cost_of_sums(item),
+                      f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
+
+    def _outcomes(self, items):
+        """What is under way takes p^2 / 2 to p^2 numbers a worker, and as much is waiting."""
+        problem = self._group.problem
+        if self._executor is None:
+            yield from run_tasks(functools.partial(range_sums, problem), items, self.workers,
+                                 inline=False, window=self.workers + 1)
+            return
+        p, workers = len(problem.landmarks), workers_of(self._executor)
+        more = self._megabytes * _MEGABYTE // (4 * p * p)
+        for item, sums in run_remote(
+                self._executor, _sums_elsewhere, problem.shared(), items,
+                name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
+                ordered=workers + max(1, min(more, workers)),
+                part=lambda _, item: problem.part(item)):
+            if isinstance(sums, AgfmcError):
+                raise sums
+            yield item, ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+
+    def plan(self, costs):
+        """There are tasks with these costs besides the sums."""
+        self._total += sum(costs)
+
+    def tell(self, done, words=""):
+        """So many more billions of multiplications are done; words: what it was."""
+        self._done += done
+        if self._kept is not None:
+            self._kept.stage = words
+        if self._progress is not None:
+            self._progress(min(1.0, self._done / max(self._total, 1e-9)))
+
+    def each(self, function, items, cost, words=""):
+        """Yield (item, function(item, spread)): items side by side, or what spreads for one.
+
+        cost(item): billions of multiplications;  words: as of `tell`;  spread(function, parts,
+        cost) is `map`, with the cost of all parts.
+        """
+        if len(items) >= 2 * self.workers:
+            for item, result in run_tasks(
+                    lambda item: function(item, lambda function, parts, cost: map(function, parts)),
+                    items, self.workers, inline=False):
+                yield item, result
+                self.tell(cost(item), words)  # may end the work: this is handed out by now
+            return
+        for item in items:
+            left = [cost(item)]
+            yield item, function(item, functools.partial(self._spread, words, left))
+            self.tell(left[0], words)
+
+    def _spread(self, words, left, function, parts, cost):
+        parts = list(parts)
+        for _, result in run_tasks(function, parts, self.workers, inline=False):
+            yield result
+            done = min(cost / len(parts), left[0])
+            left[0] -= done
+            self.tell(done, words)
 
 
 class _LeftOut:
-    """Features of the points that are left out, kept where they take no more than `megabytes`."""
+    """Features of the points that are left out, some kept in `megabytes` where they serve again."""
 
     def __init__(self, group, megabytes):
-        landmarks = group.problem.landmarks
         self._group, self._kept = group, {}
-        count = sum(len(part) for parts in group.left_out.values() for part in parts)
-        self._keep = len(group.sets) > 1 and \
-            8 * count * len(landmarks) <= megabytes * _MEGABYTE
+        self._room = megabytes * _MEGABYTE
+        self._all = len(group.sets) > 1 or sum(
+            len(part) for parts in group.left_out.values() for part in parts) <= _SEARCHED
 
-    def __call__(self, block):
-        """phi (p, n) of a block, (label, number)."""
-        phi = self._kept.get(block)
+    def __call__(self, block, step=1):
+        """phi (p, n) of every step-th point of a block, (label, number)."""
+        phi = self._kept.get((block, step))
         if phi is None:
             label, number = block
-            phi = self._group.problem.features(self._group.left_out[label][number])
-            if self._keep:
-                self._kept[block] = phi
+            phi = self._group.problem.features(self._group.left_out[label][number][::step])
+            if (self._all or step > 1) and phi.nbytes <= self._room:
+                self._room -= phi.nbytes
+                self._kept[block, step] = phi
         return phi
+
+    def forget(self):
+        """Make room: what was asked for with a step is of no more use."""
+        for key in [key for key in list(self._kept) if key[1] > 1]:
+            phi = self._kept.pop(key, None)  # another thread may do the same
+            self._room += 0 if phi is None else phi.nbytes
 
 
 class _Set:
@@ -383,26 +576,45 @@ def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted) -> Iterator:
     """
     groups = {}
     for job in jobs:
-        groups.setdefault(job.together, []).append(job)
-    for members in groups.values():
-        yield from _Trainer(_Group(members, x, y, settings, wanted), settings, progress,
-                            wanted).fit()
+        groups.setdefault((job.options, job.together), []).append(job)
+    for number, members in enumerate(groups.values()):
+        tell = None if progress is None else functools.partial(
+            _tell_of, progress, number, len(groups))
+        yield from _Trainer(_Group(members, x, y, wanted), settings, tell, wanted).fit()
+
+
+def _tell_of(progress, number, groups, share):
+    """Tell progress(done, total) of the share of one of several groups that is done."""
+    progress(round(_STEPS * (number + share)), _STEPS * groups)
+
+
+def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None) -> bool:
+    """Write the file of the sums of one range for the group of a job; -> False if it is there.
+
+    settings: with `sums`;  number: of `row_ranges`;  progress(done, total).
+    """
+    group = _Group([job], x, y)
+    kept, digest = settings.sums.of(job), group.range_digest(number)
+    if kept.has_range(number, digest):
+        return False
+    work = _Work(group, settings, progress and functools.partial(_tell_of, progress, 0, 1))
+    items = [(number, *group.ranges[number], labels) for labels in group.atoms]
+    kept.write_range(number, digest, group.atoms, work.sums(items, group.atoms),
+                     len(group.problem.landmarks))
+    return True
 
 
 class _Trainer:
     """The training of one group."""
 
     def __init__(self, group, settings, progress, wanted):
-        self._group, self._wanted, self._progress = group, wanted, progress
-        self._workers = settings.workers if isinstance(settings.workers, int) else 0
-        self._workers = self._workers or available_cores()
-        self._sums = _Sums(group, self._run, settings.kernel_memory)
+        self._group, self._wanted = group, wanted
+        self._work = _Work(group, settings, progress)
+        kept = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
+        self._sums = _Sums(group, self._work, settings.kernel_memory, kept)
         self._features = _LeftOut(group, settings.kernel_memory)
         normalisation = settings.normalisation
         self._normalised = None if normalisation is None else normalisation.digest()
-        self._of_sums, self._of_sets = group.work
-        self._total = self._of_sums + sum(self._of_sets.values())
-        self._done = 0.0
         self._ridge = group.options.ridge
         if group.dropped and group.options.landmarks is not None:  # so many are wanted
             warnings.warn(f"{group.jobs[0].text}: landmarks that depend on others within rounding "
@@ -412,56 +624,46 @@ class _Trainer:
     def fit(self):
         """Yield `Fitted` of the jobs."""
         group = self._group
-        if self._ridge is None and len(group.sets) > max(
-                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
-            self._ridge = self._common_ridge()
         jobs = {}
         for job in group.jobs:
-            jobs.setdefault(group._factors(job.sides), []).append(job)
+            jobs.setdefault(_factors(group.options, job.sides), []).append(job)
+        if self._ridge is None and len(group.sets) > max(
+                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
+            self._ridge = self._common_ridge(map(group.cost_of_set, jobs))
+        else:
+            self._work.plan(map(self._cost, jobs))
         for sets, gram_of in self._sums.passes(jobs):
-            for one, results in self._each(functools.partial(self._solve, gram_of, jobs), sets):
-                self._tell(self._of_sets[one])
+            for _, results in self._work.each(
+                    functools.partial(self._solve, gram_of, jobs), sets, self._cost):
                 for fitted, converged in results:
                     if not converged:
                         warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
                                       "converge", AgfmcWarning, stacklevel=2)
                     yield fitted
 
-    def _run(self, items):
-        """(item, sums) of the tasks, in their order."""
-        each = self._of_sums / max(1, len(items))
-        for item, sums in run_tasks(functools.partial(range_sums, self._group.problem), items,
-                                    self._workers, inline=False, window=self._workers + 1):
-            yield item, sums
-            self._tell(each)
+    def _cost(self, one):
+        return self._group.cost_of_set(one) + (self._ridge is None) * _TRIALS * \
+            self._group.cost_of_search(one)
 
-    def _tell(self, work):
-        self._done += work
-        if self._progress is not None:
-            total = max(1, round(1000 * self._total))
-            self._progress(min(total, round(1000 * self._done)), total)
+    def _common_ridge(self, costs):
+        """The lambda of all sets: the one with the least error over some of them.
 
-    def _each(self, function, items):
-        """(item, result) in order: items side by side, or one after the other."""
-        if len(items) < 2 * self._workers:
-            return ((item, function(item, self._side_by_side)) for item in items)
-        return run_tasks(lambda item: function(item, map), items, self._workers, inline=False)
-
-    def _side_by_side(self, function, items):
-        return (result for _, result in run_tasks(function, items, self._workers, inline=False))
-
-    def _common_ridge(self):
-        """The lambda of all sets: the one with the least error over some of them."""
-        sets = sorted(self._group.sets)
+        costs: of the work that comes then.
+        """
+        sets, cost = sorted(self._group.sets), self._group.cost_of_search
         asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
-        search = self._search()
+        self._work.plan([*costs, *(_TRIALS * cost(one) for one in asked)])
+        search, trials = self._search(), 0
         while search.trial is not None:
             errors = []
+            trials += 1
             for now, gram_of in self._sums.passes(asked):
-                errors += [error for _, error in self._each(
-                    lambda one, spread: self._error(self._set(one, gram_of), search.trial,
-                                                    spread), now)]
+                errors += [error for _, error in self._work.each(
+                    lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
+                                                    spread), now, cost, "choice of lambda")]
             search.tell(sum(errors))
+        self._features.forget()
+        self._work.plan((trials - _TRIALS) * cost(one) for one in asked)
         return search.best
 
     def _search(self):
@@ -470,7 +672,7 @@ class _Trainer:
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
 
-    def _error(self, the_set, ridge, spread):
+    def _error(self, one, the_set, ridge, spread):
         """The mean squared error of points that are left out, of the classifiers of a set."""
         try:
             solution = the_set.solve(ridge)
@@ -478,7 +680,8 @@ class _Trainer:
             return float("inf")
         step = max(1, -(-the_set.count // _SEARCHED))
         parts = list(spread(lambda block: the_set.squared_error(
-            solution, block, self._features(block)[:, ::step], step), the_set.blocks))
+            solution, block, self._features(block, step), step), the_set.blocks,
+            self._group.cost_of_search(one)))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
 
     def _solve(self, gram_of, jobs, one, spread):
@@ -487,15 +690,17 @@ class _Trainer:
         if ridge is None:
             search = self._search()
             while search.trial is not None:
-                search.tell(self._error(the_set, search.trial, spread))
+                search.tell(self._error(one, the_set, search.trial, spread))
             ridge = search.best
+            self._features.forget()
         try:
             solution = the_set.solve(ridge)
         except AgfmcError as error:
             return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
                      True) for job in jobs[one]]
         values = np.concatenate(list(spread(lambda block: the_set.values(
-            solution, block, self._features(block)), the_set.blocks)), axis=1)
+            solution, block, self._features(block)), the_set.blocks,
+            self._group.cost_of_set(one))), axis=1)
         rows = np.concatenate([self._group.left_out[label][number]
                                for label, number in the_set.blocks])
         order = np.argsort(rows)
@@ -503,7 +708,7 @@ class _Trainer:
         finish = functools.partial(self._finished, ridge, rows[order])
         return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
                                               values[the_set.number[job.sides]][order]),
-                           jobs[one]))
+                           jobs[one], 0.0))
 
     def _finished(self, ridge, rows, job, number, beta, solution, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""

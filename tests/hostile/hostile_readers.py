@@ -5,6 +5,7 @@ A `Reader` takes a path.  `covers` names the public functions that it goes throu
 """
 
 import functools
+import hashlib
 import io
 import os
 import tempfile
@@ -22,8 +23,8 @@ from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
-                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
-                           probability_text, seal, set_text, svm_predict_output, vectors)
+                           kernel_sums, libagf_model, libsvm_data, libsvm_model, logistic_model,
+                           lvq, probability_text, seal, set_text, svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel
 from agfmc.provenance import Provenance
@@ -321,6 +322,29 @@ def similarity(path):
     return read_similarity(path)
 
 
+def all_sums(path):
+    file = kernel_sums.SumsReader(path)
+    return file, {labels: file.read(labels) for labels in file.spans}
+
+
+def mended_sums(path):
+    """The header of a file of sums alone, with a checksum that agrees."""
+    head = SUMS[:len(SUMS_MAGIC)] + len(bytes_of(path)).to_bytes(4, "little") + bytes_of(path)
+    other = os.path.join(os.path.dirname(path), "mended")
+    Path(other).write_bytes(head + hashlib.blake2b(head, digest_size=16).digest() + SUMS[-88:])
+    try:
+        return all_sums(other)
+    except DataError as error:
+        raise DataError(error.message, file=path) from error
+
+
+def summed(found, raw):
+    file, sums = found
+    for labels, (gram, total, weight) in sums.items():
+        assert gram.shape == 2 * (file.landmarks,) and total.shape == (len(labels), len(gram))
+        all_finite(gram, total, weight)
+
+
 def all_of(result):
     return list(result)
 
@@ -403,6 +427,19 @@ c
 CALIBRATION = calibration_file.format_calibration(
     calibration("0123456789abcdef", (0, 2, 5), 4)).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
+SUMS_MAGIC = b"agfmc sums 1\n"
+SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3, [1, 4]]]}'
+
+
+def _sums():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "sums")
+        kernel_sums.write_sums(path, "0123456789abcdef", [(0, 3, (1, 4))], [kernel_sums.ClassSums(
+            X[:2, :2] + X[:2, :2].T, X[:2, :2], X[0, :2])], 2)
+        return bytes_of(path)
+
+
+SUMS = _sums()
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
 PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
     np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
@@ -520,6 +557,9 @@ def readers():
         ("calibration", calibration_file.read_calibration,
          [CALIBRATION, b"\n".join(CALIBRATION.split(b"\n")[:-2])], True, calibrated,
          [f + "calibration_file.read_calibration"]),
+        ("sums", all_sums, [SUMS], False, summed,
+         [f + "kernel_sums.SumsReader", f + "kernel_sums.is_sums"]),
+        ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
         ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
          [f + "probability_text.read_probabilities"]),
         ("sets", set_text.read_sets, [b"0 2\n-\n17\n"], True, class_sets,

@@ -121,6 +121,35 @@ def test_worker_killed_in_the_middle(cluster, slow):
     cluster.wait(2)
 
 
+def test_sums_of_shared_landmarks(cluster, slow):
+    """The same bytes, also with a worker killed while it works."""
+    cluster.wait(2)
+    y = np.arange(60_000) % 3
+    x = np.random.default_rng(4).normal(size=(len(y), 6)) + np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    slow.points("large", x, y)
+    (slow / "rest").write_text('"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
+    here, there, killed = (slow.below(name) for name in ("here", "there", "killed"))
+    words = ("-+", "learner=nystrom -m 900", "../rest", "../large", "m", "ctl")
+    here.ok("multi_borders", *words)
+    there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    assert here.files() == there.files()
+    before = used(cluster.workers[0].pid)
+    with killed.start("multi_borders", f"--executor=dask:{cluster.file}", *words) as process:
+        wait_for(lambda: used(cluster.workers[0].pid) > before + 0.6)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said.decode()
+    assert here.files() == killed.files() and b" is lost; its work is repeated" in said
+    cluster.workers[0] = cluster.join()
+    cluster.wait(2)
+
+
+def used(number):
+    """Seconds of a core that a process has used."""
+    with open(f"/proc/{number}/stat", encoding="ascii") as file:
+        return int(file.read().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
+
+
 def test_data_error_comes_back_as_it_is(cluster, place):
     here, there = place.below("here"), place.below("there")
     words = ("-+", "-s 1 -n 1", "../plan", "../trn", "m", "ctl")

@@ -76,6 +76,25 @@ def test_worker_killed(slow):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
+def test_worker_killed_while_it_makes_sums(place):
+    y = np.arange(60_000) % 3
+    x = np.random.default_rng(4).normal(size=(len(y), 6)) + np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
+    place.points("big", x, y)
+    (place / "rest").write_text('"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
+    here, there = place.below("here"), place.below("there")
+    words = ("-+", "learner=nystrom -m 900", "../rest", "../big", "m", "ctl")
+    here.ok("multi_borders", "-j", "2", *words)
+    with there.start("multi_borders", "--executor=processes:2", *words) as process:
+        number = busy_worker(process)
+        os.kill(number, signal.SIGKILL)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said.decode()
+    assert here.files() == there.files() and len(here.files()) == 4
+    assert b"multi_borders: warning: sums of rows " in said
+    assert f": worker process {number} ended by signal 9; retrying".encode() in said
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
 def test_no_worker_is_left_behind(slow, number, wait, gone):
     with slow.start("multi_borders", "--executor=processes:2", "-+", "-c 100", "bigplan", "big",

@@ -306,3 +306,36 @@ def test_by_hand(script, place):
     place.ok("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
     done = script(*"--merge m.jobs ctl m.mbm -n - trn m ctl".split())
     assert done.returncode == 0 and b"merged without a calibration" in done.stderr
+
+
+def test_ranges_by_hand(script, place):
+    """The array makes sums, and the second job trains."""
+    programs = place / "programs"
+    programs.mkdir()
+    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
+                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    for path in place.folder.glob("m-0*"):
+        path.unlink()
+    (place / "mixed").write_text(
+        '"learner=nystrom -m 20" 0 / 1 2; "" 0 / 1; "learner=nystrom -m 9" 1 / 2; {2 5 9}')
+    words = ("-n", "--no-calibration", "mixed", "trn", "m", "ctl")
+    done = script(*words, PATH=f"{programs}{os.pathsep}{place.env['PATH']}")
+    assert done.stdout == b"array 7 (3 tasks), then 7: m.mbm\n", done.stderr.decode()
+    assert place.files()["m.jobs"].count(b"--sums=") == 2
+    task = script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID="0")
+    assert task.returncode == 0 and not (place / "m-01").exists(), task.stderr.decode()
+    for number in "12":
+        assert script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID=number).returncode == 0
+    assert (place / "m.sums-0-0").exists() and (place / "m.sums-1-0").exists()
+    merge = (place / "submitted").read_text().splitlines()[1]
+    done = script(*merge[merge.index("--merge"):].split())
+    assert done.returncode == 0, done.stderr.decode()
+    merged = (place / "m.mbm").read_bytes()
+    assert not list(place.folder.glob("*.sums*"))
+    place.ok("multi_borders", "--retrain", *words)
+    place.ok("mbh2mbm", "-a", "m.std", "ctl", "whole.mbm")
+    assert merged == (place / "whole.mbm").read_bytes()
+    (place / "m.jobs.last").write_text("exit 3\n")
+    assert script("--merge", "m.jobs", "ctl", "m.mbm").returncode == 3

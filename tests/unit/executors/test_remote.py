@@ -279,6 +279,34 @@ def test_window_bounds_what_is_taken():
         assert [result for _, result in run] == [max(3, number) for number in range(1, 12)]
 
 
+def test_window_of_ones_own():
+    taken = []
+    with open_executor("processes:1") as pool:
+        run = run_remote(pool, max, 3, (taken.append(number) or number for number in range(9)),
+                         name=str, ordered=2)
+        assert next(run) == (0, 3) and len(taken) <= 3
+        assert [item for item, _ in run] == [*range(1, 9)]
+
+
+def has(shared, item):
+    return item if shared == "part" else remote.Lacking()
+
+
+def test_part_where_a_worker_lacks_something():
+    parts = []
+    with open_executor("processes:2") as pool:
+        done = list(run_remote(pool, has, "all", range(20), name=str, ordered=2,
+                               part=lambda shared, item: parts.append((shared, item)) or "part"))
+    assert done == [(item, item) for item in range(20)]
+    assert sorted(parts) == [("all", item) for item in range(20)]
+
+
+def test_nothing_shared_is_sent_by_parts():
+    with open_executor("processes:2") as pool:
+        assert len(list(run_remote(pool, has, None, range(5), name=str,
+                                   part=lambda shared, item: "part"))) == 5
+
+
 def test_killed_while_running():
     with open_executor("processes:1") as pool:
         run = run_remote(pool, max, 3, range(100), name=str, ordered=True)

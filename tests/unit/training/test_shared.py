@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.build import from_rows
+from agfmc.control.parse import parse
 from agfmc.errors import DataError
 from agfmc.kernel.landmarks import Landmarks
 from agfmc.kernel.machine import decision_values
@@ -11,7 +12,7 @@ from agfmc.learners.nystrom import NystromOptions, Ridge, leave_one_out
 from agfmc.learners.protocol import plan_jobs
 from agfmc.training import shared
 from agfmc.training.fit import TrainingSettings, fit
-from agfmc.training.shared import draw_landmarks
+from agfmc.training.shared import draw_landmarks, row_ranges
 
 OPTIONS = "learner=nystrom -m 12 -g .3 -l .05"
 FULL = [((0,), (1, 2, 3)), ((0, 1), (2, 3)), ((0, 2), (1, 3))]
@@ -126,3 +127,23 @@ def test_held_out_sides(points):
     for fitted in trained(PAIRS, x, y, calibration=0).values():
         assert len(fitted.side) == 60 and set(fitted.side) == {0, 1}
         assert np.mean(fitted.held_out == (fitted.side == 1)) > 0.7
+
+
+def test_same_sides_with_other_options_are_another_group(points):
+    x, y = points
+    tree = parse('"learner=nystrom -m 9 -g 1" 0 / 1; "learner=nystrom -m 9 -g 2" 2 / 3;'
+                 '"learner=nystrom -m 9 -g 2" 0 / 1; "learner=nystrom -m 9 -g 1" 2 / 3; {0 1 2 3}')
+    jobs = plan_jobs(tree, "m", "", 1)
+    found = {fitted.job.name: fitted.model.kernel.gamma for fitted in fit(jobs, x, y)}
+    assert [found[f"m-0{i}"] for i in range(4)] == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("rows, n, count", [
+    (FULL, 100, 1), (FULL, 20_000, 10), (FULL, 10**6, 24), (FULL, 10**8, 397),
+    (FULL, 10**9, 400), (PAIRS, 10**6, 8), (PAIRS, 10**10, 400)])
+def test_ranges_are_fixed_and_not_too_many(rows, n, count):
+    job = plan_jobs(from_rows(rows, range(4), {}), "m", OPTIONS, 1)[0]
+    ranges = row_ranges(job, n)
+    assert len(ranges) == count and ranges[0][0] == 0 and ranges[-1][1] == n
+    assert all(stop == start for (_, stop), (start, _) in zip(ranges, ranges[1:]))
+    assert all(start % 2048 == 0 for start, _ in ranges)

@@ -1,0 +1,53 @@
+"""Files of sums on landmarks: round trips, and every kind of damage."""
+
+import numpy as np
+import pytest
+
+from agfmc.errors import DataError
+from agfmc.formats.kernel_sums import ClassSums, is_sums, packed, SumsReader, unpacked, write_sums
+
+
+def sums(p, c, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(p, 2 * p))
+    return ClassSums(x @ x.T, rng.normal(size=(c, p)), rng.normal(size=c))
+
+
+def test_lower_triangle_row_by_row():
+    gram = np.array([[1.0, 2, 4], [2, 3, 5], [4, 5, 6]])
+    assert packed(gram).tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.array_equal(unpacked(packed(gram), 3), gram)
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = str(tmp_path / "sums")
+    written = {(0, 4): sums(5, 2), (2,): sums(5, 1, 1)}
+    write_sums(path, "ab", [(0, 3, (0, 4)), (1, 2, (2,))], written.values(), 5)
+    file = SumsReader(path)
+    assert (file.digest, file.landmarks, file.spans) == ("ab", 5, {(0, 4): (0, 3), (2,): (1, 2)})
+    for labels, one in written.items():
+        assert all(np.array_equal(a, b) for a, b in zip(file.read(labels), one))
+    assert is_sums(path) and not is_sums(str(tmp_path))
+
+
+def test_layout(tmp_path):
+    path = tmp_path / "sums"
+    write_sums(str(path), "ab", [(0, 1, (7,))],
+               [ClassSums(np.array([[1.0, 2], [2, 3]]), np.array([[4.0, 5]]), np.array([6.0]))], 2)
+    raw = path.read_bytes()
+    header = b'{"made from": "ab", "landmarks": 2, "sums": [[0, 1, [7]]]}'
+    assert raw.startswith(b"agfmc sums 1\n" + len(header).to_bytes(4, "little") + header)
+    assert np.frombuffer(raw[-64:-16], "<f8").tolist() == [4, 5, 6, 1, 2, 3]
+
+
+def test_every_changed_byte_is_noticed(tmp_path):
+    path = tmp_path / "sums"
+    write_sums(str(path), "ab", [(0, 1, (0,)), (0, 1, (1, 2))], [sums(2, 1), sums(2, 2)], 2)
+    raw = path.read_bytes()
+    for wrong in (*(raw[:i] + bytes([raw[i] ^ 1]) + raw[i + 1:] for i in range(len(raw))),
+                  *(raw[:i] for i in range(len(raw))), raw + b"\0"):
+        path.write_bytes(wrong)
+        with pytest.raises(DataError, match="damaged|not a file of sums"):
+            file = SumsReader(str(path))
+            for labels in file.spans:
+                file.read(labels)
