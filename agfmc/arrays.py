@@ -31,21 +31,42 @@ def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
 class LowerTriangle:
     """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
 
-    By NumPy alone, which lets other threads run meanwhile; SciPy's own functions do not.
+    matrix: kept as it is; what stands right of its diagonal is not read.  By NumPy alone, which
+    lets other threads run meanwhile; SciPy's own functions do not.
     """
 
-    _STEP = 128
+    STEP = 96
 
     def __init__(self, matrix: np.ndarray):
-        self._matrix = np.ascontiguousarray(matrix)
-        self._spans = [slice(start, min(start + self._STEP, len(matrix)))
-                       for start in range(0, len(matrix), self._STEP)]
-        self._inverses = [np.linalg.inv(matrix[span, span]) for span in self._spans]
+        self._matrix = matrix
+        self._inverses = [np.linalg.inv(np.tril(matrix[span, span])) for span in self._spans()]
+
+    @classmethod
+    def cholesky(cls, matrix: np.ndarray) -> LowerTriangle:
+        """The Cholesky factor of a symmetric matrix (p, p), whose memory it takes.
+
+        Raises `numpy.linalg.LinAlgError` where the matrix is not positive definite.
+        """
+        made = cls.__new__(cls)
+        made._matrix, made._inverses = matrix, []
+        for span in made._spans():
+            below = matrix[span.start:, span]
+            if span.start:
+                below -= matrix[span.start:, :span.start] @ matrix[span, :span.start].T
+            size = below.shape[1]
+            below[:size] = np.linalg.cholesky(below[:size])
+            made._inverses.append(np.linalg.inv(below[:size]))
+            below[size:] = below[size:] @ made._inverses[-1].T
+        return made
+
+    def _spans(self):
+        p = len(self._matrix)
+        return [slice(start, min(start + self.STEP, p)) for start in range(0, p, self.STEP)]
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """y (p, n) with matrix y = x (p, n)."""
         y = np.empty(x.shape)
-        for span, inverse in zip(self._spans, self._inverses):
+        for span, inverse in zip(self._spans(), self._inverses):
             left = x[span]
             if span.start:
                 left = left - self._matrix[span, :span.start] @ y[:span.start]
@@ -55,7 +76,7 @@ class LowerTriangle:
     def solve_transposed(self, x: np.ndarray) -> np.ndarray:
         """y (p, n) with the transpose of the matrix times y = x (p, n)."""
         y = np.empty(x.shape)
-        for span, inverse in zip(self._spans[::-1], self._inverses[::-1]):
+        for span, inverse in zip(self._spans()[::-1], self._inverses[::-1]):
             left = x[span] - self._matrix[span.stop:, span].T @ y[span.stop:]
             np.matmul(inverse.T, left, out=y[span])
         return y

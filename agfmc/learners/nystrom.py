@@ -132,7 +132,7 @@ class Ridge:
     of the sums, or these are not finite.
     """
 
-    _ROWS = 128  # at a time, which stay in the cache
+    _ROWS = LowerTriangle.STEP  # at a time, which stay in the cache
 
     def __init__(self, grams, total: np.ndarray, weight: float, ridge: float):
         if not np.isfinite([total, *(gram.diagonal() for gram, _ in grams)]).all():
@@ -151,7 +151,7 @@ class Ridge:
             part -= np.outer(total[rows], self.mean[left])
         matrix[np.diag_indices(len(matrix))] += ridge
         try:
-            self._factor = LowerTriangle(np.linalg.cholesky(matrix))
+            self._factor = LowerTriangle.cholesky(matrix)
         except np.linalg.LinAlgError:
             raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
                             "a larger one, or normalise the data") from None
