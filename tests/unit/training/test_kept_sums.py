@@ -138,6 +138,17 @@ def test_only_what_belongs_to_these_options(monkeypatch, settings):
     assert len(made) == 4 * 7
 
 
+@pytest.mark.parametrize("words", ["-l 2", "--loo 100", "-l auto --loo all"])
+def test_sums_serve_any_lambda(monkeypatch, words):
+    stopped_after(monkeypatch, 9)
+    make_range_sums(planned(), 0, 5)
+    made, options = counted(monkeypatch), f"learner=nystrom -m 12 -g .3 {words}"
+    train(planned(options=options))
+    assert len(made) == 4 * 7 - 9 - 4
+    train(planned(base="w", options=options))
+    assert models() == models("w")
+
+
 @pytest.mark.parametrize("name", ["m.sums-0", "m.sums-0-3"])
 @pytest.mark.parametrize("place", [20, -30])
 def test_damaged_sums_are_made_again(whole, monkeypatch, name, place):
