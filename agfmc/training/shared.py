@@ -117,13 +117,19 @@ class _Problem:
         """What all workers elsewhere get: points in a file by reference; else None."""
         if getattr(self.x, "source", None) is None:
             return None
-        small = np.min_scalar_type(int(self.y.max()))
-        return replace(self, x=_Reference(*self.x.__reduce__()), landmarks=self._for_sums(),
-                       y=self.y.astype(small) if self.y.min() >= 0 else self.y)
+        return replace(self, x=_Reference(*self.x.__reduce__()), y=None, w=None,
+                       landmarks=self._for_sums())
+
+    def with_labels(self, item):
+        """An item, and the labels and weights of its range, for a worker that reads the points."""
+        y = self.y[item[1]:item[2]]
+        if y.min() >= 0:
+            y = y.astype(np.min_scalar_type(int(y.max())))  # often a byte for each
+        return *item, y, None if self.w is None else self.w[item[1]:item[2]]
 
     def part(self, item):
         """What is enough for the sums of an item: its points, their labels and weights."""
-        _, start, stop, labels = item
+        _, start, stop, labels = item[:4]
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
         return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
                        w=None if self.w is None else self.w[rows], first=start,
@@ -191,11 +197,13 @@ def range_sums(problem: _Problem, item: tuple) -> ClassSums:
 def _sums_elsewhere(problem, item):
     """The `range_sums` of a worker, G as `packed`, as the results of many are on their way."""
     if isinstance(problem.x, _Reference):
+        _, start, stop, _, y, w = item
         try:
-            problem = replace(problem, x=problem.x.points)
+            x = problem.x.points
         except DataError:
             return Lacking()
-    sums = range_sums(problem, item)
+        problem = replace(problem, x=x.selected(np.arange(start, stop)), y=y, w=w, first=start)
+    sums = range_sums(problem, item[:4])
     return sums._replace(gram=packed(sums.gram))
 
 
@@ -440,14 +448,16 @@ class _Work:
             return
         p, workers = len(problem.landmarks), workers_of(self._executor)
         more = self._megabytes * _MEGABYTE // (4 * p * p)
+        shared = problem.shared()
         for item, sums in run_remote(
-                self._executor, _sums_elsewhere, problem.shared(), items,
+                self._executor, _sums_elsewhere, shared,
+                items if shared is None else map(problem.with_labels, items),
                 name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
                 ordered=workers + max(1, min(more, workers)),
                 part=lambda _, item: problem.part(item)):
             if isinstance(sums, AgfmcError):
                 raise sums
-            yield item, ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+            yield item[:4], ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
 
     def plan(self, costs):
         """There are tasks with these costs besides the sums."""
