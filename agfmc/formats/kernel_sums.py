@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -72,11 +73,12 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
 
 
 def is_sums(path: str) -> bool:
-    """True where a regular file begins as those of `write_sums` do."""
-    if not os.path.isfile(path):
-        return False
-    with open_input(path) as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    """True where a regular file can be read and begins as those of `write_sums` do."""
+    with suppress(DataError):
+        if os.path.isfile(path):
+            with open_input(path) as file:
+                return file.read(len(_MAGIC)) == _MAGIC
+    return False
 
 
 class SumsReader:

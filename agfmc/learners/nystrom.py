@@ -22,7 +22,7 @@ from one pass over the points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -115,6 +115,10 @@ class NystromOptions(BinaryLearner):
     def identity(self, job):
         """Options, seed, and the classifiers that share the landmarks."""
         return (*super().identity(job), job.together.digest)
+
+    def sums_identity(self, job):
+        """The same for the sums, in which lambda and the choice of left-out points have no part."""
+        return replace(self, ridge=None, left_out=None).identity(job)
 
     def kernel_for(self, features):
         """The `Kernel` for data with that many features."""

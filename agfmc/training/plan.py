@@ -203,7 +203,8 @@ class _Origins:
 
     def of_sums(self, job):
         """The digest of what the sums of the group of a job are made from."""
-        digest = blake2b(repr([self._common, job.options.identity(job)]).encode(), digest_size=8)
+        digest = blake2b(repr([self._common, job.options.sums_identity(job)]).encode(),
+                         digest_size=8)
         digest.update(self._of_group(job.together.labels))
         return digest.hexdigest()
 

@@ -117,13 +117,19 @@ class _Problem:
         """What all workers elsewhere get: points in a file by reference; else None."""
         if getattr(self.x, "source", None) is None:
             return None
-        small = np.min_scalar_type(int(self.y.max()))
-        return replace(self, x=_Reference(*self.x.__reduce__()), landmarks=self._for_sums(),
-                       y=self.y.astype(small) if self.y.min() >= 0 else self.y)
+        return replace(self, x=_Reference(*self.x.__reduce__()), y=None, w=None,
+                       landmarks=self._for_sums())
+
+    def with_labels(self, item):
+        """An item, and the labels and weights of its range, for a worker that reads the points."""
+        y = self.y[item[1]:item[2]]
+        if y.min() >= 0:
+            y = y.astype(np.min_scalar_type(int(y.max())))  # often a byte for each
+        return *item, y, None if self.w is None else self.w[item[1]:item[2]]
 
     def part(self, item):
         """What is enough for the sums of an item: its points, their labels and weights."""
-        _, start, stop, labels = item
+        _, start, stop, labels = item[:4]
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
         return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
                        w=None if self.w is None else self.w[rows], first=start,
@@ -191,11 +197,13 @@ def range_sums(problem: _Problem, item: tuple) -> ClassSums:
 def _sums_elsewhere(problem, item):
     """The `range_sums` of a worker, G as `packed`, as the results of many are on their way."""
     if isinstance(problem.x, _Reference):
+        _, start, stop, _, y, w = item
         try:
-            problem = replace(problem, x=problem.x.points)
+            x = problem.x.points
         except DataError:
             return Lacking()
-    sums = range_sums(problem, item)
+        problem = replace(problem, x=x.selected(np.arange(start, stop)), y=y, w=w, first=start)
+    sums = range_sums(problem, item[:4])
     return sums._replace(gram=packed(sums.gram))
 
 
@@ -365,8 +373,8 @@ class _Group:
         """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
         start, stop = self.ranges[number]
         problem = self.problem
-        digest = blake2b(repr([__version__, self.jobs[0].options.identity(self.jobs[0]), start,
-                               stop, problem.raw, problem.w is None]).encode(), digest_size=8)
+        digest = blake2b(repr([__version__, self.options.sums_identity(self.jobs[0]), start, stop,
+                               problem.raw, problem.w is None]).encode(), digest_size=8)
         digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
         for first in range(start, stop, _BLOCK):
             block = slice(first, min(first + _BLOCK, stop))
@@ -426,7 +434,13 @@ class _Work:
                       f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
 
     def _outcomes(self, items):
-        """What is under way takes p^2 / 2 to p^2 numbers a worker, and as much is waiting."""
+        """(item, `ClassSums`) in their order.
+
+        In memory are, of p^2 numbers each, the sums so far of every atom, two for each thread that
+        is at work, and one that waits; of an executor half of that for each worker, and for as
+        many again that wait.  With two threads and one atom a process takes .43 GB with p = 2000,
+        1.2 GB with 4000; with two processes the largest .41 and .82.
+        """
         problem = self._group.problem
         if self._executor is None:
             yield from run_tasks(functools.partial(range_sums, problem), items, self.workers,
@@ -434,14 +448,16 @@ class _Work:
             return
         p, workers = len(problem.landmarks), workers_of(self._executor)
         more = self._megabytes * _MEGABYTE // (4 * p * p)
+        shared = problem.shared()
         for item, sums in run_remote(
-                self._executor, _sums_elsewhere, problem.shared(), items,
+                self._executor, _sums_elsewhere, shared,
+                items if shared is None else map(problem.with_labels, items),
                 name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
                 ordered=workers + max(1, min(more, workers)),
                 part=lambda _, item: problem.part(item)):
             if isinstance(sums, AgfmcError):
                 raise sums
-            yield item, ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+            yield item[:4], ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
 
     def plan(self, costs):
         """There are tasks with these costs besides the sums."""

@@ -1,7 +1,10 @@
 """Sums of ranges that are kept in files: what goes on from them, and what does not."""
 
+import math
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,6 +141,17 @@ def test_only_what_belongs_to_these_options(monkeypatch, settings):
     assert len(made) == 4 * 7
 
 
+@pytest.mark.parametrize("words", ["-l 2", "--loo 100", "-l auto --loo all"])
+def test_sums_serve_any_lambda(monkeypatch, words):
+    stopped_after(monkeypatch, 9)
+    make_range_sums(planned(), 0, 5)
+    made, options = counted(monkeypatch), f"learner=nystrom -m 12 -g .3 {words}"
+    train(planned(options=options))
+    assert len(made) == 4 * 7 - 9 - 4
+    train(planned(base="w", options=options))
+    assert models() == models("w")
+
+
 @pytest.mark.parametrize("name", ["m.sums-0", "m.sums-0-3"])
 @pytest.mark.parametrize("place", [20, -30])
 def test_damaged_sums_are_made_again(whole, monkeypatch, name, place):
@@ -211,6 +225,17 @@ def test_progress_tells_what_is_done(monkeypatch):
         path.unlink()
     stopped_after(monkeypatch, 25)
     assert [call[2] for call in told()][:4] == 3 * ["sums of range 7 of 7"] + ["1 of 6 classifiers"]
+
+
+def test_time_limit_between_classifiers(whole, monkeypatch):
+    done = []
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "time", SimpleNamespace(
+            monotonic=lambda: math.inf if len(done) >= 2 else 0.0))
+        made = train(planned(), deadline=time.monotonic() + 1000, held_out=done.append)
+    assert made.stopped and 2 <= made.done < 6 and len(finished(planned())) == made.done
+    assert train(planned(), earlier=Earlier(frozenset(finished(planned())))).done == 6
+    assert models() == whole and sums_files() == []
 
 
 def test_lost_task_ends_training_in_one_line(monkeypatch):

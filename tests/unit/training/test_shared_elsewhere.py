@@ -10,9 +10,11 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.executors.processes import ProcessPool
+from agfmc.formats.kernel_sums import unpacked
 from agfmc.formats.vectors import open_vec, write_vec
+from agfmc.kernel.landmarks import Landmarks
 from agfmc.learners.protocol import plan_jobs
-from agfmc.models import Normalisation
+from agfmc.models import Kernel, Normalisation
 from agfmc.training import shared
 from agfmc.training.fit import fit, TrainingSettings
 
@@ -110,3 +112,17 @@ def test_a_task_gets_the_points_of_its_classes_alone(points):
     rows = 64 + np.flatnonzero(np.isin(y[64:128], (0, 2)))
     assert np.array_equal(part.x, x[rows]) and np.array_equal(part.y, y[rows])
     assert part.landmarks.kernel_values(x[:2]).shape == (12, 2)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_weights_travel_with_the_labels(points, raw):
+    x, y, path = points
+    w = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    landmarks = Landmarks(Kernel("rbf", 0.5), x[:7])
+    item = (1, 64, 128, (0, 2))
+    here = shared.range_sums(shared._Problem(landmarks, x, y, raw, w), item)
+    there = shared._Problem(landmarks, open_vec(path), y, raw, w)
+    sent = pickle.loads(pickle.dumps((there.shared(), there.with_labels(item))))
+    for one in (shared._sums_elsewhere(*sent), shared._sums_elsewhere(there.part(item), item)):
+        assert np.array_equal(unpacked(one.gram, 7), here.gram)
+        assert np.array_equal(one.total, here.total) and np.array_equal(one.weight, here.weight)
