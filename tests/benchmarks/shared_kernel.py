@@ -88,9 +88,9 @@ class Place(Bench):
         return self.measured(self.ours("multi_borders", "--retrain", "-j", self.jobs, *more, "-+",
                                        options, plan, base, "x", "x.mbc"))
 
-    def model(self, name, plan, base, options):
+    def model(self, name, plan, base, options, *more):
         """Train, and merge into the model file `name`."""
-        used = self.train(plan, base, options)
+        used = self.train(plan, base, options, *more)
         self.run(self.ours("mbh2mbm", "x.mbc", name))
         return used
 
@@ -132,7 +132,7 @@ def row(*cells):
 
 
 def accuracy(place):
-    """Designs of four data sets, three splits; finished rows are kept in the state file."""
+    """Designs of the data sets; finished rows are kept in the state file."""
     args, done = place.args, {}
     if args.state and os.path.exists(args.state):
         for line in Path(args.state).read_text(encoding="ascii").splitlines():
@@ -171,14 +171,15 @@ def _trial(place, key, data, k):
     x, y, new, truth = data
     place.write("a", x, y)
     place.write("b", new, truth)
-    used = place.model("a.mbm", place.control(design, k, "a"), "a", options)
+    way = () if "nystrom" in options else ("--platt", place.args.platt)
+    used = place.model("a.mbm", place.control(design, k, "a"), "a", options, *way)
     scores = place.scores("a.mbm", "b")
     return {"key": key, "seconds": used.seconds, "accuracy": scores["accuracy"],
             "log_loss": scores["log_loss"], "brier": scores["brier"]}
 
 
 def rows(place):
-    """The price of rows: ratios of times, turn by turn."""
+    """The price of rows: ratios of times, turn by turn, without the calibration that all share."""
     table("work", "seconds of the first", "ratio, median", "smallest - largest", "goal")
 
     def compare(what, goal, ours, theirs, factor=1.0):
@@ -192,21 +193,25 @@ def rows(place):
         row(what, f"{median(first):.1f}", f"{median(ratios):.2f}",
             f"{min(ratios):.2f} - {max(ratios):.2f}", goal)
 
-    for name, train, svm, design, number, sample, limit in (
-            ("sat", 4435, SAT, "rows", 31, 31, 1.5), ("letter", 15_000, LETTER, "rows", 200, 4, 3)):
-        place.data(name, train)
+    for name, points, svm, design, number, sample, limit in (
+            ("sat", 4435, SAT, "rows", 31, 31, 1.5), ("letter", 15_000, LETTER, "rows", 200, 8, 3)):
+        place.data(name, points)
         k = 6 if name == "sat" else 26
         options = nystrom(SETTINGS[name].landmarks, SETTINGS[name].gamma)
+
+        def train(plan, words, *more, name=name):
+            return place.train(plan, name, words, "--no-calibration", *more)
+
         many, few = place.control(design, k, rows=number), place.control("one-vs-rest", k)
         part = place.control(design, k, rows=sample)
         # rows of a random code are alike: some of them, times their share
         told_so = f", from {sample} of them" if sample < number else ""
         compare(f"{name}: {number} rows / {k} one-vs-rest", f"at most {limit}",
-                lambda: place.train(many, name, options), lambda: place.train(few, name, options))
+                lambda: train(many, options), lambda: train(few, options))
         for way, goal in (("cv", 10), ("loo", 3)):
             compare(f"{name}: {number} SVMs, --platt {way}{told_so} / nystrom", f"{goal}",
-                    lambda: place.train(many, name, options),
-                    lambda: place.train(part, name, svm, "--platt", way), number / sample)
+                    lambda: train(many, options),
+                    lambda: train(part, svm, "--platt", way), number / sample)
 
 
 def noisy(place, base, n, seed, apart=False):
@@ -299,7 +304,7 @@ def classify(place):
     place.data("letter", 15_000)
     plan = place.control("one-vs-rest", 26)
     if not (place.folder / "rest.mbm").exists():
-        place.model("rest.mbm", plan, "letter", LETTER)
+        place.model("rest.mbm", plan, "letter", LETTER, "--platt", "loo")
     place.model("near.mbm", plan, "letter", nystrom(2000))
     place.once("letter.model", lambda path: place.run(
         ["svm-train", "-q", "-b", "1", *LETTER.split(), "letter.svm", path.name]))
@@ -357,10 +362,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="of the data sets")
-    parser.add_argument("--sets", nargs="+", choices=SETTINGS, default=list(SETTINGS),
-                        help="of `accuracy` and `rounding`: these data sets alone")
+    parser.add_argument("--set", dest="sets", action="append", choices=SETTINGS,
+                        help="of `accuracy` and `rounding`: this data set alone, or more of them")
     parser.add_argument("--keep", metavar="DIR", help="folder of what is made, used again")
     parser.add_argument("--state", metavar="FILE", help="finished rows of `accuracy`")
+    parser.add_argument("--platt", choices=("cv", "loo"), default="cv",
+                        help="of `accuracy`: how SVMs get their probabilities")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--turns", type=int, default=3, help="of `rows` and `classify`")
@@ -368,6 +375,7 @@ def main():
                         "random rows of letter, scikit-learn's SVC on a million rows")
     args = parser.parse_args()
     args.data = args.data.resolve()
+    args.sets = args.sets or list(SETTINGS)
     if args.state:
         args.state = os.path.abspath(args.state)
     for part in args.parts:
