@@ -11,7 +11,8 @@ Whole commands are timed, on the clock; memory is the peak of the process.  Part
     classify  60,000 points, beside the support vector machines and svm-predict
     rounding  decision values where sums are of kernel values, against sums of features
 
-Data sets are LIBSVM text, DIR/segment.svm and so on.
+Data sets are LIBSVM text, DIR/segment.svm and so on.  Half an hour for `accuracy` of letter;
+other parts take minutes.
 
     python tests/benchmarks/shared_kernel.py [--data DIR] [--keep DIR] [-j N] [part ...]
 """
@@ -43,12 +44,13 @@ class Setting(NamedTuple):
     more: int
 
 
-# SVM options and landmarks: those of the survey that tests/benchmarks/paper_tables.py repeats
-# ("Solving for multi-class: a survey and synthesis"); gamma by leave-one-out error among .03 .1 .3
-SETTINGS = {"segment": Setting("-c 100 -g 0.1", 1617, .1, 400, 1000),
-            "sat": Setting("-c 50 -g 0.1", 4505, .1, 1000, 2000),
-            "pendigits": Setting("-c 50 -g 0.01", 7694, .1, 500, 2000),
-            "letter": Setting("-c 50", 14_000, .1, 1500, 4000)}
+# SVM options: those of "Solving for multi-class: a survey and synthesis", as in paper_tables.py;
+# gamma: the least leave-one-out error with
+# 400 landmarks, of training points alone, among .01 to .3; one-vs-one and one-vs-rest agree.
+SETTINGS = {"segment": Setting("-c 100 -g 0.1", 1617, .03, 400, 1000),
+            "sat": Setting("-c 50 -g 0.1", 4505, .06, 1000, 2000),
+            "pendigits": Setting("-c 50 -g 0.01", 7694, .05, 500, 2000),
+            "letter": Setting("-c 50", 14_000, .06, 1500, 4000)}
 # made of a control file by print_control; `rows` is every split of few classes, else 60 random ones
 DESIGNS = ("one-vs-one", "one-vs-rest", "rows", "empirical")
 NOISE, APART = .15, 20_000

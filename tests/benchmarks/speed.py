@@ -30,7 +30,7 @@ DATA = ROOT.parent / "shared" / "datasets"
 ONE = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
        "PYTHONPATH": str(ROOT)}  # of a checkout that is not installed
 LETTER, SAT = "-c 50", "-c 50 -g 0.1"
-NYSTROM = "learner=nystrom -m 1500 -g 0.1"
+NYSTROM = "learner=nystrom -m 1500 -g 0.06"
 PEERS = {  # name: (package, where its SVC is, arguments on two cores)
     "intelex": ("scikit-learn-intelex", "sklearnex.svm", "random_state=1"),
     "thunder": ("thundersvm-cpu", "thundersvm", "n_jobs=2")}
