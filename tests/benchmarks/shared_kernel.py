@@ -45,8 +45,8 @@ class Setting(NamedTuple):
 
 
 # SVM options: those of "Solving for multi-class: a survey and synthesis", as in paper_tables.py;
-# gamma: the least leave-one-out error with
-# 400 landmarks, of training points alone, among .01 to .3; one-vs-one and one-vs-rest agree.
+# gamma: the least leave-one-out error of training points with 400 landmarks, .01 to .3, on which
+# one-vs-one and one-vs-rest agree.
 SETTINGS = {"segment": Setting("-c 100 -g 0.1", 1617, .03, 400, 1000),
             "sat": Setting("-c 50 -g 0.1", 4505, .06, 1000, 2000),
             "pendigits": Setting("-c 50 -g 0.01", 7694, .05, 500, 2000),
