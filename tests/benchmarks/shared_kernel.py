@@ -35,24 +35,24 @@ from speed import Bench, DATA, LETTER, ONE, ROOT, SAT
 
 
 class Setting(NamedTuple):
-    """SVM options; training rows; of the landmarks: gamma, their number, and one for full rows."""
+    """SVM options; training rows; options of the landmarks, and of more of them, for full rows."""
 
     svm: str
     train: int
-    gamma: float
-    landmarks: int
-    more: int
+    landmarks: str
+    more: str
 
 
 # SVM options: those of "Solving for multi-class: a survey and synthesis", as in paper_tables.py;
 # gamma: the least leave-one-out error of training points with 400 landmarks, .01 to .3, on which
-# one-vs-one and one-vs-rest agree.
-SETTINGS = {"segment": Setting("-c 100 -g 0.1", 1617, .03, 400, 1000),
-            "sat": Setting("-c 50 -g 0.1", 4505, .06, 1000, 2000),
-            "pendigits": Setting("-c 50 -g 0.01", 7694, .05, 500, 2000),
-            "letter": Setting("-c 50", 14_000, .06, 1500, 4000)}
+# one-vs-one and one-vs-rest agree, and for all points of segment as landmarks.
+SETTINGS = {"segment": Setting("-c 100 -g 0.1", 1617, "-m 400 -g 0.03", "-g 0.1"),
+            "sat": Setting("-c 50 -g 0.1", 4505, "-m 1000 -g 0.06", "-m 2000 -g 0.1"),
+            "pendigits": Setting("-c 50 -g 0.01", 7694, "-m 500 -g 0.05", "-m 2000 -g 0.05"),
+            "letter": Setting("-c 50", 14_000, "-m 1500 -g 0.06", "-m 4000 -g 0.06")}
 # made of a control file by print_control; `rows` is every split of few classes, else 60 random ones
 DESIGNS = ("one-vs-one", "one-vs-rest", "rows", "empirical")
+NYSTROM = "learner=nystrom "
 NOISE, APART = .15, 20_000
 
 
@@ -120,11 +120,6 @@ class Place(Bench):
         write_cls(self.folder / f"{base}.cls", np.asarray(y, dtype="i4"))
 
 
-def nystrom(landmarks, gamma=None, more=""):
-    """Training options."""
-    return f"learner=nystrom -m {landmarks}{f' -g {gamma}' if gamma else ''}{more}"
-
-
 def table(*columns):
     print("\n| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|", flush=True)
 
@@ -147,9 +142,9 @@ def accuracy(place):
         table(f"{name}, -j {place.jobs}", "learner", "accuracy", "log loss", "Brier score",
               "training, s")
         for design in DESIGNS:
-            learners = {"svm": setting.svm, "nystrom": nystrom(setting.landmarks, setting.gamma)}
+            learners = {"svm": setting.svm, "nystrom": NYSTROM + setting.landmarks}
             if design != "one-vs-one":
-                learners["nystrom, more"] = nystrom(setting.more, setting.gamma)
+                learners["nystrom, more"] = NYSTROM + setting.more
             if name == "letter" and design == "rows" and not args.all:
                 del learners["svm"]  # an hour
             for learner, options in learners.items():
@@ -199,7 +194,7 @@ def rows(place):
             ("sat", 4435, SAT, "rows", 31, 31, 1.5), ("letter", 15_000, LETTER, "rows", 200, 8, 3)):
         place.data(name, points)
         k = 6 if name == "sat" else 26
-        options = nystrom(SETTINGS[name].landmarks, SETTINGS[name].gamma)
+        options = NYSTROM + SETTINGS[name].landmarks
 
         def train(plan, words, *more, name=name):
             return place.train(plan, name, words, "--no-calibration", *more)
@@ -259,7 +254,7 @@ def million(place):
     for n, design, landmarks in ((10**6, "one-vs-rest", 2000), (10**5, "one-vs-one", 1500),
                                  (10**6, "one-vs-one", 1500)):
         base = noisy(place, f"n{n}", n, 1)
-        used = place.model("n.mbm", place.control(design, 26), base, nystrom(landmarks))
+        used = place.model("n.mbm", place.control(design, 26), base, f"{NYSTROM}-m {landmarks}")
         scores = place.scores("n.mbm", test)
         row(n, design, landmarks, used, f"{scores['accuracy']:.4f}", f"{scores['log_loss']:.4f}")
     for n in (10**5, 10**6) if place.args.all else (10**5,):
@@ -279,7 +274,7 @@ def disk(place):
     for n in (10**6, 10**7):
         base = noisy(place, f"n{n}", n, 1)
         size = os.path.getsize(place.folder / f"{base}.vec") / 2**20
-        row(n, f"{size:.0f}", place.train(plan, base, nystrom(500)))
+        row(n, f"{size:.0f}", place.train(plan, base, NYSTROM + "-m 500"))
 
 
 def growth(place):
@@ -287,7 +282,7 @@ def growth(place):
     def cost(what, value, n=20_000, k=10, landmarks=500, design="one-vs-rest", number=60):
         clouds(place.folder, "g", k, n // k, 16, 1.0)
         row(what, value, place.train(place.control(design, k, rows=number), "g",
-                                     nystrom(landmarks)))
+                                     f"{NYSTROM}-m {landmarks}"))
 
     table("grows", "", f"training, -j {place.jobs}", "processor, s", "peak MB")
     for n in (10_000, 30_000, 100_000, 300_000):
@@ -307,7 +302,7 @@ def classify(place):
     plan = place.control("one-vs-rest", 26)
     if not (place.folder / "rest.mbm").exists():
         place.model("rest.mbm", plan, "letter", LETTER, "--platt", "loo")
-    place.model("near.mbm", plan, "letter", nystrom(2000))
+    place.model("near.mbm", plan, "letter", NYSTROM + "-m 2000")
     place.once("letter.model", lambda path: place.run(
         ["svm-train", "-q", "-b", "1", *LETTER.split(), "letter.svm", path.name]))
     words = {"nystrom, one-vs-rest, 2000 landmarks": place.ours(
@@ -347,7 +342,7 @@ def rounding(place):
         data = split(x, y, Protocol(0, 0, min(setting.train, 5000), 2000), 0)
         for design in ("one-vs-one", "one-vs-rest"):
             for ridge in ("auto", "1e-4", "1e-2", "1"):
-                options = nystrom(setting.landmarks, setting.gamma, f" -l {ridge}")
+                options = f"{NYSTROM}{setting.landmarks} -l {ridge}"
                 try:
                     one, two = (values(data, design, options, raw) for raw in (False, True))
                     told_so = f"{np.abs(one - two).max():.1e}"
