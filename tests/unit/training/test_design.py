@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli import main_of
+from agfmc.cli import main_of  # with the table as it is
 from agfmc.codes import random_codes, schemes
 from agfmc.codes.distances import class_distances
 from agfmc.codes.linkage import join, LINKAGES
