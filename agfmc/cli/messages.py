@@ -41,7 +41,7 @@ def tell_landmarks(args, prog, plan, kept):
 
     kept: names of classifiers that are not trained.
     """
-    from ..training.shared import draw_landmarks
+    from ..training.landmarks import draw_landmarks
 
     groups = {job.together: job for job in reversed(plan.binary)
               if job.options.shares and job.name not in kept and job.options.landmarks is None}

@@ -32,7 +32,8 @@ from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
 from .kept_sums import KeptSums
 from .kernel_tables import MEGABYTES, Tables
-from .shared import check_landmarks, fit_shared
+from .landmarks import check_landmarks
+from .shared import fit_shared
 
 __all__ = ["TrainingSettings", "fit"]
 

@@ -31,7 +31,8 @@ from .external import train_external
 from .fit import fit
 from .held_out import gather_held_out
 from .kept_sums import KeptSums
-from .shared import row_ranges, sum_range
+from .shared import sum_range
+from .shared_sums import row_ranges
 
 __all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "make_range_sums",
            "ranges_of", "replaced", "save_normalisation", "train", "until", "write_node"]
@@ -213,8 +214,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                 if before + len(written) == 0:
                     save_normalisation(plan, earlier.control_out)
                 written.add(job.name)
-                size += model.sv.nbytes
-                if job.options.shares:
+                size += model.coef.nbytes if job.options.shares else model.sv.nbytes
+                if job.options.shares:  # whose vectors are the same
                     settled[job.name] = model.provenance.options
                 if plan.raw is not None:
                     model = _with_raw_vectors(model, plan.raw[rows])

@@ -324,14 +324,14 @@ def rounding(place):
     """Largest difference of decision values of test points, in-process."""
     import agfmc
     from agfmc.prediction.decision_values import MachineValues
-    from agfmc.training import shared
+    from agfmc.training import shared_sums
 
     def values(data, design, options, raw):
-        kept, shared._RAW = shared._RAW, 0.0 if raw else np.inf
+        kept, shared_sums._RAW = shared_sums._RAW, 0.0 if raw else np.inf
         try:
             configuration = agfmc.train(design, *data[:2], options=options, calibration=0)
         finally:
-            shared._RAW = kept
+            shared_sums._RAW = kept
         machines = MachineValues(configuration)
         return machines(range(machines.count), machines.prepared(data[2]))[0]
 

@@ -13,7 +13,7 @@ WORDS = ("-n", "-+", "learner=nystrom -m 60 -g .1", "../plan", "../big", "m", "c
 # 4 ranges and 4 classes: 16 sums, a file `at` from the fifth on, and time to be interrupted
 SLOWLY = """
 import runpy, sys, time
-from agfmc.training import kept_sums, shared
+from agfmc.training import kept_sums
 add, count = kept_sums.GroupSums.add, 0
 def slow(*args):
     global count

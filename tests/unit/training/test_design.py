@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli import main_of  # with the table as it is
+from agfmc.cli import main_of
 from agfmc.codes import random_codes, schemes
 from agfmc.codes.distances import class_distances
 from agfmc.codes.linkage import join, LINKAGES
@@ -155,6 +155,7 @@ def far_apart(distances):
 @pytest.fixture
 def new_schemes(monkeypatch):
     """Rows in the table for the two functions above."""
+    main_of("print_control")  # loaded with the table as it is
     monkeypatch.setitem(sys.modules, "agfmc.codes.new", SimpleNamespace(
         around=around, far_apart=far_apart))
     monkeypatch.setattr(schemes, "SCHEMES", (

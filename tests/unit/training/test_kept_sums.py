@@ -13,7 +13,7 @@ from agfmc.control.build import from_rows
 from agfmc.errors import AgfmcWarning, CommandFailed, UsageError
 from agfmc.formats.kernel_sums import SumsReader
 from agfmc.formats.vectors import write_cls, write_vec
-from agfmc.training import kept_sums, run, shared
+from agfmc.training import kept_sums, run, shared_sums
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import Earlier, finished, make_range_sums, ranges_of, train
@@ -25,7 +25,7 @@ ROWS = {"pairs": [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)],
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shared, "_RANGE", (32, 32))
+    monkeypatch.setattr(shared_sums, "_RANGE", (32, 32))
     write(1)
 
 
@@ -52,13 +52,13 @@ def sums_files():
 
 def counted(monkeypatch):
     """The ranges that are made from now on."""
-    made, make = [], shared.range_sums
+    made, make = [], shared_sums.range_sums
 
     def range_sums(problem, item):
         made.append(item[0])
         return make(problem, item)
 
-    monkeypatch.setattr(shared, "range_sums", range_sums)
+    monkeypatch.setattr(shared_sums, "range_sums", range_sums)
     return made
 
 
@@ -239,7 +239,7 @@ def test_time_limit_between_classifiers(whole, monkeypatch):
 
 
 def test_lost_task_ends_training_in_one_line(monkeypatch):
-    monkeypatch.setattr(shared, "run_remote", lambda *_, **more: iter(
+    monkeypatch.setattr(shared_sums, "run_remote", lambda *_, **more: iter(
         [((0, 0, 32, (0,)), CommandFailed("sums of rows 0 to 31: gone"))]))
     with pytest.raises(CommandFailed, match="sums of rows 0 to 31: gone"):
         train(planned(), workers=object())

@@ -10,9 +10,10 @@ from agfmc.kernel.landmarks import Landmarks
 from agfmc.kernel.machine import decision_values
 from agfmc.learners.nystrom import NystromOptions, Ridge, leave_one_out
 from agfmc.learners.protocol import plan_jobs
-from agfmc.training import shared
+from agfmc.training import shared, shared_sums
 from agfmc.training.fit import TrainingSettings, fit
-from agfmc.training.shared import draw_landmarks, row_ranges
+from agfmc.training.landmarks import draw_landmarks
+from agfmc.training.shared_sums import row_ranges
 
 OPTIONS = "learner=nystrom -m 12 -g .3 -l .05"
 FULL = [((0,), (1, 2, 3)), ((0, 1), (2, 3)), ((0, 2), (1, 3))]
@@ -74,11 +75,11 @@ def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, poin
     x, y = points
     monkeypatch.setattr(shared, "_OWN", 2)
     monkeypatch.setattr(shared, "_CHEAP", 0)
-    monkeypatch.setattr(shared, "_RAW", plain)
-    monkeypatch.setattr(shared, "_RANGE", (32, 32))
+    monkeypatch.setattr(shared_sums, "_RAW", plain)
+    monkeypatch.setattr(shared_sums, "_RANGE", (32, 32))
     whole = trained(rows, x, y, options)
     assert same(trained(rows, x, y, options, workers=3), whole)
-    monkeypatch.setattr(shared, "_MEGABYTE", 8 * 12**2)
+    monkeypatch.setattr(shared_sums, "MEGABYTE", 8 * 12**2)
     for capacity in (2, 3):
         assert same(trained(rows, x, y, options, kernel_memory=capacity), whole)
     some = list(whole)[1::2]
@@ -88,10 +89,16 @@ def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, poin
 def test_sums_of_kernel_values_are_near_those_of_features(points, monkeypatch):
     x, y = points
     whole = trained(FULL, x, y)
-    monkeypatch.setattr(shared, "_RAW", 0)
+    monkeypatch.setattr(shared_sums, "_RAW", 0)
     for name, fitted in trained(FULL, x, y).items():
         f, expected = (values_of(one.model, x) for one in (fitted, whole[name]))
         assert np.allclose(f, expected, rtol=0, atol=1e-8) and not np.array_equal(f, expected)
+
+
+def test_lambda_that_is_lost_in_the_rounding_of_large_sums(points, monkeypatch):
+    monkeypatch.setattr(shared_sums, "_RAW", 0)
+    with pytest.raises(DataError, match="-l 1e-14 is lost in the rounding .* expected .* or more"):
+        trained(FULL, *points, options=OPTIONS.replace(".05", "1e-14"))
 
 
 def test_weights_of_a_side_are_copies_of_its_points(points):

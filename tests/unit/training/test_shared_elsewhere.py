@@ -15,7 +15,7 @@ from agfmc.formats.vectors import open_vec, write_vec
 from agfmc.kernel.landmarks import Landmarks
 from agfmc.learners.protocol import plan_jobs
 from agfmc.models import Kernel, Normalisation
-from agfmc.training import shared
+from agfmc.training import shared_sums
 from agfmc.training.fit import fit, TrainingSettings
 
 ROWS = [((0,), (1, 2)), ((0,), (2,)), ((1,), (3,))]
@@ -50,7 +50,7 @@ class Remembering(Workers):
 
 @pytest.fixture
 def points(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared, "_RANGE", (64, 64))
+    monkeypatch.setattr(shared_sums, "_RANGE", (64, 64))
     rng = np.random.default_rng(5)
     y = rng.permutation(np.arange(300, dtype=np.int32) % 4)
     x = (rng.normal(size=(300, 3)) + 2.0 * np.eye(4, 3)[y]).astype(np.float32)
@@ -71,7 +71,7 @@ def same(one, other):
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("workers", [Workers, Remembering, lambda: ProcessPool(2)])
 def test_same_bytes_as_threads(points, workers, raw, monkeypatch):
-    monkeypatch.setattr(shared, "_RAW", 0 if raw else 1e11)
+    monkeypatch.setattr(shared_sums, "_RAW", 0 if raw else 1e11)
     x, y, path = points
     x = x.astype(np.float64)
     norm = Normalisation(np.diag([1, 2, 0.5]).astype(np.float32), np.ones(3, np.float32))
@@ -94,8 +94,8 @@ def test_points_in_a_file_are_sent_by_its_name(points):
 def test_workers_that_do_not_see_the_file_get_the_points(points, monkeypatch):
     x, y, path = points
     lazy, executor = open_vec(path), Remembering()
-    read = shared._Reference.points.func
-    monkeypatch.setattr(shared._Reference, "points", property(
+    read = shared_sums._Reference.points.func
+    monkeypatch.setattr(shared_sums._Reference, "points", property(
         lambda self: os.utime(path, (1, 1)) or read(self)))
     monkeypatch.setattr(type(lazy), "check", lambda self: None)
     assert same(trained(lazy, y, workers=executor), trained(x, y))
@@ -107,7 +107,7 @@ def test_a_task_gets_the_points_of_its_classes_alone(points):
     x, y, _ = points
     executor = Workers()
     trained(x, y, workers=executor)
-    group = shared._Group(plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y)
+    group = shared_sums.Group(plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y)
     part = group.problem.part((1, 64, 128, (0, 2)))
     rows = 64 + np.flatnonzero(np.isin(y[64:128], (0, 2)))
     assert np.array_equal(part.x, x[rows]) and np.array_equal(part.y, y[rows])
@@ -120,9 +120,10 @@ def test_weights_travel_with_the_labels(points, raw):
     w = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
     landmarks = Landmarks(Kernel("rbf", 0.5), x[:7])
     item = (1, 64, 128, (0, 2))
-    here = shared.range_sums(shared._Problem(landmarks, x, y, raw, w), item)
-    there = shared._Problem(landmarks, open_vec(path), y, raw, w)
+    here = shared_sums.range_sums(shared_sums.Problem(landmarks, x, y, raw, w), item)
+    there = shared_sums.Problem(landmarks, open_vec(path), y, raw, w)
     sent = pickle.loads(pickle.dumps((there.shared(), there.with_labels(item))))
-    for one in (shared._sums_elsewhere(*sent), shared._sums_elsewhere(there.part(item), item)):
+    for work in (sent, (there.part(item), item)):
+        one = shared_sums._sums_elsewhere(*work)
         assert np.array_equal(unpacked(one.gram, 7), here.gram)
         assert np.array_equal(one.total, here.total) and np.array_equal(one.weight, here.weight)

@@ -1,0 +1,61 @@
+"""Landmarks of classifiers that share them, drawn from their points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..collate.merge import unique_rows
+from ..errors import DataError
+from ..kernel.landmarks import Landmarks
+from ..learners.calibration import job_seed
+from ..learners.nystrom import LANDMARKS, NystromOptions
+
+__all__ = ["check_landmarks", "draw_landmarks", "landmarks_of"]
+
+_DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
+
+
+def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int) -> np.ndarray:
+    """Rows of the points of x (n, d) with those labels in y (n,) that become landmarks.
+
+    They are drawn with the seed, no two of them are equal, and every class is among them where
+    they are enough.  Raises `DataError` where there are not as many different points as wanted.
+    """
+    wanted = options.landmarks or LANDMARKS
+    members = np.isin(y, labels)
+    count = np.count_nonzero(members)
+    generator = np.random.Generator(np.random.PCG64(job_seed(seed, labels, ("landmarks",))))
+    order = generator.permutation(count) if count <= _DRAWN else \
+        generator.choice(count, max(_DRAWN // 10, 4 * wanted), replace=False)
+    if count < len(y):
+        order = np.flatnonzero(members)[order]
+    present, first = np.unique(y[order], return_index=True)
+    missing = [np.flatnonzero(y == label)[:1] for label in set(labels) - set(present.tolist())]
+    ahead = np.concatenate([order[np.sort(first)], *missing])
+    order = np.concatenate([ahead, order[~np.isin(order, ahead)]])
+    count, taken = wanted, order[:0]
+    while len(taken) < wanted and len(taken) < len(order):
+        part = order[:count]
+        taken = part[unique_rows(np.asarray(x[part], dtype=np.float64))[0][:wanted]]
+        if count >= len(order):
+            break
+        count *= 2
+    if len(taken) < wanted and options.landmarks is not None:
+        raise DataError(f"-m {wanted} is more than the number of different points of these "
+                        f"classes, {len(taken)}")
+    return taken
+
+
+def check_landmarks(jobs, x, y: np.ndarray):
+    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
+    for job in {job.together: job for job in reversed(jobs)}.values():
+        landmarks_of(job, x, y)
+
+
+def landmarks_of(job, x, y):
+    """(rows (q,) that are drawn, the `Landmarks` among them) of a job."""
+    try:
+        drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
+        return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
+    except DataError as error:
+        raise job.place.error(DataError, error.message) from None
