@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .control.tree import Tree
-from .errors import UsageError
+from .errors import DataError, UsageError
 from .models import Configuration
 from .prediction.calibration import calibrated
 from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
@@ -39,6 +39,8 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     >>> model.classifier().probabilities(x[:5]).shape
     (5, 4)
     """
+    if hasattr(x, "toarray"):
+        raise DataError("x is sparse: expected an array, x.toarray()")
     x, y = np.asarray(x), np.asarray(y)
     if not isinstance(control, Tree):
         labels = [int(label) for label in np.unique(y)]

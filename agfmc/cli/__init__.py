@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 
 
 def main_of(name: str):
@@ -18,4 +19,8 @@ def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # silent until the command is loaded
-    sys.exit(main_of(os.path.basename(os.path.realpath(path)))())
+    status = main_of(os.path.basename(os.path.realpath(path)))()
+    if threading.active_count() > 1:  # one that was left behind may be within a library,
+        sys.stdout.flush()  # which ends with the process, and it would then end by a fault
+        os._exit(status)
+    sys.exit(status)

@@ -305,9 +305,15 @@ def _save(args, tree, calibration=None, finish=lambda: None):
 
 def _print_commands(args, form, work):
     """Print the commands that train the jobs; write what they need, and the control file."""
+    from ..training.landmarks import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 
     counts = ranges_of(work)
+    if counts and args.cv_errors is not None:
+        raise UsageError("-0 and --cv-errors exclude each other where classifiers share landmarks: "
+                         "one run counts the errors of all pairs")
+    check_landmarks([job for job in work.jobs if job.together is not None], work.data.x,
+                    work.data.y, work.settings.kernel_memory)
     if counts and args.control in (None, "-"):
         raise UsageError("with -0, control must be a file where classifiers share landmarks: the "
                          "commands read it")

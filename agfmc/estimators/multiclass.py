@@ -91,12 +91,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     kernel : {"linear", "polynomial", "rbf", "sigmoid"}, default=None
     degree : int, default=None
         Parameters of the learner.  None: what `options` say, else its default: for "svm" an
-        rbf kernel, C 1 and gamma 1/n_features.
+        rbf kernel, C 1 and gamma 1/n_features.  "nystrom" has no C and no tol.
     n_landmarks : int, default=None
-        Number of landmarks of "nystrom".  None: 2000, or as many as there are different points.
+        Number of landmarks of "nystrom", no more than there are different points.  None: 2000,
+        or as many as there are; for one-vs-one fewer are faster, each pair takes their cube.
     alpha : float or "auto", default=None
-        Penalty on the squared weights of "nystrom".  None and "auto": the power of ten with the
-        least leave-one-out error.
+        Penalty of "nystrom" on the squared norm of the decision function.  None and "auto": the
+        power of ten with the least leave-one-out error.
     options : str, default=""
         Further training options in the letters of the learner's own program, such as "-s 1"
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
@@ -511,6 +512,11 @@ def options_of(estimator):
     strange = [name for name in _SHARED if name in given]
     if strange and not parse_options(" ".join(words)).shares:
         raise ValueError(f"{strange[0]} is a parameter of learner='nystrom'")
+    if estimator.learner == "nystrom":
+        for name in ("C", "tol"):
+            if name in given:
+                raise ValueError(f"{name} is no parameter of learner='nystrom'"
+                                 + (": its penalty is alpha, about 1 / C" if name == "C" else ""))
     words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name))}" for name in given]
     return " ".join(words).strip()
 
@@ -524,9 +530,14 @@ def _word(name, value):
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:
-        return repr(int(value) if name in _WHOLE else float(value))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number or None, not {value!r}") from None
+        if name in _WHOLE and int(value) == value:
+            return repr(int(value))
+        if name not in _WHOLE:
+            return repr(float(value))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    kind = "a whole number" if name in _WHOLE else "a number"
+    raise ValueError(f"{name} must be {kind} or None, not {value!r}")
 
 
 def seed_of(random_state):

@@ -124,6 +124,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         if not future.cancelled() and future.exception() is None and \
                 isinstance(future.result()[0], Lacking):
             by_parts = True
+            attempts[entry[0]] -= 1  # this was none
             return True
         reason = lost(future)
         if reason is None or attempts[entry[0]] >= TRIES:

@@ -48,7 +48,9 @@ class Landmarks:
         order = order[:len(points)] - 1
         rest = diagonal[order[rank:]] - np.einsum("ij,ij->i", factor[rank:, :rank],
                                                   factor[rank:, :rank])
-        if largest <= 0 or rest.min(initial=0.0) < -_DEPENDENT * largest:
+        if largest <= 0:
+            raise DataError("the kernel values of all landmarks are 0: choose other options")
+        if rest.min(initial=0.0) < -_DEPENDENT * largest:
             raise DataError(f"the {kernel.kind} kernel with these parameters is not positive "
                             "definite: choose the radial kernel, or -r 0 or more")
         self.kept = order[:rank]

@@ -86,8 +86,10 @@ class NystromOptions(BinaryLearner):
             if words and _WORDS.get(word) == words[0]:
                 named[_KNOWN[word][0]] = None
                 words.pop(0)
-            else:
-                rest.append(word)
+                continue
+            if word in _WORDS:  # the last one counts
+                named.pop(_KNOWN[word][0], None)
+            rest.append(word)
         values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
         if "kernel" in values:
             values["kernel"] = list(KERNELS)[values["kernel"]]
@@ -182,7 +184,9 @@ def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 class RidgeSearch:
-    """The lambda with the least leave-one-out error among powers of ten, from the middle outwards.
+    """The lambda with the least leave-one-out error among powers of ten.
+
+    Every second power is tried, then the neighbours of the best one while there are better ones.
 
     scale: the mean of K(z, z), which lambda is measured in;  least: the smallest lambda that
     rounding allows.  `trial` is the next one to be tried, None at the end;  `tell(error)` goes on;
@@ -192,9 +196,10 @@ class RidgeSearch:
     def __init__(self, scale: float = 1.0, least: float = 0.0):
         self._unit = 10.0 ** round(math.log10(scale))
         lowest = -7 if least <= 1e-7 * self._unit else math.ceil(math.log10(least / self._unit))
-        self._powers = range(lowest, max(lowest, 3) + 1)
+        self._powers = range(lowest, max(lowest + 1, 3) + 1)
         self._errors: dict[int, float] = {}
-        self._next: int | None = max(-2, lowest)
+        self._coarse = list(self._powers[1::2])
+        self._next: int | None = self._coarse.pop(0)
 
     @property
     def trial(self) -> float | None:
@@ -209,6 +214,9 @@ class RidgeSearch:
     def tell(self, error: float):
         """Take the error of `trial`."""
         self._errors[self._next] = error if math.isfinite(error) else math.inf
+        if self._coarse:
+            self._next = self._coarse.pop(0)
+            return
         best = min(self._errors, key=lambda power: (self._errors[power], -power))
         around = [power for power in (best - 1, best + 1)
                   if power in self._powers and power not in self._errors]

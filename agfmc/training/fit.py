@@ -164,7 +164,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
     if jobs or len({job.together for job in shared}) > 1:
-        check_landmarks(shared, x, y)  # before anything is trained
+        check_landmarks(shared, x, y, settings.kernel_memory)  # before anything is trained
     if jobs:
         linear = all(job.options.keeps_sparse for job in jobs)
         # points of a .vec file become float64 block by block: it may be larger than the memory

@@ -182,7 +182,8 @@ class KeptSums:
     """
 
     def __init__(self, base: str, jobs: Iterable, digest_of: Callable, used: bool = True):
-        self.stage = ""
+        jobs = list(jobs)
+        self.stage, self._base = "", base if jobs else None
         self._groups: dict[tuple, GroupSums] = {}
         self.jobs = []  # the first of each group
         for job in jobs:
@@ -206,3 +207,8 @@ class KeptSums:
         for key, group in self._groups.items():
             if key not in missing:
                 group.remove()
+        if missing or self._base is None:
+            return
+        for path in glob.glob(glob.escape(self._base) + ".sums-*"):  # of groups that were
+            if re.fullmatch(r"\.sums-[0-9]+(-[0-9]+)?", path[len(self._base):]) and is_sums(path):
+                remove(path)

@@ -10,8 +10,9 @@ from ..kernel.landmarks import Landmarks
 from ..learners.calibration import job_seed
 from ..learners.nystrom import LANDMARKS, NystromOptions
 
-__all__ = ["check_landmarks", "draw_landmarks", "landmarks_of"]
+__all__ = ["MEGABYTE", "check_landmarks", "draw_landmarks", "landmarks_of"]
 
+MEGABYTE = 2**20
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
 
 
@@ -25,9 +26,24 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
     members = np.isin(y, labels)
     count = np.count_nonzero(members)
     generator = np.random.Generator(np.random.PCG64(job_seed(seed, labels, ("landmarks",))))
-    order = generator.permutation(count) if count <= _DRAWN else \
-        generator.choice(count, max(_DRAWN // 10, 4 * wanted), replace=False)
-    if count < len(y):
+    taken = order = np.empty(0, dtype=np.int64)
+    if count > _DRAWN:  # some are mostly enough
+        order = generator.choice(count, min(count, max(_DRAWN // 10, 4 * wanted)), replace=False)
+        taken = _different(x, y, labels, members, order, wanted)
+    if len(taken) < wanted and len(order) < count:
+        taken = _different(x, y, labels, members, generator.permutation(count), wanted)
+    if len(taken) < wanted and options.landmarks is not None:
+        raise DataError(f"-m {wanted} is more than the number of different points of these "
+                        f"classes, {len(taken)}")
+    return taken
+
+
+def _different(x, y, labels, members, order, wanted):
+    """The first rows, as many as wanted, of points that differ, one of each class ahead.
+
+    members (n,): a mask of the points;  order: their numbers among these.
+    """
+    if not members.all():
         order = np.flatnonzero(members)[order]
     present, first = np.unique(y[order], return_index=True)
     missing = [np.flatnonzero(y == label)[:1] for label in set(labels) - set(present.tolist())]
@@ -40,22 +56,27 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
         if count >= len(order):
             break
         count *= 2
-    if len(taken) < wanted and options.landmarks is not None:
-        raise DataError(f"-m {wanted} is more than the number of different points of these "
-                        f"classes, {len(taken)}")
     return taken
 
 
-def check_landmarks(jobs, x, y: np.ndarray):
-    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
+def check_landmarks(jobs, x, y: np.ndarray, megabytes: int):
+    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had.
+
+    megabytes: for tables of p x p numbers, of which there are two at least.
+    """
     for job in {job.together: job for job in reversed(jobs)}.values():
-        landmarks_of(job, x, y)
+        landmarks_of(job, x, y, megabytes)
 
 
-def landmarks_of(job, x, y):
+def landmarks_of(job, x, y, megabytes):
     """(rows (q,) that are drawn, the `Landmarks` among them) of a job."""
     try:
         drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
+        needed = 16 * len(drawn) ** 2
+        if needed > megabytes * MEGABYTE:
+            raise DataError(
+                f"the sums of {len(drawn)} landmarks need --kernel-memory "
+                f"{-(-needed // MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)")
         return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
     except DataError as error:
         raise job.place.error(DataError, error.message) from None

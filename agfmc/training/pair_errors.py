@@ -11,6 +11,8 @@ from ..kernel.machine import decision_values
 
 __all__ = ["PairTally"]
 
+_BLOCK = 1 << 16
+
 
 class PairTally:
     """Counts the errors of one-vs-one classifiers while they are trained.
@@ -53,8 +55,10 @@ class PairTally:
         if len(rows) == 0:
             return
         a, b = model.scale
-        f = decision_values(model.kernel, model.sv, model.coef, model.rho, self._x[rows])
-        to_left = a * f + b < 0
+        to_left = np.concatenate([  # in blocks: the points may be in a file
+            a * decision_values(model.kernel, model.sv, model.coef, model.rho,
+                                self._x[rows[start:start + _BLOCK]]) + b < 0
+            for start in range(0, len(rows), _BLOCK)])
         at = np.searchsorted(self._labels, self._y[rows])
         counts = np.bincount(at, minlength=len(self._labels))
         wins = np.bincount(at, weights=to_left, minlength=len(self._labels)).astype(np.int64)

@@ -21,14 +21,15 @@ from ..models import BinaryModel
 from ..provenance import Provenance
 from .fitted import Fitted
 from .kept_sums import GroupSums
-from .shared_sums import factors_of, Group, MEGABYTE, SEARCHED, Sums, Work
+from .landmarks import MEGABYTE
+from .shared_sums import factors_of, Group, SEARCHED, Sums, Work
 
 __all__ = ["fit_shared", "sum_range"]
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some are asked for a common one.
 _OWN, _CHEAP, _ASKED = 8, 1e10, 8
-_TRIALS = 6  # values of lambda that are tried, about
+_TRIALS = 7  # values of lambda that are tried, about
 _STEPS = 100_000  # of progress
 
 
@@ -130,7 +131,8 @@ def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted) -> Iterator:
     for number, members in enumerate(groups.values()):
         tell = None if progress is None else functools.partial(
             _tell_of, progress, number, len(groups))
-        yield from _Trainer(Group(members, x, y, wanted), settings, tell, wanted).fit()
+        group = Group(members, x, y, settings.kernel_memory, wanted)
+        yield from _Trainer(group, settings, tell, wanted).fit()
 
 
 def _tell_of(progress, number, groups, share):
@@ -143,7 +145,7 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None) -> bo
 
     settings: with `sums`;  number: of `row_ranges`;  progress(done, total).
     """
-    group = Group([job], x, y)
+    group = Group([job], x, y, settings.kernel_memory)
     kept, digest = settings.sums.of(job), group.range_digest(number)
     if kept.has_range(number, digest):
         return False
@@ -167,9 +169,9 @@ class _Trainer:
         self._normalised = None if normalisation is None else normalisation.digest()
         self._ridge = group.options.ridge
         if group.dropped and group.options.landmarks is not None:  # so many are wanted
-            warnings.warn(f"{group.jobs[0].text}: landmarks that depend on others within rounding "
-                          f"are left out, {group.dropped} of {group.options.landmarks}",
-                          AgfmcWarning, stacklevel=4)
+            warnings.warn(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
+                          f"{group.options.landmarks} landmarks are left out, as they depend on "
+                          "the others within rounding", AgfmcWarning, stacklevel=4)
 
     def fit(self):
         """Yield `Fitted` of the jobs."""
@@ -189,6 +191,7 @@ class _Trainer:
                     if not converged:
                         warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
                                       "converge", AgfmcWarning, stacklevel=2)
+                    self._work.check()
                     yield fitted
 
     def _cost(self, one):

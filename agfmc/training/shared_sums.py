@@ -20,12 +20,13 @@ from ..arrays import label_counts
 from ..errors import AgfmcError, DataError
 from ..executors.remote import Lacking, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
+from ..formats.lazy_points import is_lazy
 from ..formats.kernel_sums import ClassSums, packed, unpacked
 from ..kernel.landmarks import Landmarks
 from .held_out import calibration_rows
-from .landmarks import landmarks_of
+from .landmarks import landmarks_of, MEGABYTE
 
-__all__ = ["Group", "MEGABYTE", "Problem", "SEARCHED", "Sums", "Work", "factors_of", "range_sums",
+__all__ = ["Group", "Problem", "SEARCHED", "Sums", "Work", "factors_of", "range_sums",
            "row_ranges"]
 
 _BLOCK = 2048  # points for one product
@@ -38,7 +39,6 @@ _RANGES = 400  # the most, though they be larger then: each may be a command of 
 _RAW = 1e11
 _ROUNDING = 1e4 * np.finfo(np.float64).eps
 SEARCHED = 5000  # points that lambda is judged by
-MEGABYTE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +162,7 @@ class Sums:
         self.total, self.weight = {}, {}
         self._atoms = {}
         size = 8 * len(group.problem.landmarks) ** 2
-        self._capacity = megabytes * MEGABYTE // size
-        if self._capacity < 2:
-            raise DataError(
-                f"the sums of {len(group.problem.landmarks)} landmarks need --kernel-memory "
-                f"{-(-2 * size // MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)")
+        self._capacity = max(2, megabytes * MEGABYTE // size)  # see `check_landmarks`
 
     def passes(self, sets) -> Iterator[tuple]:
         """Yield (sets, function that gives those of one) until all sets had their turn.
@@ -276,10 +272,11 @@ def row_ranges(job, n: int) -> list[tuple[int, int]]:
 class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    jobs: those that are to be trained;  wanted: as of `fit_shared`, None where only sums are.
+    jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `fit_shared`,
+    None where only sums are.
     """
 
-    def __init__(self, jobs, x, y, wanted=None):
+    def __init__(self, jobs, x, y, megabytes, wanted=None):
         job = jobs[0]
         self.jobs, self.options, self.seed = jobs, job.options, job.seed
         together = job.together
@@ -288,7 +285,7 @@ class Group:
         self.atoms = _atoms(job)
         self.counts = label_counts(y)
         n = sum(self.counts[label] for label in self.labels)
-        drawn, landmarks = landmarks_of(job, x, y)
+        drawn, landmarks = landmarks_of(job, x, y, megabytes)
         raw = n * len(landmarks) ** 2 > _RAW
         self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
         if self.options.ridge is not None and self.options.ridge < self.least:
@@ -375,6 +372,7 @@ class Work:
             self._total -= self._planned.pop(labels, 0.0)
         self._total += sum(map(self._group.cost_of_sums, items))
         for item, sums in self._outcomes(items):
+            self.check()
             yield sums
             self.tell(self._group.cost_of_sums(item),
                       f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
@@ -404,6 +402,11 @@ class Work:
             if isinstance(sums, AgfmcError):
                 raise sums
             yield item[:4], ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+
+    def check(self):
+        """Raise `DataError` where the file of the points changed since it was opened."""
+        if is_lazy(self._group.problem.x):
+            self._group.problem.x.check()
 
     def plan(self, costs):
         """There are tasks with these costs besides the sums."""

@@ -131,8 +131,8 @@ def test_words_on_standard_error(folder, run, pairs):
     lines = run("multi_borders", "--no-calibration", "two", "trn", "e", "c").err.splitlines()
     assert lines[:2] == [
         "multi_borders: learner=nystrom -g 1: 400 landmarks of 400 points (default of -m)",
-        "multi_borders: warning: learner=nystrom -m 30 -t 1 -d 2: landmarks that depend on others "
-        "within rounding are left out, 20 of 30"]
+        "multi_borders: warning: learner=nystrom -m 30 -t 1 -d 2: 20 of 30 landmarks are left "
+        "out, as they depend on the others within rounding"]
     assert len(lines) == 4 and lines[2].startswith(
         "multi_borders: learner=nystrom -m 30 -t 1 -d 2: 10 landmarks, lambda ")
     assert re.match(r".*-g 1: \d+ landmarks, lambda \S+ \(1 classifier\)\Z", lines[3])

@@ -301,6 +301,27 @@ def test_part_where_a_worker_lacks_something():
     assert sorted(parts) == [("all", item) for item in range(20)]
 
 
+def test_worker_that_lacks_something_and_then_dies(monkeypatch):
+    """What it lacked was no attempt."""
+    class Once(Here):
+        died = False
+
+        def submit(self, function, /, *args):
+            if args[0][1] == "part" and not self.died:
+                self.died = True
+                future = Future()
+                future.set_exception(EOFError())
+                return future
+            return super().submit(function, *args)
+
+        def lost(self, error):
+            return "worker died" if isinstance(error, EOFError) else None
+
+    with pytest.warns(AgfmcWarning, match="worker died; retrying"):
+        done = list(run_remote(Once(), has, "all", [1], name=str, part=lambda *_: "part"))
+    assert done == [(1, 1)]
+
+
 def test_nothing_shared_is_sent_by_parts():
     with open_executor("processes:2") as pool:
         assert len(list(run_remote(pool, has, None, range(5), name=str,

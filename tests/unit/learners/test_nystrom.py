@@ -94,6 +94,8 @@ def test_options():
     options = NystromOptions.parse("-t 1 -d 2 -g .5 -r 1 -m 50 -l .01 --loo all -w1 2")
     assert options.canonical() == text
     assert NystromOptions.parse("-l auto -g 0") == NystromOptions()
+    assert NystromOptions.parse("-l auto -l .1 --loo 500 --loo all") == NystromOptions(
+        ridge=0.1, left_out=None)
     assert NystromOptions.parse("").canonical() == "learner=nystrom -t 2 -g 1/d -m 2000 -l auto"
 
 
@@ -117,6 +119,14 @@ def test_search_finds_the_least_error(best):
         search.tell(abs(np.log10(search.trial / 0.1) - best))
     assert search.best == pytest.approx(0.1 * 10.0**best)
     assert tried <= 8
+
+
+def test_search_leaves_a_valley_for_a_deeper_one():
+    search = RidgeSearch()
+    while search.trial is not None:
+        power = round(np.log10(search.trial))
+        search.tell({-6: .271, -2: .609}.get(power, 1.0))
+    assert search.best == 1e-6
 
 
 def test_search_keeps_to_what_rounding_allows():

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from agfmc.control.build import from_rows
-from agfmc.errors import AgfmcWarning, CommandFailed, UsageError
+from agfmc.errors import AgfmcWarning, CommandFailed, DataError, UsageError
+from agfmc.formats import dataset
 from agfmc.formats.kernel_sums import SumsReader
 from agfmc.formats.vectors import write_cls, write_vec
 from agfmc.training import kept_sums, run, shared_sums
@@ -243,3 +244,33 @@ def test_lost_task_ends_training_in_one_line(monkeypatch):
         [((0, 0, 32, (0,)), CommandFailed("sums of rows 0 to 31: gone"))]))
     with pytest.raises(CommandFailed, match="sums of rows 0 to 31: gone"):
         train(planned(), workers=object())
+
+
+def test_files_of_groups_that_are_no_more_go():
+    make_range_sums(planned(), 0, 0)
+    Path("m.sums-0-0").rename("m.sums-3-0")
+    Path("m.sums-4").write_text("a file of the user's")
+    make_range_sums(planned(base="m2"), 0, 0)
+    train(planned())
+    assert sums_files() == ["m.sums-4", "m2.sums-0-0"]
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_file_that_changes_while_sums_go_on(monkeypatch, after):
+    """Also where the digests of the points are known before the training."""
+    monkeypatch.setattr(dataset, "_LAZY", 0)
+    work, made = planned(), []
+    assert finished(work) == set()
+    work.origins(work.jobs[0])
+    make = shared_sums.range_sums
+
+    def range_sums(problem, item):
+        made.append(item)
+        if len(made) == after + 1:
+            os.utime("trn.vec", (1, 1))
+        return make(problem, item)
+
+    monkeypatch.setattr(shared_sums, "range_sums", range_sums)
+    with pytest.raises(DataError, match="trn.vec: .*changed"):
+        train(work)
+    assert models() == {}

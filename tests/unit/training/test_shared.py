@@ -10,7 +10,7 @@ from agfmc.kernel.landmarks import Landmarks
 from agfmc.kernel.machine import decision_values
 from agfmc.learners.nystrom import NystromOptions, Ridge, leave_one_out
 from agfmc.learners.protocol import plan_jobs
-from agfmc.training import shared, shared_sums
+from agfmc.training import landmarks as landmarks_of_jobs, shared, shared_sums
 from agfmc.training.fit import TrainingSettings, fit
 from agfmc.training.landmarks import draw_landmarks
 from agfmc.training.shared_sums import row_ranges
@@ -122,6 +122,13 @@ def test_landmarks_are_different_points_of_every_class(points):
     assert len(draw_landmarks(x, y, (0, 1, 2, 3), NystromOptions(), 1)) == 40
     with pytest.raises(DataError, match="different points of these classes, 40"):
         draw_landmarks(x, y, (0, 1, 2, 3), NystromOptions(landmarks=41), 1)
+
+
+def test_landmarks_are_looked_for_among_all_points(monkeypatch):
+    monkeypatch.setattr(landmarks_of_jobs, "_DRAWN", 100)
+    x, y = np.repeat(np.arange(60.0), 40)[:, None], np.arange(2400, dtype=np.int32) % 2
+    assert len(draw_landmarks(x, y, (0, 1), NystromOptions(), 1)) == 60
+    assert len(set(draw_landmarks(x, y, (0, 1), NystromOptions(landmarks=55), 1))) == 55
 
 
 def test_memory_for_sums(points):

@@ -107,7 +107,7 @@ def test_a_task_gets_the_points_of_its_classes_alone(points):
     x, y, _ = points
     executor = Workers()
     trained(x, y, workers=executor)
-    group = shared_sums.Group(plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y)
+    group = shared_sums.Group(plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y, 512)
     part = group.problem.part((1, 64, 128, (0, 2)))
     rows = 64 + np.flatnonzero(np.isin(y[64:128], (0, 2)))
     assert np.array_equal(part.x, x[rows]) and np.array_equal(part.y, y[rows])
