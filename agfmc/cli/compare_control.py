@@ -61,7 +61,7 @@ def get_parser():
                        help="distance of groups of classes, for trees from data")
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
                    loo="where all classifiers are learner=nystrom: hold out no parts, but score "
-                       "exact leave-one-out values; trained once")
+                       "exact leave-one-out values; each configuration is trained once")
     return parser.finish()
 
 

@@ -58,8 +58,9 @@ def add_trying(group, by=False, platt="cv"):
                        help=f"decision values that the probabilities are fitted to: {text}. Does "
                             "not apply to learner=nystrom")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
-                       help="megabytes for tables of kernel values (default 512; 0: none). "
-                            "Results do not depend on it")
+                       help="megabytes for tables of kernel values (default 512; 0: none), and "
+                            "for the sums of learner=nystrom, which need at least 16 P^2 bytes "
+                            "with P landmarks (two tables). Results do not depend on it")
     add_workers(group)
     if by:
         group.add_argument("--by", choices=tuple(BY_OPTION), default=_BY, metavar="SCORE",

@@ -60,7 +60,8 @@ def get_parser():
                             "file and the normalisation are written. When all have run, the "
                             "same command without -0 only adds the calibration. Classifiers "
                             "that share landmarks have one command for each range of rows, and "
-                            "a last one that trains them when all others have run")
+                            "a last one, to be run after all others, which adds up their sums, "
+                            "trains, and writes the calibration")
     group.add_argument("--null", action="store_true",
                        help="with -0: end each command with a NUL character, for xargs -0; names "
                             "of data and folders may then hold line breaks")
@@ -71,7 +72,7 @@ def get_parser():
                        help="train nothing: make the sums over one range of rows for one group of "
                             "classifiers that share landmarks, both counted from 0, and write "
                             "them to MODEL.sums-GROUP-RANGE, from which the same command without "
-                            "--sums goes on: what -0 prints")
+                            "--sums goes on. The commands that -0 prints use it")
     group.add_argument("--retrain", action="store_true",
                        help="train everything; without it, models of an earlier run that this "
                             "one would write again are kept")
@@ -85,8 +86,9 @@ def get_parser():
                             "in less than half the time; for C-SVC only (nystrom needs neither)")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
                        help="megabytes for tables of kernel values, used where they save time "
-                            "(default 512; 0: none), and for the sums of learner=nystrom. Results "
-                            "do not depend on it")
+                            "(default 512; 0: none), and for the sums of learner=nystrom, which "
+                            "need at least 16 P^2 bytes with P landmarks (two tables). Results do "
+                            "not depend on it")
     group.add_argument("--cv-errors", metavar="FILE",
                        help="for one-vs-one: write how often each pair of classes was confused "
                             "when its samples were held out, for order_classes and classify_m")

@@ -73,8 +73,8 @@ def get_parser():
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
-                   loo="learner=nystrom: hold out no parts for the scores of the result either, "
-                       "but print those of the search, leave-one-out values")
+                   loo="learner=nystrom: score the result by leave-one-out values too, without "
+                       "held-out parts")
     return parser.finish()
 
 
