@@ -57,7 +57,7 @@ class Problem:
     first: int = 0
 
     def shared(self):
-        """What all workers elsewhere get: points in a file by reference; else None."""
+        """The problem as workers elsewhere get it, points in a file by reference; else None."""
         if getattr(self.x, "source", None) is None:
             return None
         return replace(self, x=_Reference(*self.x.__reduce__()), y=None, w=None,
@@ -71,7 +71,7 @@ class Problem:
         return *item, y, None if self.w is None else self.w[item[1]:item[2]]
 
     def part(self, item):
-        """What is enough for the sums of an item: its points, their labels and weights."""
+        """The problem with the points, labels and weights of an item alone."""
         _, start, stop, labels = item[:4]
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
         return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
