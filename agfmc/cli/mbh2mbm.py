@@ -152,7 +152,7 @@ def _smaller(args, configuration, form):
 
 
 def _tell(args, found, calibrated):
-    """What a projection lost and won; calibrated: there was a calibration to be kept."""
+    """Lines on bounds, agreement and cost of a projection; calibrated: the model was before it."""
     from ..errors import AgfmcWarning
 
     bounds = sorted(found.bounds.tolist())

@@ -171,7 +171,7 @@ class Projection:
             coef=np.concatenate([model.coef[:0], *coef]), provenances=provenances), bounds
 
     def _shares(self, p):
-        """How many of p support vectors each kernel gets, at least one."""
+        """The number of support vectors of each kernel, of p in all, at least one."""
         sizes = np.array([part.size for part in self._parts])
         if p >= sizes.sum():
             return sizes.tolist()

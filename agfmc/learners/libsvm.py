@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError, UsageError
-from ..models import Kernel, KERNELS
+from ..models import KERNELS
 from .nodes import declare, Nodes, shared_object, Solution, weight_fields
-from .options import BinaryLearner, BORDERS, scan
+from .options import BORDERS, KernelLearner, scan
 
 __all__ = ["SvmOptions", "library_version", "solve"]
 
@@ -55,7 +55,7 @@ _STRANGE["-t"] = ("0 is linear, 1 polynomial, 2 radial and 3 sigmoid; precompute
 
 
 @dataclass(frozen=True)
-class SvmOptions(BinaryLearner):
+class SvmOptions(KernelLearner):
     """Options of svm-train, and its defaults.
 
     `gamma` None stands for 1 / (number of features); `weights` pairs a side
@@ -86,10 +86,7 @@ class SvmOptions(BinaryLearner):
         values, weights = scan(text, _KNOWN, strange=_STRANGE, **place)
         if "svm_type" in values:
             values["svm_type"] = list(_TYPES)[values["svm_type"]]
-        if "kernel" in values:
-            values["kernel"] = list(KERNELS)[values["kernel"]]
-        if values.get("gamma") == 0:
-            values["gamma"] = None  # as svm-train takes it
+        cls.settle_kernel(values)
         if "shrinking" in values:
             values["shrinking"] = bool(values["shrinking"])
         return cls(weights=weights, **values)
@@ -99,25 +96,11 @@ class SvmOptions(BinaryLearner):
 
         The cache size is left out: it changes the time, not the model.
         """
-        words = [f"-s {_TYPES[self.svm_type]}", f"-t {KERNELS[self.kernel].number}"]
-        used = KERNELS[self.kernel].parameters
-        if "degree" in used:
-            words.append(f"-d {self.degree}")
-        if "gamma" in used:
-            words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
-        if "coef0" in used:
-            words.append(f"-r {self.coef0!r}")
+        words = [f"-s {_TYPES[self.svm_type]}", *self.kernel_words()]
         words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.cost!r}")
         words.append(f"-e {self.tolerance!r} -h {int(self.shrinking)}")
         words += [f"-w{side} {factor!r}" for side, factor in self.weights]
         return " ".join(words)
-
-    def kernel_for(self, features):
-        """The `Kernel` for data with that many features."""
-        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
-                  "coef0": self.coef0, "degree": self.degree}
-        return Kernel(self.kernel, **{name: values[name]
-                                      for name in KERNELS[self.kernel].parameters})
 
     @property
     def no_loo(self):

@@ -28,8 +28,7 @@ import numpy as np
 
 from ..arrays import LowerTriangle
 from ..errors import DataError
-from ..models import Kernel, KERNELS
-from .options import BinaryLearner, BORDERS, LIBSVM, scan
+from .options import BORDERS, KernelLearner, LIBSVM, scan
 
 __all__ = ["LANDMARKS", "LEFT_OUT", "NystromOptions", "Ridge", "RidgeSearch", "leave_one_out"]
 
@@ -56,7 +55,7 @@ _STRANGE["-t"] = ("0 is linear, 1 polynomial and 2 radial: landmarks need a posi
 
 
 @dataclass(frozen=True)
-class NystromOptions(BinaryLearner):
+class NystromOptions(KernelLearner):
     """Options of the learner `nystrom`.
 
     landmarks: their number, None for `LANDMARKS` or as many as there are different points;
@@ -91,22 +90,12 @@ class NystromOptions(BinaryLearner):
                 named.pop(_KNOWN[word][0], None)
             rest.append(word)
         values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
-        if "kernel" in values:
-            values["kernel"] = list(KERNELS)[values["kernel"]]
-        if values.get("gamma") == 0:
-            values["gamma"] = None  # as of the learner `svm`
+        cls.settle_kernel(values)
         return cls(weights=weights, **{**values, **named})
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
-        words = ["learner=nystrom", f"-t {KERNELS[self.kernel].number}"]
-        used = KERNELS[self.kernel].parameters
-        if "degree" in used:
-            words.append(f"-d {self.degree}")
-        if "gamma" in used:
-            words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
-        if "coef0" in used:
-            words.append(f"-r {self.coef0!r}")
+        words = ["learner=nystrom", *self.kernel_words()]
         words.append(f"-m {self.landmarks or LANDMARKS}")
         words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
         if self.left_out != LEFT_OUT:
@@ -121,13 +110,6 @@ class NystromOptions(BinaryLearner):
     def sums_identity(self, job):
         """The same for the sums, in which lambda and the choice of left-out points have no part."""
         return replace(self, ridge=None, left_out=None).identity(job)
-
-    def kernel_for(self, features):
-        """The `Kernel` for data with that many features."""
-        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
-                  "coef0": self.coef0, "degree": self.degree}
-        return Kernel(self.kernel, **{name: values[name]
-                                      for name in KERNELS[self.kernel].parameters})
 
 
 class Ridge:

@@ -5,10 +5,11 @@ Options are letters with values in their ranges, and weights of the two sides.
 
 import math
 from ..errors import UsageError
-from ..models import Kernel
+from ..models import Kernel, KERNELS
 from ..numerals import numeral
 
-__all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "NodeLearner", "PlaneLearner", "scan"]
+__all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "KernelLearner", "NodeLearner", "PlaneLearner",
+           "scan"]
 
 
 class _Learner:
@@ -42,6 +43,40 @@ class BinaryLearner(_Learner):
     def identity(self, job) -> tuple:
         """Library, options and seed."""
         return self.made_by(), self.canonical(), job.seed
+
+
+class KernelLearner(BinaryLearner):
+    """A learner of two sides with svm-train's letters of a kernel, -t -d -g -r.
+
+    Their fields are kernel, degree, gamma, None for 1 / (number of features), and coef0.
+    """
+
+    @staticmethod
+    def settle_kernel(values):
+        """Make fields of the numbers that `scan` found: the name of the kernel, gamma 0 is None."""
+        if "kernel" in values:
+            values["kernel"] = list(KERNELS)[values["kernel"]]
+        if values.get("gamma") == 0:
+            values["gamma"] = None  # as svm-train takes it
+
+    def kernel_words(self) -> list[str]:
+        """The letters of the kernel with the parameters that it uses, in one fixed spelling."""
+        used = KERNELS[self.kernel].parameters
+        words = [f"-t {KERNELS[self.kernel].number}"]
+        if "degree" in used:
+            words.append(f"-d {self.degree}")
+        if "gamma" in used:
+            words.append("-g " + ("1/d" if self.gamma is None else repr(self.gamma)))
+        if "coef0" in used:
+            words.append(f"-r {self.coef0!r}")
+        return words
+
+    def kernel_for(self, features: int) -> Kernel:
+        """The `Kernel` for data with that many features."""
+        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
+                  "coef0": self.coef0, "degree": self.degree}
+        return Kernel(self.kernel, **{name: values[name]
+                                      for name in KERNELS[self.kernel].parameters})
 
 
 class PlaneLearner(BinaryLearner):

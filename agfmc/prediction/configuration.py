@@ -140,7 +140,7 @@ def merged(tree: Tree, source: ModelSource,
     met: dict[int, BinaryModel] = {}
 
     def size_of(model):
-        """Of its support vectors, where none of the models before has the same array."""
+        """Bytes of its support vectors; 0 where a model before it has the same array."""
         return model.sv.nbytes if met.setdefault(id(model.sv), model) is model else 0
 
     models = list(within_memory(

@@ -351,7 +351,7 @@ class Group:
 
 
 class Work:
-    """Where the tasks of a group run, and what is told of their progress.
+    """The tasks of a group: their run on threads or an executor, and their progress.
 
     workers: threads here;  progress(share) is called with the share that is done.
     """
