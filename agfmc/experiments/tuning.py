@@ -15,7 +15,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..control.build import check_classes, rename, resolve_options
+from ..control.build import check_classes
 from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
@@ -28,6 +28,7 @@ from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment
+from .open_options import open_rows, with_options
 from .pooling import pooled, summary, zero_probability
 from .result_cache import key_of
 from .search import fixed_words, given_text, scale_exponent, Search, SearchSpace
@@ -35,7 +36,7 @@ from .tables import partition_text, search_result
 from .trial import Outcome, run_trial
 
 __all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfiguration",
-           "open_rows", "prepare_tuning", "search_options", "tune", "with_options"]
+           "prepare_tuning", "search_options", "tune"]
 
 _LEAST = 24  # binary problems that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
@@ -148,19 +149,6 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
     compared = _compared(replace(task, candidate=candidate), tuner, states[0].given, best) \
         if scored and tuner.complete else None
     return {**result, "whole": compared}, tree
-
-
-def open_rows(tree: Tree) -> list[bool]:
-    """For each row of `tree`, True where the options of the command line would be its own."""
-    default = object()
-    return [text is default for text in resolve_options(tree, default)]
-
-
-def with_options(tree: Tree, texts) -> Tree:
-    """`tree` with options for its open rows: one text for all, or one for each row of `tree`."""
-    texts = [texts] * len(tree.rows) if isinstance(texts, str) else texts
-    return rename(tree, [text if is_open else row.text for row, text, is_open in
-                         zip(tree.rows, texts, open_rows(tree))], quoted=True)
 
 
 def _compared(task, tuner, given, best):
