@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,13 @@ import numpy as np
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..models import Dataset
 from ..prepare.normalise import fit_normalisation
-from ..prepare.split import split_stratified, stratified_parts
+from ..prepare.split import split_stratified, stratified_parts, stratified_sample
 from ..training.fit import TrainingSettings
 from ..training.held_out import calibration_rows
 from .result_cache import key_of
 
-__all__ = ["Experiment", "PreparedSplit", "Split", "SplitPlan", "part_of", "prepare_split",
-           "splits"]
+__all__ = ["Experiment", "Part", "PreparedSplit", "Split", "SplitPlan", "part_of",
+           "prepare_split", "splits"]
 
 
 class SplitPlan(NamedTuple):
@@ -63,6 +64,16 @@ class Split(NamedTuple):
     name: str
     train: np.ndarray
     test: np.ndarray
+
+
+class Part(NamedTuple):
+    """A split of an `Experiment` by its number, from 0, all of it or a sample.
+
+    rows: about so many points of the training part, and of the test part, with the shares of the
+    classes; None for all."""
+
+    number: int
+    rows: int | None = None
 
 
 def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
@@ -195,11 +206,23 @@ class Experiment:
 
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""
+        return map(self.prepared, map(Part, range(self.plan.count)))
+
+    def prepared(self, part: Part) -> PreparedSplit:
+        """The `PreparedSplit` of a `Part`."""
+        y, seed = self.data.y, self.plan.seed
         if self.plan.left_out:
-            yield self._left_out()
-            return
-        for split in splits(self.data.y, self.plan):
-            yield prepare_split(split, self.data, self.settings)
+            kept = stratified_sample(y, part.rows or len(y), seed)
+            rows = kept[calibration_rows(y[kept], np.unique(y).tolist(),
+                                         self.settings.calibration, self.settings.seed)]
+            split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
+            return replace(split, left_out=True)
+        split = next(islice(splits(y, self.plan), part.number, None))
+        if part.rows is not None:
+            split = split._replace(**{name: rows[stratified_sample(y[rows], part.rows, seed)]
+                                      for name, rows in (("train", split.train),
+                                                         ("test", split.test))})
+        return prepare_split(split, self.data, self.settings)
 
     def check_splits(self) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part."""
@@ -215,12 +238,6 @@ class Experiment:
         """Rows (c,), ascending, of the points that are left out."""
         return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
                                 self.settings.calibration, self.settings.seed)
-
-    def _left_out(self):
-        rows, y = self.left_out_rows(), self.data.y
-        split = prepare_split(Split("all points", np.arange(len(y)), rows), self.data,
-                              self.settings)
-        return replace(split, left_out=True)
 
     def tree_of(self, candidate) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import DataError, UsageError
 
 __all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_stratified",
-           "stratified_parts"]
+           "stratified_parts", "stratified_sample"]
 
 
 def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
@@ -29,17 +29,34 @@ def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndar
     Raises UsageError unless 0 < fraction < 1, DataError where no row is left for testing.
     """
     _check_fraction(fraction)
-    y = np.asarray(y)
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
     take = np.minimum((fraction * size + 0.5).astype(np.intp), size - 1)
     if not take.any():
         raise DataError(f"the fraction {fraction:g} of every class leaves no points for testing")
-    order = shuffled(len(y), seed)
-    order = order[np.argsort(code[order], kind="stable")]
-    rank = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)  # within its class
-    test = np.zeros(len(y), bool)
-    test[order[rank < np.repeat(take, size)]] = True
+    test = _drawn(code, size, take, seed)
     return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5) -> np.ndarray:
+    """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all if there are no more.
+
+    Of every class the same share, rounded up, but no fewer than `least` where it has so many.
+    """
+    if rows >= len(y):
+        return np.arange(len(y))
+    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    take = np.minimum(np.maximum(-(-size * rows // len(y)), least), size)
+    return np.flatnonzero(_drawn(code, size, take, seed))
+
+
+def _drawn(code, size, take, seed):
+    """A mask (n,) of rows, of each class with the numbers `code` as many as `take` says."""
+    order = shuffled(len(code), seed)
+    order = order[np.argsort(code[order], kind="stable")]
+    rank = np.arange(len(code)) - np.repeat(np.cumsum(size) - size, size)  # within its class
+    drawn = np.zeros(len(code), bool)
+    drawn[order[rank < np.repeat(take, size)]] = True
+    return drawn
 
 
 def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
