@@ -28,7 +28,7 @@ class Trained:
     coef (l,), rho, labels, n_sv, platt: as in `BinaryModel`;  seconds: of a core that its
     training took;  vectors (l, d): of a learner that makes its own, and rows is empty then;
     values (c,) float32: decision values of the calibration points of its classes, when they were
-    held out, or None.
+    held out, or None;  unbounded: as in `Fitted`.
     """
 
     rows: np.ndarray
@@ -40,13 +40,23 @@ class Trained:
     seconds: float
     vectors: np.ndarray | None = None
     values: np.ndarray | None = None
+    unbounded: bool = False
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> Trained:
+        """The classifier of a `Fitted` whose training has not failed."""
+        model, own = fitted.model, fitted.rows is None
+        return cls(np.empty(0, dtype=np.int64) if own else fitted.rows, model.coef, model.rho,
+                   model.labels, model.n_sv, model.platt, fitted.seconds,
+                   model.sv if own else None, fitted.values, fitted.unbounded)
 
     def to_bytes(self) -> bytes:
         """A form that `from_bytes` reads: a line of JSON, then the arrays."""
         shape = None if self.vectors is None else self.vectors.shape
         head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
                            self.seconds, shape,
-                           None if self.values is None else len(self.values)]).encode()
+                           None if self.values is None else len(self.values),
+                           self.unbounded]).encode()
         parts = [self.rows.astype("<i8"), self.coef.astype("<f8")]
         if shape is not None:
             parts.append(self.vectors.astype("<f8"))
@@ -60,11 +70,12 @@ class Trained:
         try:
             (size,) = struct.unpack_from("<I", data)
             head = json.loads(data[4:4 + size])
-            count, rho, labels, n_sv, platt, seconds, shape, held = head
+            count, rho, labels, n_sv, platt, seconds, shape, held, unbounded = head
             own, d = (0, 0) if shape is None else shape
             more = 0 if held is None else held
             n_sv, platt = tuple(n_sv), tuple(platt)
             if not are_numbers(rho, seconds, *platt) or len(platt) != 2 or len(n_sv) != 2 or \
+                    type(unbounded) is not bool or \
                     labels not in ([0, 1], [1, 0]) or not all(
                         type(size) is int and 0 <= size < 2**48
                         for size in (count, own, d, more, *n_sv)) or sum(n_sv) != (own or count):
@@ -83,7 +94,8 @@ class Trained:
             if not all(array is None or np.isfinite(array).all()
                        for array in (coef, vectors, values)):
                 return None
-            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors, values)
+            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors, values,
+                       unbounded)
         except (ValueError, TypeError, RecursionError, struct.error):
             return None
 
@@ -95,20 +107,26 @@ def problem_key(split, job, experiment: Experiment) -> str:
     points.
     """
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
-    return key_of("binary 3", __version__, split.digest, *job.sides, *job.options.identity(job),
-                  loo, experiment.calibration)
+    return key_of("binary 4", __version__, split.digest, *job.sides, *job.options.identity(job),
+                  loo, experiment.calibration, experiment.along_cost)
 
 
-def train_missing(problems: dict, split, experiment: Experiment, progress=None) -> dict:
+def train_missing(problems: dict, split, experiment: Experiment, progress=None,
+                  wanted=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-    split: a `PreparedSplit`.  What the cache of the experiment has is not trained again, and it
-    gets what is trained.  progress(done, total): in units that grow with the work of what
-    was missing.  A problem that its learner refuses does not stop the others.
+    split: a `PreparedSplit`;  wanted: keys of those that are needed, by default all: of the others
+    those that come before one of these along C.  What the cache of the experiment has is not
+    trained again, and it gets what is trained.  progress(done, total): in units that grow with
+    the work of what was missing.  A problem that its learner refuses does not stop the others.
     """
     x, y, cache = split.x, split.y, experiment.cache
     chosen = split.calibration_rows(experiment)
     held = None if chosen is None else Dataset(x[:0], y[chosen]).counts
+    smaller = _smaller(problems) if experiment.along_cost else dict.fromkeys(problems, ())
+    if wanted is not None:
+        needed = set(wanted).union(*(smaller[key] for key in wanted))
+        problems = {key: job for key, job in problems.items() if key in needed}
     results, missing = {}, {}
     for key, job in problems.items():
         data = cache.get(key)
@@ -123,28 +141,52 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None) 
     counts = Dataset(x, y).counts
     work = {key: sum(counts[label] for label in job.labels) ** 2
             for key, job in missing.items()}
-    done = 0
-    keys = _readable_names(missing)
-    jobs = [replace(missing[key], name=name) for name, key in keys.items()]
+    done, whole = 0, sum(work.values())
 
     def follow(share):
         if progress is not None:
-            progress(done + int(share), sum(work.values()))
+            progress(done + int(share), whole)
 
-    for fitted in _fitted(jobs, (x, y, experiment.settings, chosen), follow, {
-            name: work[key] for name, key in keys.items()}):
-        key, model, rows = keys[fitted.job.name], fitted.model, fitted.rows
-        if isinstance(model, AgfmcError):
-            results[key] = model
-        else:
-            own = rows is None
-            results[key] = Trained(np.empty(0, dtype=np.int64) if own else rows, model.coef,
-                                   model.rho, model.labels, model.n_sv, model.platt,
-                                   fitted.seconds, model.sv if own else None, fitted.values)
-            cache.put(key, results[key].to_bytes())
-        done += work[key]
-        follow(0)
+    while missing:
+        first = {key: job for key, job in missing.items()
+                 if not any(before in missing for before in smaller[key])}
+        keys = _readable_names(first)
+        jobs = [replace(first[key], name=name) for name, key in keys.items()]
+        for fitted in _fitted(jobs, (x, y, experiment.settings, chosen), follow, {
+                name: work[key] for name, key in keys.items()}):
+            key = keys[fitted.job.name]
+            results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
+                Trained.of(fitted)
+            if isinstance(results[key], Trained):
+                cache.put(key, results[key].to_bytes())
+            done += work[key]
+            follow(0)
+        missing = {key: job for key, job in missing.items() if key not in first}
+        for key in list(missing):
+            same = next((results[before] for before in smaller[key]
+                         if getattr(results.get(before), "unbounded", False)), None)
+            if same is not None:
+                results[key] = same
+                cache.put(key, same.to_bytes())
+                done += work[key]
+                del missing[key]
     return results
+
+
+def _smaller(problems):
+    """{key: keys of the problems that differ in a smaller C alone, ascending}."""
+    lines = {}
+    for key, job in problems.items():
+        cost = getattr(job.options, "cost", None)
+        if cost is not None:
+            lines.setdefault((job.sides, job.seed, replace(job.options, cost=1.0)), []).append(
+                (cost, key))
+    smaller = dict.fromkeys(problems, ())
+    for line in lines.values():
+        line.sort()
+        for number, (_, key) in enumerate(line):
+            smaller[key] = tuple(before for _, before in line[:number])
+    return smaller
 
 
 def _fitted(jobs, data, follow, work):

@@ -179,7 +179,9 @@ class Experiment:
     cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
     trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
     those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
-    thousand points, as where very many configurations are tried.
+    thousand points, as where very many configurations are tried;  along_cost: of problems that
+    differ in C alone and are trained in one call, those with larger C have the solution of the
+    smallest at which it is unbounded.
     """
 
     data: Dataset
@@ -188,6 +190,7 @@ class Experiment:
     cache: object = None
     calibrated: tuple[bool, ...] = (True,)
     quick_maps: bool = False
+    along_cost: bool = False
 
     @property
     def calibration(self) -> int:

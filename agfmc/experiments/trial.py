@@ -187,9 +187,10 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                     candidate.number, decoder, data, split.test_y, labels)
     missing = [candidate for candidate in laid_out if any(
         outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders)]
-    problems = {key: job for candidate in missing for key, job in
+    problems = {key: job for candidate in laid_out for key, job in
                 zip(candidate.keys, candidate.jobs)}
-    trained = train_missing(problems, split, experiment, progress)
+    trained = train_missing(problems, split, experiment, progress,
+                            {key for candidate in missing for key in candidate.keys})
     workers = experiment.settings.workers
     together = max(min(workers, len(missing)), 1)
     for candidate, made in run_tasks(lambda candidate: list(_outcomes(

@@ -437,8 +437,8 @@ class BinaryProblems:
             number, "binary", data, truth, np.array([0, 1])) for (number, _), data, (_, truth) in
             zip(items, map(cache.get, outcome_keys), parts)]
         missing = [i for i, known in enumerate(outcomes) if known is None]
-        trained = train_missing({keys[i]: jobs[i] for i in missing}, split, self._experiment,
-                                progress)
+        trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
+                                {keys[i] for i in missing})
 
         def score(i):
             result, (rows, truth) = trained[keys[i]], parts[i]

@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import UsageError
 
 __all__ = ["FOLDS", "MOST_FREE", "fit_sigmoid", "fold_count", "fold_count_of", "folds",
-           "folds_of", "job_seed", "loo_values"]
+           "folds_of", "is_unbounded", "job_seed", "loo_values"]
 
 FOLDS = 5
 
@@ -235,6 +235,15 @@ def loo_values(kernel, x, rows, solution, options, most=MOST_FREE):
     span = np.where(usable, span, distance)
     f[sv] -= coef * np.maximum(span, 0.0)
     return f
+
+
+def is_unbounded(solution, options) -> bool:
+    """True where a C-SVC's `Solution` is that of any larger C, too: no support vector is at its
+    bound."""
+    if options.own_vectors or options.svm_type != "c_svc" or solution.sv is None:
+        return False
+    coef = np.asarray(solution.coef)
+    return bool((np.abs(coef) < _limits(coef > 0, solution.labels, options) * (1 - _BOUND)).all())
 
 
 def _limits(first, labels, options):

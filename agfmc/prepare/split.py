@@ -38,7 +38,7 @@ def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndar
 
 
 def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5) -> np.ndarray:
-    """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all if there are no more.
+    """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
 
     Of every class the same share, rounded up, but no fewer than `least` where it has so many.
     """

@@ -332,7 +332,8 @@ def _finished(x, normalised, wanted, work, seconds):
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
-    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds)
+    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
+                    unbounded=work.fold is None and calibration.is_unbounded(solution, options))
     if wanted.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)

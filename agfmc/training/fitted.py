@@ -21,7 +21,8 @@ class Fitted(NamedTuple):
     seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
     for those sent to the right when they were held out: None where that was not asked for;
     values (c,) float32: decision values of its calibration points, rows ascending, when they were
-    held out, with the sign of the model; None without such points.
+    held out, with the sign of the model; None without such points;  unbounded: any larger C has the
+    same model and values.
     """
 
     job: Job
@@ -31,3 +32,4 @@ class Fitted(NamedTuple):
     side: np.ndarray | None = None
     held_out: np.ndarray | None = None
     values: np.ndarray | None = None
+    unbounded: bool = False
