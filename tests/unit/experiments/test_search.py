@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from agfmc.control.learners import LEARNERS
 from agfmc.errors import UsageError
-from agfmc.experiments.search import (Axis, BEYOND, fixed_words, given_text, Grid, number_text,
-                                      Point, power, scale_exponent, Search, SearchSpace)
+from agfmc.experiments.search import (Axis, BEYOND, Grid, number_text, Point, power,
+                                      scale_exponent, Search, SearchedOptions, SearchSpace)
 from agfmc.learners.protocol import parse_options
 
 RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))
@@ -179,19 +180,20 @@ def test_numbers_are_exact_and_short():
     ("learner=nystrom -l auto -g .5 -q -m 9 -t 1 -d 2", "learner=nystrom -l auto -m 9",
      "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9")])
 def test_what_the_base_options_keep(base, fixed, given):
-    assert fixed_words(base) == fixed and given_text(base) == given
+    options = SearchedOptions(base)
+    assert options.fixed == fixed and options.given == given
     assert parse_options(given).canonical() == parse_options(base).canonical()
 
 
-@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=logistic",
+@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=nothing",
                                   "learner=nystrom -c 1"])
 def test_base_options_that_cannot_be(base):
     with pytest.raises(UsageError):
-        fixed_words(base)
+        SearchedOptions(base)
 
 
 def test_a_learner_without_c_has_one_axis():
-    grids = SearchSpace(("linear", "rbf"), has_cost=False, log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
+    grids = SearchSpace(("linear", "rbf"), searched=LEARNERS["nystrom"].searched, log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
     search, rounds = run(grids, lambda point: -abs((point.log2g or 9.0) + 3.6))
     assert [(point.log2g, point.log2c) for point in rounds[0]] == [
         (None, None), (-1.0, None), (-3.0, None), (1.0, None)]
