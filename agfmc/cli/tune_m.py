@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import replace
 
-from ..control.learners import PARAMETERS
+from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
@@ -48,18 +48,19 @@ def get_parser():
     group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
-                       help=f"first grid of C, exponents of 2 (default {_grid('log2c')}; for a "
-                            "linear kernel, linear and logistic shifted with that of gamma)")
+                       help=f"first grid of C, exponents of 2 (default {_grid('svm', 'log2c')}; "
+                            "for a linear kernel shifted with that of gamma; for "
+                            f"learner=linear and logistic {_grid('linear', 'log2c')}, shifted too)")
     group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of gamma, exponents of 2 (default: from 4 below to 4 "
                             "above 1 / (sum of the variances of the features), in steps of 2; "
                             "for polynomials 2)")
     group.add_argument("--log2k", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of the number of neighbours of nodes of code K, exponents "
-                            f"of 2 (default {_grid('log2k')})")
+                            f"of 2 (default {_grid('K', 'log2k')})")
     group.add_argument("--log2r", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of the ridge of nodes of code L, exponents of 2 (default "
-                            f"{_grid('log2r')}, shifted against that of gamma)")
+                            f"{_grid('L', 'log2r')}, shifted against that of gamma)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
                        help="degrees of polynomials (default 1:6)")
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
@@ -205,9 +206,9 @@ def _unfinished(cache, result, tree):
     return f"time limit reached {reached}{again}"
 
 
-def _grid(column):
-    """The default grid of one of `PARAMETERS`, as its option would have it."""
-    parameter = PARAMETERS[column]
+def _grid(learner, column):
+    """The default grid of a parameter of a learner, as its option would have it."""
+    parameter, = (one for one in LEARNERS[learner].searched if one.column == column)
     return f"{parameter.low:g}:{parameter.high:g}:{parameter.step:g}"
 
 

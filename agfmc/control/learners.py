@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
 
 GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)
 COST = Parameter("-c", "C", "cost", -1.0, 9.0, 2.0)
-_PLANE_COST = COST._replace(scaled=1)  # a larger scale means smaller features
+_PLANE_COST = COST._replace(low=1.0, high=13.0, scaled=1)
 
 
 class Learner(NamedTuple):
@@ -63,10 +63,10 @@ LEARNERS = {
     "K": Learner("k nearest neighbours", "neighbours:NeighbourOptions", None, searched=(
         Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True),)),
     "L": Learner("multinomial logistic regression", "logistic:MultinomialOptions", None, searched=(
-        Parameter("-r", "ridge", "ridge", -9.0, 1.0, 2.0, -1),)),
+        Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),  # it is 1 / C
     "G": Learner("external command", "commands:CommandOptions", None, True),
 }
 NODE_LEARNERS = {letter: row for letter, row in LEARNERS.items() if row.sides is None}
 
-# those that are searched, by their columns
-PARAMETERS = {one.column: one for row in LEARNERS.values() for one in row.searched}
+# by their columns, as the first learner has them
+PARAMETERS = {one.column: one for row in reversed(LEARNERS.values()) for one in row.searched}

@@ -303,7 +303,7 @@ class SearchSpace(NamedTuple):
         if gamma is None:
             return [Grid(None, 0, 0.0, c, None, own)]
         grids = []
-        for kernel in self.kernels or ("rbf",):
+        for kernel in ("rbf",) if self.kernels is None else self.kernels:
             if kernel == "linear":
                 # kernel values are larger by as much as C is smaller
                 grids.append(Grid("linear", 0, 0.0, self.log2c or c and c.moved(scale), None))
