@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 
+from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
@@ -25,11 +26,13 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         PROG,
-        "Search kernel, its parameters and C by cross-validation, and write the training control "
-        "file to standard output with the options found in place of each \"\".",
+        "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
+        "by cross-validation, and write the training control file to standard output with the "
+        "options found in place of each \"\".",
         usage="%(prog)s [--per-partition] [--kernels KERNEL,...] [--log2c LO:HI[:STEP]] "
-              "[--log2g LO:HI[:STEP]] [--degrees LO:HI] [--coef0 VALUE,...] [--refine N] "
-              "[--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
+              "[--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] [--log2r LO:HI[:STEP]] "
+              "[--degrees LO:HI] [--coef0 VALUE,...] "
+              "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
               "[-d PARTS | -f FRACTION | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
               "[--json FILE] "
               "[--csv FILE] [--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] "
@@ -42,15 +45,22 @@ def get_parser():
     group.add_argument("--per-partition", action="store_true",
                        help="tune each binary problem on its own, in place of one set of options "
                             "for the whole configuration")
-    group.add_argument("--kernels", type=_kernels, default=("rbf",), metavar="KERNEL,...",
+    group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
-                       help="first grid of C, exponents of 2 (default -1:9:2; for a linear kernel "
-                            "shifted with that of gamma)")
+                       help=f"first grid of C, exponents of 2 (default {_grid('svm', 'log2c')}; "
+                            "for a linear kernel shifted with that of gamma; for "
+                            f"learner=linear and logistic {_grid('linear', 'log2c')}, shifted too)")
     group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
                        help="first grid of gamma, exponents of 2 (default: from 4 below to 4 "
                             "above 1 / (sum of the variances of the features), in steps of 2; "
                             "for polynomials 2)")
+    group.add_argument("--log2k", type=_axis, metavar="LO:HI[:STEP]",
+                       help="first grid of the number of neighbours of nodes of code K, exponents "
+                            f"of 2 (default {_grid('K', 'log2k')})")
+    group.add_argument("--log2r", type=_axis, metavar="LO:HI[:STEP]",
+                       help="first grid of the ridge of nodes of code L, exponents of 2 (default "
+                            f"{_grid('L', 'log2r')}, shifted against that of gamma)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
                        help="degrees of polynomials (default 1:6)")
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
@@ -94,10 +104,11 @@ def execute(args):
     if args.platt is not None and task.left_out:
         report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from its "
                            "exact leave-one-out values")
+    axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
+            if getattr(args, column) is not None}
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
-                        args.log2c and Axis(*args.log2c), args.log2g and Axis(*args.log2g),
-                        args.refine)
+                        axes.get("log2c"), axes.get("log2g"), args.refine, axes)
     with result_cache(args, PROG, task.experiment, repr(candidate),
                       args.per_partition) as experiment:
         with Progress(args, "tuning") as progress:
@@ -193,6 +204,12 @@ def _unfinished(cache, result, tree):
     else:
         reached = "before anything was finished"
     return f"time limit reached {reached}{again}"
+
+
+def _grid(learner, column):
+    """The default grid of a parameter of a learner, as its option would have it."""
+    parameter, = (one for one in LEARNERS[learner].searched if one.column == column)
+    return f"{parameter.low:g}:{parameter.high:g}:{parameter.step:g}"
 
 
 def _range_words(text, low=1, high=3):

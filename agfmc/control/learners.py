@@ -2,7 +2,36 @@
 
 from typing import NamedTuple
 
-__all__ = ["LEARNERS", "Learner", "NODE_LEARNERS"]
+__all__ = ["COST", "LEARNERS", "Learner", "NODE_LEARNERS", "PARAMETERS", "Parameter"]
+
+
+class Parameter(NamedTuple):
+    """A number among the options of a learner that is searched (`tune_m`), by powers of 2.
+
+    letter: of the option;  name: of the number, in messages and pictures;  field: of the class of
+    the options;  low, high, step: exponents that are tried first;  scaled: how many times the
+    exponent that suits the scale of the data is added to them;  whole: it is a whole number,
+    1 at least.
+    """
+
+    letter: str
+    name: str
+    field: str
+    low: float
+    high: float
+    step: float
+    scaled: int = 0
+    whole: bool = False
+
+    @property
+    def column(self) -> str:
+        """The name of its exponent in tables and, after two dashes, of the option for its grid."""
+        return "log2" + self.letter[1:]
+
+
+GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)
+COST = Parameter("-c", "C", "cost", -1.0, 9.0, 2.0)
+_PLANE_COST = COST._replace(low=1.0, high=13.0, scaled=1)
 
 
 class Learner(NamedTuple):
@@ -10,23 +39,34 @@ class Learner(NamedTuple):
 
     title: what it is called in messages and pictures;  options: the class of its options, as
     "module:class" of the room `learners`;  sides: how many sides it tells apart, None for as
-    many as a node has branches;  is_program: classification runs a program of the user's.
+    many as a node has branches;  is_program: classification runs a program of the user's;
+    searched: its parameters that suit some data and not others: gamma, if its kernels have one,
+    then at most one of its own.
     """
 
     title: str
     options: str
     sides: int | None = 2
     is_program: bool = False
+    searched: tuple[Parameter, ...] = ()
 
 
 # by the NAME of learner=NAME in the options of a partition, or by the letter of a node
 LEARNERS = {
-    "svm": Learner("support vector machine", "libsvm:SvmOptions"),
-    "linear": Learner("linear classifier of LIBLINEAR", "liblinear:LinearOptions"),
-    "logistic": Learner("logistic regression", "logistic:LogisticOptions"),
-    "nystrom": Learner("least squares on shared landmarks", "nystrom:NystromOptions"),
-    "K": Learner("k nearest neighbours", "neighbours:NeighbourOptions", None),
-    "L": Learner("multinomial logistic regression", "logistic:MultinomialOptions", None),
+    "svm": Learner("support vector machine", "libsvm:SvmOptions", searched=(GAMMA, COST)),
+    "linear": Learner("linear classifier of LIBLINEAR", "liblinear:LinearOptions",
+                      searched=(_PLANE_COST,)),
+    "logistic": Learner("logistic regression", "logistic:LogisticOptions",
+                        searched=(_PLANE_COST,)),
+    "nystrom": Learner("least squares on shared landmarks", "nystrom:NystromOptions",
+                       searched=(GAMMA,)),
+    "K": Learner("k nearest neighbours", "neighbours:NeighbourOptions", None, searched=(
+        Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True),)),
+    "L": Learner("multinomial logistic regression", "logistic:MultinomialOptions", None, searched=(
+        Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),  # it is 1 / C
     "G": Learner("external command", "commands:CommandOptions", None, True),
 }
 NODE_LEARNERS = {letter: row for letter, row in LEARNERS.items() if row.sides is None}
+
+# by their columns, as the first learner has them
+PARAMETERS = {one.column: one for row in reversed(LEARNERS.values()) for one in row.searched}

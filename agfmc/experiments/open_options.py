@@ -1,11 +1,16 @@
-"""The options that a control tree leaves open: which they are, and the tree with them filled in."""
+"""The options that a control tree leaves open: which they are, and the tree with them filled in.
+
+They are those of rows; where no row is open, those of multi-class nodes.
+"""
 
 from __future__ import annotations
 
 from ..control.build import rename, resolve_options
-from ..control.tree import Tree
+from ..control.tree import changed, Tree
+from ..errors import UsageError
+from .search import SearchedOptions
 
-__all__ = ["open_rows", "with_options"]
+__all__ = ["open_nodes", "open_rows", "searched_options", "with_options"]
 
 
 def open_rows(tree: Tree) -> list[bool]:
@@ -14,8 +19,39 @@ def open_rows(tree: Tree) -> list[bool]:
     return [text is default for text in resolve_options(tree, default)]
 
 
+def open_nodes(tree: Tree) -> list[int]:
+    """The numbers of the multi-class nodes of `tree` that have `""` for their options."""
+    return [number for number, direct in tree.directs.items() if direct.options == ""]
+
+
+def searched_options(tree: Tree, text: str) -> SearchedOptions:
+    """The options of `tree` that a search begins with; text: those of open rows.
+
+    Raises `UsageError` where none are open, where open nodes have different learners, and as
+    `SearchedOptions`.
+    """
+    if any(open_rows(tree)):
+        return SearchedOptions(text)
+    codes = sorted({tree.directs[number].code for number in open_nodes(tree)})
+    if not codes:
+        raise UsageError('there is nothing to tune: no row or node of the control has "" for its '
+                         'options')
+    if len(codes) > 1:
+        raise UsageError(f'nodes of several learners, {" and ".join(codes)}, have "" for their '
+                         'options: the nodes of one alone can be tuned, give those of the others '
+                         'options, or " "')
+    return SearchedOptions("", codes[0])
+
+
 def with_options(tree: Tree, texts) -> Tree:
-    """`tree` with options for its open rows: one text for all, or one for each row of `tree`."""
-    texts = [texts] * len(tree.rows) if isinstance(texts, str) else texts
-    return rename(tree, [text if is_open else row.text for row, text, is_open in
-                         zip(tree.rows, texts, open_rows(tree))], quoted=True)
+    """`tree` with options for what is open: one text for all, or one for each row of `tree`."""
+    is_open = open_rows(tree)
+    if isinstance(texts, str):
+        if not any(is_open):
+            nodes = set(open_nodes(tree))
+            return changed(tree, nodes=tuple(
+                changed(node, direct=changed(node.direct, options=texts)) if number in nodes
+                else node for number, node in enumerate(tree.nodes)))
+        texts = [texts] * len(tree.rows)
+    return rename(tree, [text if replaced else row.text for row, text, replaced in
+                         zip(tree.rows, texts, is_open)], quoted=True)

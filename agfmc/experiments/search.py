@@ -1,62 +1,75 @@
-"""The search for a kernel, its parameters and C: a coarse grid, then smaller and smaller steps.
+"""The search for the parameters of a learner: a coarse grid, then smaller and smaller steps.
 
-The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point` stands for
-training options.  First come all points of the grids.  From then on, for each kernel, the
-neighbours of its best point at the current step, as long as one of them is better; then half the
-step.  A best point on the border of its grid has neighbours beyond it, so the grid grows where
+Which they are its row in `LEARNERS` says: a kernel's parameters and C, C alone, the number of
+neighbours.  The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point`
+stands for training options.  First come all points of the grids.  From then on, for each kernel,
+the neighbours of its best point at the current step, as long as one of them is better; then half
+the step.  A best point on the border of its grid has neighbours beyond it, so the grid grows where
 that is of use, and not elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..control.learners import COST, LEARNERS, Parameter, PARAMETERS
 from ..errors import UsageError
-from ..learners.protocol import parse_options
+from ..learners.protocol import learner_class, parse_options
 from ..models import KERNELS
 
-__all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "fixed_words", "given_text",
+__all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "SearchedOptions",
            "number_text", "power", "scale_exponent"]
 
 BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
-_SEARCHED = ("-t", "-d", "-g", "-r", "-c")
+_KERNEL_LETTERS = ("-t", "-d", "-g", "-r")
 _IDLE = ("-b", "-q")  # accepted, and without effect
+_FLAGS = ("-q", "-R")  # options without a value
 
 
 class Point(NamedTuple):
-    """A kernel, its parameters and C: log2g is None for a linear kernel, log2c for a learner
-    without C, and degree and coef0 are 0 for all but polynomials."""
+    """A kernel, its parameters and C.
 
-    kernel: str
+    kernel: None for a learner without kernels;  degree, coef0: 0 for all but polynomials;
+    log2g: None where there is no gamma;  log2c: of C, or of the number that a learner has in its
+    place, None where there is neither;  parameter: what log2c is the exponent of.
+    """
+
+    kernel: str | None
     degree: int
     coef0: float
     log2g: float | None
     log2c: float | None
+    parameter: Parameter = COST
 
     def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`,
         but for a learner, which comes first."""
-        return _options_text(self, None if self.log2g is None else power(self.log2g),
-                             None if self.log2c is None else power(self.log2c), fixed)
+        own = None if self.log2c is None else power(self.log2c)
+        if own is not None and self.parameter.whole:
+            own = max(round(own), 1)
+        return _options_text(self, None if self.log2g is None else power(self.log2g), own, fixed)
 
 
-def _options_text(options, gamma, cost, fixed):
-    """Training options; options: has kernel, degree, coef0;  gamma, cost: None to leave it out."""
-    used = KERNELS[options.kernel].parameters
+def _options_text(point, gamma, own, fixed):
+    """Training options; gamma, own: values to be written, None to leave one out."""
+    used = () if point.kernel is None else KERNELS[point.kernel].parameters
     fixed = fixed.split()
     first = [fixed.pop(0)] if fixed and fixed[0].startswith("learner=") else []
-    words = [] if options.kernel == "rbf" else [f"-t {KERNELS[options.kernel].number}"]
+    words = [] if point.kernel in (None, "rbf") else [f"-t {KERNELS[point.kernel].number}"]
     if "degree" in used:
-        words.append(f"-d {options.degree}")
+        words.append(f"-d {point.degree}")
     if "gamma" in used and gamma is not None:
         words.append(f"-g {number_text(gamma)}")
-    if "coef0" in used and options.coef0:
-        words.append(f"-r {number_text(options.coef0)}")
-    if cost is not None:
-        words.append(f"-c {number_text(cost)}")
+    if "coef0" in used and point.coef0:
+        words.append(f"-r {number_text(point.coef0)}")
+    if own is not None:
+        words.append(f"{point.parameter.letter} {number_text(own)}")
     return " ".join([*first, *words, *fixed])
 
 
@@ -71,42 +84,89 @@ def number_text(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def fixed_words(base: str) -> str:
-    """The words of the options `base` that no search touches and that change anything.
+@dataclass(frozen=True)
+class SearchedOptions:
+    """The options that a search begins with, of a learner that has something to search.
 
-    Raises `UsageError` for options that the learner does not know, for a learner without a kernel
-    and for a nu-SVC.
+    text: of a binary classifier or, with the letter `code` of its learner, of a multi-class node.
+    Raises `UsageError` for options that the learner does not know, for a learner without
+    parameters and for a nu-SVC.
     """
-    options = parse_options(base)
-    if options.own_vectors:
-        raise UsageError("the search is for the options of the learners svm and nystrom: another "
-                         "learner= is allowed in the rows of the control file, which keep it, but "
-                         "not in the options to search")
-    if options.svm_type != "c_svc":
-        raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
-    words = [word for word in base.split() if word != "learner=svm"]
-    fixed = [words.pop(0)] if words and words[0].startswith("learner=") else []
-    while words:
-        word = words.pop(0)
-        value = [] if word == "-q" else [words.pop(0)]
-        if word not in _SEARCHED + _IDLE:
-            fixed += [word, *value]
-    return " ".join(fixed)
 
+    text: str
+    code: str | None = None
 
-def given_text(base: str) -> str:
-    """The options `base` written as those of a `Point` are, with C always among them if there is
-    one."""
-    options = parse_options(base)
-    return _options_text(options, options.gamma, getattr(options, "cost", None), fixed_words(base))
+    def __post_init__(self):
+        if not self.parameters:
+            raise UsageError(f"there is nothing to tune: {self.learner} "
+                             f"({LEARNERS[self._name].title}) has no parameter to search")
+        if getattr(self.options, "svm_type", "c_svc") != "c_svc":
+            raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
+
+    @cached_property
+    def options(self) -> Any:
+        """An instance of the learner's class."""
+        return parse_options(self.text) if self.code is None else \
+            learner_class(self.code).parse(self.text)
+
+    @property
+    def _name(self):
+        words = [self.code] if self.code is not None else self.text.split()[:1]
+        name = words[0].removeprefix("learner=") if words else ""
+        return name if name in LEARNERS else "svm"
+
+    @property
+    def learner(self) -> str:
+        """The learner, as a control file chooses it."""
+        return self._name if self.code is not None else f"learner={self._name}"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What of the learner is searched; checks the options."""
+        return LEARNERS[self._name].searched if self.options else ()
+
+    @property
+    def fixed(self) -> str:
+        """The words that no search touches and that change anything."""
+        searched = {one.letter for one in self.parameters}
+        if "-g" in searched:
+            searched.update(_KERNEL_LETTERS)
+        words = [word for word in self.text.split() if word != "learner=svm"]
+        fixed = [words.pop(0)] if words and words[0].startswith("learner=") else []
+        while words:
+            word = words.pop(0)
+            value = [] if word in _FLAGS else [words.pop(0)]
+            if word not in searched and word not in _IDLE:
+                fixed += [word, *value]
+        return " ".join(fixed)
+
+    @property
+    def given(self) -> str:
+        """The options written as those of a `Point` are, with C always among them if there is
+        one."""
+        point, options = self.point(1), self.options
+        return _options_text(point, getattr(options, "gamma", None), None if point.log2c is None
+                             else getattr(options, point.parameter.field), self.fixed)
+
+    def point(self, features: int) -> Point:
+        """The `Point` that the options are, for data with that many features."""
+        options, own = self.options, self.parameters[-1]
+        kernel = options.kernel if PARAMETERS["log2g"] in self.parameters else None
+        used = () if kernel is None else KERNELS[kernel].parameters
+        return Point(kernel, options.degree if "degree" in used else 0,
+                     options.coef0 if "coef0" in used else 0.0,
+                     math.log2(options.gamma or 1.0 / features) if "gamma" in used else None,
+                     None if own.letter == "-g" else math.log2(getattr(options, own.field)),
+                     COST if own.letter == "-g" else own)
 
 
 class Axis(NamedTuple):
-    """Exponents of 2 from `low` to `high` in steps of `step`."""
+    """Exponents of 2 from `low` to `high` in steps of `step`; none is below `least`."""
 
     low: float
     high: float
     step: float
+    least: float = -math.inf
 
     @property
     def values(self):
@@ -120,7 +180,7 @@ class Axis(NamedTuple):
         values = self.values
         if self.low == self.high:
             return values[0], values[0]
-        return (round(values[0] - BEYOND * self.step, 9),
+        return (max(round(values[0] - BEYOND * self.step, 9), self.least),
                 round(values[-1] + BEYOND * self.step, 9))
 
     def around(self, value, share):
@@ -131,21 +191,23 @@ class Axis(NamedTuple):
 
     def moved(self, by):
         """The axis with all exponents larger by `by`."""
-        return Axis(self.low + by, self.high + by, self.step)
+        return self._replace(low=self.low + by, high=self.high + by)
 
 
 class Grid(NamedTuple):
     """The points of one kernel.
 
-    degree, coef0: of a polynomial, else 0;  c: `Axis` of C, None where there is none;  g: `Axis`
-    of gamma, or the one exponent of a gamma that is not searched, or None for a linear kernel.
+    kernel, degree, coef0, parameter: as of a `Point`;  c: `Axis` of its log2c, None where there
+    is none;  g: `Axis` of gamma, or the one exponent of a gamma that is not searched, or None
+    where there is none.
     """
 
-    kernel: str
+    kernel: str | None
     degree: int
     coef0: float
     c: Axis | None
     g: Axis | float | None
+    parameter: Parameter = COST
 
     @property
     def points(self):
@@ -155,7 +217,7 @@ class Grid(NamedTuple):
             values = self.g.values
             middle = (values[0] + values[-1]) / 2
             gammas = sorted(values, key=lambda value: (abs(value - middle), value))
-        return [Point(self.kernel, self.degree, self.coef0, gamma, c)
+        return [Point(self.kernel, self.degree, self.coef0, gamma, c, self.parameter)
                 for gamma in gammas for c in (self.c.values if self.c else [None])]
 
     def neighbours(self, point, share):
@@ -166,9 +228,7 @@ class Grid(NamedTuple):
                 for c in (self.c.around(point.log2c, share) if self.c else [None])]
 
 
-_GAMMA = Axis(-4.0, 4.0, 2.0)  # about the exponent of `scale_exponent`
-_GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)
-_COST = Axis(-1.0, 9.0, 2.0)
+_GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)  # about the exponent of `scale_exponent`
 
 
 def scale_exponent(x: np.ndarray) -> float:
@@ -182,46 +242,88 @@ def scale_exponent(x: np.ndarray) -> float:
 
 
 class SearchSpace(NamedTuple):
-    """The kernels that are tried, the degrees and the coefficients -r of polynomials.
+    """What is tried: the kernels, None for rbf, the degrees and coefficients -r of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
-    grids is halved;  has_cost: False for a learner without C.
+    grids is halved;  others: {column of one of `PARAMETERS`: `Axis`};  searched: the parameters
+    of the learner.
     """
 
-    kernels: tuple = ("rbf",)
+    kernels: tuple | None = None
     degrees: range = range(1, 7)
     coefficients: tuple = (0.0, 1.0)
     log2c: Axis | None = None
     log2g: Axis | None = None
     refine: int = 2
-    has_cost: bool = True
+    others: Any = MappingProxyType({})
+    searched: tuple[Parameter, ...] = LEARNERS["svm"].searched
+
+    def for_options(self, options: SearchedOptions) -> SearchSpace:
+        """The space for the learner of these options.
+
+        Raises `UsageError` for kernels and axes of what it does not search, and for an empty axis.
+        """
+        has_kernel = PARAMETERS["log2g"].letter in [one.letter for one in options.parameters]
+        if self.kernels is not None and not has_kernel:
+            raise UsageError(f"--kernels: {options.learner} has no kernel to search")
+        known = {one.column for one in options.parameters}
+        for column, axis in self._axes.items():
+            if axis is not None and column not in known:
+                raise UsageError(f"--{column}: {options.learner} has no {PARAMETERS[column].name} "
+                                 "to search")
+            if axis is not None and not axis.values:
+                raise UsageError(f"--{column}: there is no value from {axis.low:g} to "
+                                 f"{axis.high:g} in steps of {axis.step:g}")
+            if axis is not None and PARAMETERS[column].whole and axis.low < 0:
+                raise UsageError(f"--{column}: {PARAMETERS[column].name} is a whole number: "
+                                 f"expected exponents from 0 on, found {axis.low:g}")
+        return self._replace(searched=options.parameters)
+
+    @property
+    def _axes(self):
+        return {"log2c": self.log2c, "log2g": self.log2g, **self.others}
+
+    def _axis(self, parameter, scale):
+        given = self._axes.get(parameter.column)
+        axis = given or Axis(parameter.low, parameter.high, parameter.step).moved(
+            parameter.scaled * scale)
+        return axis._replace(least=0.0) if parameter.whole else axis
 
     def grids(self, scale: float) -> list[Grid]:
         """The `Grid`s; scale: as `scale_exponent` gives it.
 
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all
         polynomials of degree 1 are one, and that is the linear kernel if it is there.
+        Raises `UsageError` where there is no point.
         """
+        axes = {one.letter: self._axis(one, scale) for one in self.searched}
+        gamma = axes.pop("-g", None)
+        own = next((one for one in self.searched if one.letter in axes), COST)
+        c = axes.get(own.letter)
+        if gamma is None:
+            return [Grid(None, 0, 0.0, c, None, own)]
         grids = []
-        for kernel in self.kernels:
+        for kernel in ("rbf",) if self.kernels is None else self.kernels:
             if kernel == "linear":
                 # kernel values are larger by as much as C is smaller
-                grids.append(Grid("linear", 0, 0.0, self.log2c or _COST.moved(scale), None))
+                grids.append(Grid("linear", 0, 0.0, self.log2c or c and c.moved(scale), None))
             elif kernel == "rbf":
-                grids.append(Grid("rbf", 0, 0.0, self.log2c or _COST,
-                                  self.log2g or _GAMMA.moved(scale)))
+                grids.append(Grid("rbf", 0, 0.0, c, gamma))
             else:
-                grids += self._polynomials(scale)
-        return grids if self.has_cost else [grid._replace(c=None) for grid in grids]
+                grids += self._polynomials(c, scale)
+        if not grids:
+            raise UsageError("there is no point to try: no kernel, or no degree or -r of a "
+                             "polynomial")
+        return grids
 
-    def _polynomials(self, scale):
+    def _polynomials(self, c, scale):
         for degree in self.degrees:
             if degree == 1 and "linear" in self.kernels:
                 continue
             for coef0 in self.coefficients[:1] if degree == 1 else self.coefficients:
                 gamma = scale if coef0 == 0 or degree == 1 else \
                     self.log2g or _GAMMA_POLYNOMIAL.moved(scale)
-                yield Grid("polynomial", degree, coef0, self.log2c or _COST, gamma)
+                yield Grid("polynomial", degree, coef0, c, gamma)
 
 
 class Search:
@@ -288,20 +390,21 @@ class Search:
 
     @property
     def border(self):
-        """("C" or "gamma", "low" or "high") of each limit that the best point lies on.
+        """(name of a parameter, "low" or "high") of each limit that the best point lies on.
 
-        Not where another point that does not lie on it is as good.
+        Not where another point that does not lie on it is as good, or no value is beyond.
         """
         best = self.best
         if best is None:
             return []
         grid = self._grids[best[:3]][1]
         borders = []
-        for name, field, axis in (("C", "log2c", grid.c), ("gamma", "log2g", grid.g)):
+        for name, field, axis in ((grid.parameter.name, "log2c", grid.c),
+                                  ("gamma", "log2g", grid.g)):
             if not isinstance(axis, Axis) or axis.low == axis.high:
                 continue
             for side, limit in zip(("low", "high"), axis.limits):
-                if getattr(best, field) == limit and not any(
+                if getattr(best, field) == limit != axis.least and not any(
                         score == self.scores[best] and getattr(point, field) != limit
                         for point, score in self.scores.items() if point[:3] == best[:3]):
                     borders.append((name, side))

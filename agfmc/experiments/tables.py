@@ -6,9 +6,10 @@ import csv
 import io
 import math
 
+from ..control.learners import PARAMETERS
 from ..errors import one_line
-from ..learners.protocol import parse_options
 from ..score.scores import SCORES
+from .search import Point
 from .trial import COLUMNS, UNCALIBRATED
 
 __all__ = ["comparison_csv", "zero_line", "markdown_table", "partition_table",
@@ -171,18 +172,21 @@ def row_notes(result: dict) -> str:
 
 # -- searches --------------------------------------------------------------------------------------
 
-def search_result(state, features: int) -> dict:
+def search_result(state, given: Point) -> dict:
     """A `SearchState` as a dictionary: points (in the order they were tried), best, given, border.
 
-    A point: options, kernel, degree, coef0, log2g, log2c, score (of all held-out points), mean,
-    sd, values, zero_probability (as in `compare`), or score, sd, values and error where it could
-    not be trained.  best, given: indices of points, or None;  border: limits of the search, such
-    as "C high", that the best lies on.
+    given: the options given as a `Point`.
+
+    A point: options, kernel, degree, coef0, log2g, log2c, or the column of the parameter that its
+    learner has in the place of C, score (of all held-out points), mean, sd, values,
+    zero_probability (as in `compare`), or score, sd, values and error where it could not be
+    trained.  best, given: indices of points, or None;  border: limits of the search, such as "C
+    high", that the best lies on.
     """
     points_of = {text: point for point, text in reversed(state.texts.items())}
     points = []
     for text, tried in state.tried.items():
-        point = {"options": text, **_parameters(text, points_of.get(text), features)}
+        point = {"options": text, **_parameters(points_of.get(text, given))}
         if state.summary(text) is None:
             point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:
@@ -195,17 +199,12 @@ def search_result(state, features: int) -> dict:
             [" ".join(limit) for limit in state.search.border]}
 
 
-def _parameters(text, point, features):
-    """Kernel and parameters of a point, or of options that are none."""
-    options = parse_options(text)
-    gamma = options.gamma or 1.0 / features
-    polynomial = options.kernel == "polynomial"
-    return {"kernel": options.kernel, "degree": options.degree if polynomial else None,
-            "coef0": options.coef0 if polynomial else None,
-            "log2g": point.log2g if point is not None else
-            None if options.kernel == "linear" else math.log2(gamma),
-            "log2c": point.log2c if point is not None else
-            math.log2(options.cost) if hasattr(options, "cost") else None}
+def _parameters(point):
+    """Kernel and parameters of a `Point`, by their columns."""
+    polynomial = point.kernel == "polynomial"
+    return {"kernel": point.kernel, "degree": point.degree if polynomial else None,
+            "coef0": point.coef0 if polynomial else None, "log2g": point.log2g, "log2c": None,
+            point.parameter.column: point.log2c}
 
 
 def search_csv(searches: list) -> str:
@@ -213,7 +212,10 @@ def search_csv(searches: list) -> str:
 
     Where they have left and right, the labels of a partition, these come first.
     """
-    columns = ("options", "kernel", "degree", "coef0", "log2g", "log2c", "score", "sd")
+    columns = dict.fromkeys(("options", "kernel", "degree", "coef0", "log2g", "log2c"))
+    columns.update((key, None) for search in searches for point in search["points"]
+                   for key in point if key in PARAMETERS)
+    columns = [*columns, "score", "sd"]
     parted = any("left" in search for search in searches)
     lines = [[*["partition"] * parted, *columns, "chosen"]]
     for search in searches:

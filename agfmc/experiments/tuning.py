@@ -16,6 +16,7 @@ from itertools import groupby
 import numpy as np
 
 from ..control.build import check_classes
+from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.threads import run_tasks
@@ -28,10 +29,10 @@ from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment
-from .open_options import open_rows, with_options
+from .open_options import open_nodes, open_rows, searched_options, with_options
 from .pooling import pooled, summary, zero_probability
 from .result_cache import key_of
-from .search import fixed_words, given_text, scale_exponent, Search, SearchSpace
+from .search import scale_exponent, Search, SearchSpace
 from .tables import partition_text, search_result
 from .trial import Outcome, run_trial
 
@@ -43,7 +44,7 @@ _LEAST = 24  # binary problems that are trained side by side, so that all cores 
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
              "features? .* constant")
 _SIDES = {"low": "smallest", "high": "largest"}
-_OPTIONS = {"C": "--log2c", "gamma": "--log2g"}
+_OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 
 
 # -- from data to a control tree -------------------------------------------------------------------
@@ -53,8 +54,8 @@ class TuningTask:
     """A candidate to be tuned in an `Experiment`.
 
     tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
-    features: their number after the normalisation;  has_cost: the options to be tuned have a C;
-    left_out: points are scored by leave-one-out values, and the splits judge the result alone.
+    features: their number after the normalisation;  left_out: points are scored by leave-one-out
+    values, and the splits judge the result alone.
     """
 
     experiment: Experiment
@@ -62,7 +63,6 @@ class TuningTask:
     tree: Tree
     scale: float
     features: int
-    has_cost: bool = True
     left_out: bool = False
 
 
@@ -74,12 +74,9 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     their own are nu-SVC; else such controls are trained with folds.
     """
     settings = experiment.settings
-    fixed_words(settings.options)
-    has_cost = hasattr(parse_options(settings.options), "cost")
     tree, x = experiment.tree_of(candidate)
     check_classes(tree, experiment.data.counts, "the data")
-    if not any(open_rows(tree)):
-        raise UsageError('there is nothing to tune: no row of the control has "" for its options')
+    searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
         check_loo(jobs)
@@ -93,8 +90,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
-    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], has_cost,
-                      left_out)
+    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out)
 
 
 def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,
@@ -109,10 +105,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
     None where the time limit came before anything was scored.  Raises the first error where
     nothing could be trained.
     """
-    if space.log2c is not None and not task.has_cost:
-        raise UsageError("--log2c: learner=nystrom has no C; its lambda is chosen for each gamma "
-                         "by leave-one-out values")
-    space = space._replace(has_cost=task.has_cost)
+    searched = searched_options(task.tree, task.experiment.settings.options)
+    space = space.for_options(searched)
     experiment = task.experiment.left_out if task.left_out else task.experiment
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
@@ -123,7 +117,7 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
         for state in states:
             if state.error is not None:
                 raise state.error
-    searches = [search_result(state, task.features) for state in states]
+    searches = [search_result(state, searched.point(task.features)) for state in states]
     if not scored:  # the options given are not the result of a search
         searches = [{**search, "best": None} for search in searches]
     result = {"by": by, "plan": task.experiment.plan.description, "decoder": whole.decoder,
@@ -138,6 +132,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool =
     for state, rows in zip(states, scoring.rows):
         for row in rows:
             texts[row] = state.best or state.given
+    if not per_partition:
+        texts = states[0].best or states[0].given
     tree = with_options(task.tree, texts) if scored else None
     result |= {"partitions": searches} if per_partition else searches[0]
     judged = per_partition or task.left_out and not task.experiment.plan.left_out
@@ -309,8 +305,8 @@ def search_options(tuner: Tuner, task, grids: list, refine: int) -> list[SearchS
     than kernel and C, go into every trial.  Ends early at the time limit, and `tuner.complete`
     is False then.
     """
-    base, sign = tuner.experiment.settings.options, SCORES[tuner.by].sign
-    fixed, given = fixed_words(base), given_text(base)
+    sign = SCORES[tuner.by].sign
+    fixed, given = task.searched.fixed, task.searched.given
     states = [SearchState(Search(grids, refine, sign), given, sign) for _ in task.rows]
     with _without_repeated_warnings():
         try:
@@ -377,15 +373,17 @@ class WholeConfiguration:
     """One search, in which all open rows of a configuration have the same options.
 
     candidate: lays out the trees of the training parts;  tree: for all of the data;
-    rows: of the tree, for the one search;  jobs: binary problems of a trial.
+    searched: `SearchedOptions`;  rows: of the tree, for the one search, none where nodes are
+    tuned;  jobs: classifiers of a trial.
     """
 
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._experiment = candidate, experiment
         self._trees = {}
         self.decoder = decoders_for(tree, candidate.wanted)[0].name
+        self.searched = searched_options(tree, experiment.settings.options)
         self.rows = [[number for number, is_open in enumerate(open_rows(tree)) if is_open]]
-        self.jobs = len(self.rows[0])
+        self.jobs = len(self.rows[0] or open_nodes(tree))
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (0, options).
@@ -415,6 +413,10 @@ class BinaryProblems:
             if is_open:
                 key = tuple(tuple(sorted(side)) for side in sides)
                 rows.setdefault(key, []).append(number)
+        if not rows:
+            raise UsageError("--per-partition: no row of the control has \"\" for its options, and "
+                             "nodes are tuned together")
+        self.searched = searched_options(tree, experiment.settings.options)
         self.sides, self.rows = list(rows), list(rows.values())
 
     def job(self, number, text):

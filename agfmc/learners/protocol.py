@@ -93,6 +93,9 @@ def parse_options(text, **place):
     binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
     if words and words[0] in binary:
         raise UsageError(f"expected {_WORD}{words[0]}, found '{words[0]}'", **place)
+    if name in NODE_LEARNERS:
+        raise UsageError(f"the learner {name} is for multi-class nodes, as '\"\" {name} {{0 1 2}}' "
+                         "in a control file: expected one of " + " ".join(binary), **place)
     if name not in binary:
         raise UsageError(f"there is no learner '{name}': expected one of " + " ".join(binary),
                          **place)

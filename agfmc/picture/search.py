@@ -1,8 +1,10 @@
-"""The surface that a search of C and the width of the kernel has seen, or the curve of one."""
+"""The surface that a search of C and the width of the kernel has seen, or the curve of one number.
+"""
 
 import math
 
 from ..control.dot import visible
+from ..control.learners import PARAMETERS
 from ..errors import UsageError
 from ..score.scores import SCORES
 from .canvas import new_figure, RIGHT, save
@@ -16,10 +18,11 @@ _SEEN = 0.25  # share of the points, the worst, that have one colour
 def draw_search(path: str, result: dict) -> None:
     """Draw the scores of `result` over log2 C and log2 gamma, a panel for each kernel.
 
-    result: {"points": [{"options", "log2c" or None, "log2g" or None, "kernel", "score" or
+    result: {"points": [{"options", "log2c" or None, "log2g" or None, "kernel" or None, "score" or
     None}, ...], "best": index of the best point, "by": one of
     `SCORES`}.  Kernels without gamma are curves over log2 C, and those of a learner without C
-    over log2 gamma; points without a score are crosses; the best is ringed and named.
+    over log2 gamma, or over another of `PARAMETERS` that its points have; points without a score
+    are crosses; the best is ringed and named.
 
     Raises UsageError for an empty search and as `canvas.save`.
     """
@@ -52,7 +55,7 @@ def _figure(result):
         axes = figure.add_axes((left / size[0], 1 - (top + _SIDE) / size[1], _SIDE / size[0],
                                 _SIDE / size[1]))
         shown = [point for point in points if point["kernel"] == kernel]
-        axes.set_title(visible(kernel, 40), loc="left")
+        axes.set_title(visible(kernel or "", 40), loc="left")
         axes.grid(color="#e4e4e4", linewidth=0.6)
         axes.set_axisbelow(True)
         draw = _curve if any(None in (point["log2g"], point["log2c"]) for point in shown) \
@@ -103,8 +106,8 @@ def _surface(axes, points, best, norm, larger, title):
 
 
 def _curve(axes, points, best, norm, larger, title):
-    """A score over log2 C alone, or over log2 gamma; a line where there is neither."""
-    across = next((name for name in ("log2c", "log2g") if points[0][name] is not None), None)
+    """A score over log2 C or another parameter alone; a line where there is none."""
+    across = next((name for name in PARAMETERS if points[0].get(name) is not None), None)
     axes.set_ylabel(title, labelpad=1)
     scored = [point for point in points if _known(point)]
     if across is None:
@@ -112,7 +115,7 @@ def _curve(axes, points, best, norm, larger, title):
             axes.axhline(point["score"], color="#2171b5", linewidth=1.2)
         axes.set_xticks([])
         return
-    axes.set_xlabel(f"log2 {'C' if across == 'log2c' else 'gamma'}")
+    axes.set_xlabel(f"log2 {PARAMETERS[across].name}")
     scored.sort(key=lambda point: point[across])
     axes.plot([point[across] for point in scored], [point["score"] for point in scored],
               marker="o", markersize=4, color="#2171b5", linewidth=1.2)

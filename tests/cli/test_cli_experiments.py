@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -509,6 +510,55 @@ def test_errors_are_one_line(tune, words, status, message, data):
     code, text, err = tune("tune_m", *QUICK, "--quiet", *words)
     assert (code, text) == (status, "") and message in err and err.count("\n") == 1, err
     assert err.startswith("tune_m: ")
+
+
+@pytest.mark.parametrize("base, control, written, given, column", [
+    ("learner=linear -s 0 -R", "one-vs-one", r'"learner=linear -c \S+ -s 0 -R" 0 / 1;',
+     "learner=linear -c 1 -s 0 -R", "log2c"),
+    ("learner=logistic", "one-vs-rest", r'"learner=logistic -c \S+" \d \d / \d;',
+     "learner=logistic -c 1", "log2c"),
+    ("learner=linear", "rows.mbc", r'"learner=linear -c \S+" \{\n  "" K', "learner=linear -c 1",
+     "log2c"),
+    ("", "neighbours.mbc", r'"-k \d+" K \{', "-k 11", "log2k"),
+    ("", "ridge.mbc", r'"-c 1" \{\n  "-r \S+" L \{', "-r 1", "log2r")])
+def test_each_learner_is_tuned_by_its_own_parameter(tune, base, control, written, given, column,
+                                                    data):
+    pytest.importorskip("matplotlib")
+    Path("neighbours.mbc").write_text('"" K {2 5 9}')
+    Path("ridge.mbc").write_text('"-c 1" {"" L {2 5} 9}')
+    Path("rows.mbc").write_text('"" {"" K {2 5} 9}')  # the row is tuned, the node not
+    _, text, err = tune("tune_m", "-d", "2", "--refine", "1", "-+", base, "--csv", "all.csv",
+                        "--plot", "all.svg", control, "train")
+    assert re.search(written, text), text
+    assert "chosen" in err and Path("all.svg").stat().st_size
+    rows = {row["options"]: row for row in csv.DictReader(Path("all.csv").open())}
+    best, = (row for row in rows.values() if row["chosen"] == "1")
+    assert best["options"] in text and best[column] and not best["kernel"]
+    assert float(best["score"]) <= float(rows[given]["score"])
+    assert len({row["score"] for row in rows.values()}) > 3
+    Path("tuned.mbc").write_text(text)
+    tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
+    [told] = json.loads(tune("compare_control", "-d", "2", "--platt", "loo", "--json", "train",
+                             "tuned.mbc")[1])["rows"]
+    assert told["log_loss"]["pooled"] == pytest.approx(float(best["score"]), abs=0.05)
+
+
+@pytest.mark.parametrize("words, message", [
+    (("-+", "learner=K", "one-vs-one"), "the learner K is for multi-class nodes"),
+    (("-+", "learner=linear", "--log2g", "0:2", "one-vs-one"), "learner=linear has no gamma"),
+    (("-+", "learner=logistic", "--kernels", "rbf", "one-vs-one"), "has no kernel to search"),
+    (("--log2k", "0:2", "one-vs-one"), "--log2k: learner=svm has no k to search"),
+    (("--log2k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
+    (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
+    (("--per-partition", "nodes.mbc"), "--per-partition: no row of the control"),
+    (("closed.mbc",), "there is nothing to tune: no row or node of the control"),
+    (("both.mbc",), "nodes of several learners, K and L")])
+def test_what_a_learner_does_not_search(tune, words, message, data):
+    Path("nodes.mbc").write_text('"" K {2 5 9}')
+    Path("closed.mbc").write_text('" " K {2 5 9}')
+    Path("both.mbc").write_text('"" K {"" L {2 5} 9}')
+    code, text, err = tune("tune_m", *words, "train")
+    assert (code, text) == (2, "") and message in err and err.count("\n") == 1, err
 
 
 SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")

@@ -4,10 +4,11 @@ import math
 
 import pytest
 
+from agfmc.control.learners import LEARNERS
 from agfmc.errors import UsageError
-from agfmc.experiments.search import (Axis, BEYOND, fixed_words, given_text, Grid, number_text,
-                                      Point, power, scale_exponent, Search, SearchSpace)
-from agfmc.learners.protocol import parse_options
+from agfmc.experiments.search import (Axis, BEYOND, Grid, number_text, Point, power,
+                                      scale_exponent, Search, SearchedOptions, SearchSpace)
+from agfmc.learners.protocol import learner_class, parse_options
 
 RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))
 
@@ -177,24 +178,91 @@ def test_numbers_are_exact_and_short():
     ("-g 0 -b 1", "", "-c 1"), ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0"),
     ("learner=svm -c 2", "", "-c 2"), ("learner=nystrom", "learner=nystrom", "learner=nystrom"),
     ("learner=nystrom -l auto -g .5 -q -m 9 -t 1 -d 2", "learner=nystrom -l auto -m 9",
-     "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9")])
+     "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9"),
+    ("learner=linear -R -c 3 -q -s 2", "learner=linear -R -s 2", "learner=linear -c 3 -R -s 2"),
+    ("learner=logistic", "learner=logistic", "learner=logistic -c 1")])
 def test_what_the_base_options_keep(base, fixed, given):
-    assert fixed_words(base) == fixed and given_text(base) == given
+    options = SearchedOptions(base)
+    assert options.fixed == fixed and options.given == given
     assert parse_options(given).canonical() == parse_options(base).canonical()
 
 
-@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=logistic",
-                                  "learner=nystrom -c 1"])
+@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=nothing", "learner=K",
+                                  "learner=nystrom -c 1", "learner=linear -g 1"])
 def test_base_options_that_cannot_be(base):
     with pytest.raises(UsageError):
-        fixed_words(base)
+        SearchedOptions(base)
 
 
 def test_a_learner_without_c_has_one_axis():
-    grids = SearchSpace(("linear", "rbf"), has_cost=False, log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
+    grids = SearchSpace(("linear", "rbf"), searched=LEARNERS["nystrom"].searched,
+                        log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
     search, rounds = run(grids, lambda point: -abs((point.log2g or 9.0) + 3.6))
     assert [(point.log2g, point.log2c) for point in rounds[0]] == [
         (None, None), (-1.0, None), (-3.0, None), (1.0, None)]
     assert search.best.log2g == -3.5
     assert search.best.text("learner=nystrom -m 7") == "learner=nystrom -g 0.0884 -m 7"
     assert run(grids, lambda point: point.log2g or 0.0)[0].border == [("gamma", "high")]
+
+
+# -- the table of what is searched -----------------------------------------------------------------
+
+def space_of(code=None, base="", **axes):
+    return SearchSpace(**axes).for_options(SearchedOptions(base, code))
+
+
+@pytest.mark.parametrize("name", [name for name, row in LEARNERS.items() if row.searched])
+def test_every_learner_has_points_that_it_understands(name):
+    code = name if LEARNERS[name].sides is None else None
+    options = SearchedOptions("" if code else f"learner={name}", code)
+    given = options.point(4)
+    assert learner_class(name).parse("").canonical() == options.options.canonical()
+    points = [point for grid in SearchSpace().for_options(options).grids(-2.0)
+              for point in grid.points]
+    assert len(set(points)) == len(points) > 4
+    for point in points:
+        text = point.text(options.fixed)
+        parsed = SearchedOptions(text, code)
+        assert parsed.fixed == options.fixed and parsed.point(4) == point
+        assert parsed.options.canonical() != options.options.canonical() or point == given
+
+
+def test_planes_have_one_axis_that_moves_with_the_scale():
+    [grid] = space_of(base="learner=linear").grids(-5.0)
+    own, = LEARNERS["linear"].searched
+    assert grid.c == Axis(own.low - 5, own.high - 5, own.step)
+    assert (grid.kernel, grid.g) == (None, None)
+    [grid] = space_of(base="learner=logistic -e .1", log2c=Axis(0.0, 4.0, 2.0)).grids(-5.0)
+    assert [point.text("learner=logistic -e .1") for point in grid.points] == [
+        f"learner=logistic -c {c} -e .1" for c in (1, 4, 16)]
+    [grid] = space_of("L").grids(-5.0)  # the smaller the ridge, the larger is C
+    own, = LEARNERS["L"].searched
+    assert grid.c == Axis(own.low + 5, own.high + 5, own.step)
+
+
+def test_numbers_of_neighbours_are_whole_and_at_least_one():
+    [grid] = space_of("K").grids(-5.0)
+    assert [point.text() for point in grid.points] == [f"-k {2**i}" for i in range(7)]
+    search, _ = run([grid], lambda point: -point.log2c)
+    assert search.best.text() == "-k 1" and search.border == []
+    assert min(point.log2c for point in search.scores) == 0.0
+    search, _ = run([grid], lambda point: -abs(point.log2c - 2.6))
+    assert search.best.text() == "-k 6" and search.best.log2c == 2.5
+    assert run([grid], lambda point: point.log2c)[0].border == [("k", "high")]
+
+
+@pytest.mark.parametrize("code, base, space, message", [
+    (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "--log2g: learner=linear has no gamma"),
+    (None, "learner=logistic", {"kernels": ("rbf",)}, "--kernels: learner=logistic has no kernel"),
+    (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "--log2c: learner=nystrom has no C"),
+    (None, "", {"others": {"log2k": Axis(0, 1, 1)}}, "--log2k: learner=svm has no k"),
+    ("K", "", {"log2c": Axis(0, 1, 1)}, "--log2c: K has no C"),
+    ("K", "", {"others": {"log2k": Axis(-1, 1, 1)}}, "expected exponents from 0 on, found -1"),
+    (None, "", {"log2c": Axis(3, 1, 1)}, "--log2c: there is no value from 3 to 1 in steps of 1"),
+    (None, "", {"kernels": ()}, "no point to try"),
+    (None, "", {"kernels": ("polynomial",), "degrees": ()}, "no point to try"),
+    (None, "", {"kernels": ("polynomial",), "coefficients": ()}, "no point to try"),
+    ("G", "true", {}, r"nothing to tune: G \(external command\) has no parameter")])
+def test_what_cannot_be_searched(code, base, space, message):
+    with pytest.raises(UsageError, match=message):
+        space_of(code, base, **space).grids(0.0)

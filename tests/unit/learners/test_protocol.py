@@ -135,6 +135,7 @@ def test_kernels():
     ("-w0 0", "option -w0: 0 is out of range"), ("-w1 x", "option -w1: expected a number"),
     (".", "unknown training option '.'"), ("-v 5", "unknown training option '-v'"),
     ("learner=tree", "there is no learner 'tree': expected one of svm linear logistic"),
+    ("learner=K", "the learner K is for multi-class nodes"),
     ("learner=", "there is no learner ''"), ("-c 1 learner=linear", "is for the first word"),
     ("learner=svm learner=linear", "is for the first word"),
     ("learner=linear -t 0", "unknown training option '-t': expected one of -s -c -e -B -R -w0"),
@@ -191,3 +192,8 @@ def test_every_learner_keeps_the_protocol():
         methods = ("fit", "write", "read") if row.sides is None else \
             ("kernel_for", "pack", "solve")[:1 if options.shares else None]
         assert all(callable(getattr(options, method)) for method in methods)
+        for parameter in row.searched:
+            text = f"{parameter.letter} {2 ** max(parameter.low, 1):g}"
+            assert getattr(kind.parse(text), parameter.field) == 2 ** max(parameter.low, 1)
+        own = [parameter for parameter in row.searched if parameter.field != "gamma"]
+        assert len(own) <= 1 and row.searched[len(row.searched) - len(own):] == tuple(own)

@@ -83,3 +83,12 @@ def test_curves_over_gamma_where_there_is_no_c(shown):
     assert panels["Gaussian"].get_xlabel() == "log2 gamma"
     level, = panels["linear"].get_lines()
     assert set(level.get_ydata()) == {0.5} and panels["linear"].get_xlabel() == ""
+
+
+def test_curve_over_the_parameter_of_a_learner_without_kernels(shown):
+    points = [{**point(0, None, None, 0.5 - k / 10), "log2c": None, "log2k": k}
+              for k in (2, 1, 3)]
+    axes = figure_of(shown, points, 1).figure.axes[0]
+    curve, ring = axes.get_lines()
+    assert list(curve.get_xdata()) == [1, 2, 3] and ring.get_xdata()[0] == 1
+    assert axes.get_xlabel() == "log2 k" and axes.get_title(loc="left") == ""
