@@ -15,7 +15,8 @@ from ..score.intervals import resampled
 from ..score.scores import SCORES
 from ..score.significance import resampled_t
 
-__all__ = ["Difference", "difference_of", "forecasts", "pooled", "summary", "zero_probability"]
+__all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "pooled", "summary",
+           "zero_probability"]
 
 _RESAMPLES = 1000
 
@@ -74,16 +75,17 @@ def pooled(name: str, outcomes: Sequence) -> float:
 
 
 def _table(outcomes):
-    return contingency(_joined(outcomes, "truth"), _joined(outcomes, "classes"))
+    return contingency(joined(outcomes, "truth"), joined(outcomes, "classes"))
 
 
-def _joined(outcomes, name):
+def joined(outcomes: Sequence, name: str) -> np.ndarray:
+    """The arrays `name` (.., n) of outcomes, of all their points."""
     return np.concatenate([getattr(outcome, name) for outcome in outcomes], axis=-1)
 
 
 def zero_probability(outcomes: Sequence) -> int | None:
     """The number of held-out points whose true class has p = 0; None without probabilities."""
-    p = _joined(outcomes, "forecasts")[0]
+    p = joined(outcomes, "forecasts")[0]
     return None if np.isnan(p).any() else int(np.count_nonzero(p <= 0))
 
 
@@ -111,7 +113,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
     if math.isfinite(error):
         return Difference(gain, error, f"of {len(row)} splits")
-    truth = _joined(row, "truth")
+    truth = joined(row, "truth")
     first, second = _of_resamples(name, row), _of_resamples(name, other)
     values = np.array([first(counts) - second(counts) for _, counts in zip(
         range(_RESAMPLES), resampled(np.unique(truth, return_inverse=True)[1], plan.seed))])
@@ -120,16 +122,22 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
 
 
+def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
+    """What each point (n,) adds to a score of k classes that is a mean, or the root of one."""
+    right = joined(outcomes, "truth") == joined(outcomes, "classes")
+    return _ADDED[name](joined(outcomes, "forecasts").astype(float), right, k)
+
+
 def _of_resamples(name, outcomes):
     """A function: how often each point counts (n,) -> the score of all."""
-    truth, classes = _joined(outcomes, "truth"), _joined(outcomes, "classes")
+    truth, classes = joined(outcomes, "truth"), joined(outcomes, "classes")
     labels = np.union1d(truth, classes)
     k = len(labels)
     if SCORES[name].pools == "table":
         cells = np.searchsorted(labels, truth) * k + np.searchsorted(labels, classes)
         return lambda counts: SCORES[name].value(
             np.bincount(cells, weights=counts, minlength=k * k).reshape(k, k))
-    added = _ADDED[name](_joined(outcomes, "forecasts").astype(float), truth == classes, k)
+    points = added(name, outcomes, k)
     if SCORES[name].pools == "mean":
-        return lambda counts: counts @ added / counts.sum()
-    return lambda counts: math.sqrt(counts @ added / counts.sum())
+        return lambda counts: counts @ points / counts.sum()
+    return lambda counts: math.sqrt(counts @ points / counts.sum())

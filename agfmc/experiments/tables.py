@@ -12,7 +12,7 @@ from ..score.scores import SCORES
 from .search import Point
 from .trial import COLUMNS, UNCALIBRATED
 
-__all__ = ["comparison_csv", "zero_line", "markdown_table", "partition_table",
+__all__ = ["comparison_csv", "estimate_line", "zero_line", "markdown_table", "partition_table",
            "partition_text", "plain_table", "row_notes", "score_lines", "search_csv",
            "search_result", "search_table", "spread", "whole_lines"]
 
@@ -28,7 +28,7 @@ def spread(summary: dict | None) -> str:
     if summary is None or math.isnan(summary["pooled"]):
         return "-"
     parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
-    return "±".join(f"{part:.4f}".removeprefix("0") for part in parts)
+    return "±".join(map(_number, parts))
 
 
 def _seconds(summary):
@@ -273,6 +273,27 @@ def whole_lines(columns: dict, head: str = "whole configuration") -> str:
     for title, scores in columns.items():
         rows.append([title, *map(spread, scores.values())])
     return _lines(rows)
+
+
+def estimate_line(estimate: dict | None, searched: float, tried: int, by: str) -> str:
+    """The score of a search, which is too good, and below it what to expect of new data.
+
+    estimate: score, error, points (their number) and how, or None where there is none;
+    searched: the best score of `tried` options;  by: its name.
+    """
+    head = _HEADS[by]
+    best = "the options given" if tried == 1 else f"the best of {tried} options on the points " \
+        "that chose it: too good"
+    text = f"searched: {head} {_number(searched)}, {best}\n"
+    if estimate is None:
+        return text
+    return f"{text}estimate for new data: {head} {_number(estimate['score'])} ± " \
+           f"{_number(estimate['error'])}, standard error ({estimate['points']} points, " \
+           f"{estimate['how']})\n"
+
+
+def _number(value):
+    return f"{value:.4f}".removeprefix("0")
 
 
 def _score(point):
