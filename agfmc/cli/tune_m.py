@@ -29,8 +29,9 @@ def get_parser():
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".",
-        usage="%(prog)s [--per-partition] [--kernels KERNEL,...] [--log2c LO:HI[:STEP]] "
-              "[--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] [--log2r LO:HI[:STEP]] "
+        usage="%(prog)s [--search WAY] [--per-partition] [--kernels KERNEL,...] "
+              "[--log2c LO:HI[:STEP]] [--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] "
+              "[--log2r LO:HI[:STEP]] "
               "[--degrees LO:HI] [--coef0 VALUE,...] "
               "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
               "[-d PARTS | -f FRACTION | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
@@ -42,9 +43,13 @@ def get_parser():
                                         "of a scheme of print_control")
     add_train(parser)
     group = parser.add_argument_group("search")
+    group.add_argument("--search", choices=("fast", "full"), default="fast", metavar="WAY",
+                       help="fast, the whole grid on a part of the data and the best on more and "
+                            "more (default), or full, every point on all splits")
     group.add_argument("--per-partition", action="store_true",
-                       help="tune each binary problem on its own, in place of one set of options "
-                            "for the whole configuration")
+                       help="tune each binary problem on its own, too, and take what is found "
+                            "where splits that chose nothing show that it is better than one set "
+                            "of options for all; with --search full take it in any case")
     group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
@@ -113,8 +118,8 @@ def execute(args):
                       args.per_partition) as experiment:
         with Progress(args, "tuning") as progress:
             result, tree = tune(replace(task, experiment=experiment), space, by=by,
-                                per_partition=args.per_partition, deadline=deadline,
-                                progress=progress)
+                                search=args.search, per_partition=args.per_partition,
+                                deadline=deadline, progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train, **result}
         _write(args, result, tree)
@@ -151,7 +156,7 @@ def _write(args, result, tree):
     if not args.quiet:
         _table(result)
     texts = [(args.json, json_text(result)),
-             (args.csv, search_csv(result.get("partitions", [result])))]
+             (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
     with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:
         for file, (_, text) in zip(files, texts):
@@ -178,20 +183,28 @@ def _drawn(point):
 
 
 def _table(result):
-    from ..experiments.tables import partition_table, search_table, whole_lines
+    from ..experiments.tables import estimate_line, partition_table, search_table, whole_lines
 
     by, count = result["by"], result["tried"]
     how, head = result["plan"], "whole configuration"
     if result["left_out"] is not None:
         how, head = f"leave-one-out values of {result['left_out']} points", how
     text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried, {how}\n"
-    if "partitions" in result:
-        text += partition_table(result["partitions"], by)
-    else:
-        text += search_table(result, by, SCORES[by].sign)
+           f"{count} point{'' if count == 1 else 's'} tried, {result['search']} search, {how}\n"
+    shown = result.get("common", result)
+    if "points" in shown:
+        text += search_table(shown, by, SCORES[by].sign)
+    if result.get("partitions"):
+        text += "\n" * ("common" in result) + partition_table(result["partitions"], by)
     if result.get("whole") is not None:
         text += "\n" + whole_lines(result["whole"], head)
+    if "common" in result and result["whole"] is not None:
+        text += "written: " + ("options for each partition\n" if result["own"] else
+                               "common options, as those of each partition are not better by "
+                               "more than a standard error\n")
+    if shown.get("best") is not None:
+        text += estimate_line(result["estimate"], shown["points"][shown["best"]]["score"],
+                              count, by)
     tell(text)
 
 

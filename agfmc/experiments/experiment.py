@@ -47,6 +47,11 @@ class SplitPlan(NamedTuple):
         return 1 / (self.parts - 1) if self.parts else self.fraction / (1 - self.fraction)
 
     @property
+    def held_out(self) -> float:
+        """The share of the points that a split holds out."""
+        return 1.0 if self.left_out else 1 / self.parts if self.parts else self.fraction
+
+    @property
     def description(self) -> str:
         """The plan as a table begins with it."""
         if self.left_out:
@@ -204,8 +209,12 @@ class Experiment:
         plan, labels = self.plan, np.unique(self.data.y)
         if plan.left_out:
             return 0
-        held_out = 1 / plan.parts if plan.parts else plan.fraction
-        return min(self.calibration, int(len(self.data.y) * (1 - held_out)) - len(labels))
+        return min(self.calibration, int(len(self.data.y) * (1 - plan.held_out)) - len(labels))
+
+    def training_size(self, part: Part) -> int:
+        """About how many points a `Part` has for training."""
+        share = 1.0 if self.plan.left_out else 1 - self.plan.held_out
+        return min(part.rows or len(self.data.y), int(len(self.data.y) * share))
 
     def splits(self) -> Iterator[PreparedSplit]:
         """Yield the `PreparedSplit`s, one after the other."""

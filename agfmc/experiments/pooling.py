@@ -15,8 +15,8 @@ from ..score.intervals import resampled
 from ..score.scores import SCORES
 from ..score.significance import resampled_t
 
-__all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "pooled", "summary",
-           "zero_probability"]
+__all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "losses", "pooled",
+           "summary", "zero_probability"]
 
 _RESAMPLES = 1000
 
@@ -126,6 +126,17 @@ def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     """What each point (n,) adds to a score of k classes that is a mean, or the root of one."""
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
     return _ADDED[name](joined(outcomes, "forecasts").astype(float), right, k)
+
+
+def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
+    """What each point (n,) adds to a score, larger where it is worse; None where the score is not
+    made of points, or there are no probabilities for it."""
+    if name == "accuracy":
+        return (joined(outcomes, "truth") != joined(outcomes, "classes")).astype(float)
+    if name not in _ADDED:
+        return None
+    points = added(name, outcomes, 1)
+    return None if np.isnan(points).any() else points
 
 
 def _of_resamples(name, outcomes):

@@ -330,20 +330,23 @@ class Search:
     """A search over `Grid`s: it says which points are next, and takes their scores.
 
     grids: on equal scores the point of an earlier grid is preferred, then smaller C, then
-    smaller gamma;  refine: how often the step is halved;  sign: 1 where larger
-    scores are better, else -1.
+    smaller gamma;  refine: how often the step is halved, at most;  sign: 1 where larger scores are
+    better, else -1;  start: points that a search begins with in place of the grids, whose steps
+    were taken already where it is to halve them;  is_flat: a function of the best point and its
+    neighbours, a list, that is true where smaller steps would tell nothing.
     """
 
-    def __init__(self, grids, refine=2, sign=1):
+    def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False):
         self._grids = {grid[:3]: (number, grid) for number, grid in enumerate(grids)}
-        self._sign = sign
+        self._sign, self._start, self._is_flat = sign, start, is_flat
         self._share, self._halvings = 1.0, refine
+        if start is not None and refine:
+            self._share, self._halvings = 0.5, refine - 1
         self.scores = {}  # {point: score, or None where it could not be trained}
 
     def next_points(self) -> list[Point]:
         """The points to score next; [] at the end."""
-        coarse = [point for _, grid in self._grids.values() for point in grid.points
-                  if point not in self.scores]
+        coarse = [point for point in self._coarse if point not in self.scores]
         if coarse:
             return coarse
         leaders = {}
@@ -355,8 +358,20 @@ class Search:
                        if point not in self.scores]
             if missing or not leaders or not self._halvings:
                 return missing
+            if all(self._is_flat([leader, *self._scored_around(leader)])
+                   for leader in leaders.values()):
+                return []
             self._share /= 2
             self._halvings -= 1
+
+    @property
+    def _coarse(self):
+        return self._start or [point for _, grid in self._grids.values() for point in grid.points]
+
+    def _scored_around(self, point):
+        grid = self._grids[point[:3]][1]
+        return [other for other in grid.neighbours(point, self._share)
+                if other != point and self.scores.get(other) is not None]
 
     def record(self, point: Point, score: float | None) -> None:
         """Keep the score of a point, None where it could not be trained."""
@@ -365,14 +380,16 @@ class Search:
     @property
     def expected(self):
         """About how many points there will be."""
-        coarse = sum(len(grid.points) for _, grid in self._grids.values())
         kernels = len({kernel for kernel, _, _ in self._grids})
-        return max(len(self.scores), coarse) + (8 * self._halvings + 4) * kernels
+        return max(len(self.scores), len(self._coarse)) + (8 * self._halvings + 4) * kernels
 
     def order(self, point):
         """A key that is least for the best point."""
-        number = self._grids[point[:3]][0]
-        return -self._sign * self.scores[point], number, point.log2c or 0.0, point.log2g or 0.0
+        return -self._sign * self.scores[point], *self.place(point)
+
+    def place(self, point):
+        """A key that is least for the point that is preferred where scores are equal."""
+        return self._grids[point[:3]][0], point.log2c or 0.0, point.log2g or 0.0
 
     @property
     def ranked(self):

@@ -191,7 +191,8 @@ def search_result(state, given: Point) -> dict:
             point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:
             point |= {"score": tried["pooled"], **{
-                key: tried[key] for key in ("mean", "sd", "values", "zero_probability")}}
+                key: tried[key] for key in ("mean", "sd", "values", "zero_probability", "rows",
+                                            "parts")}}
         points.append(point)
     index = {text: number for number, text in enumerate(state.tried)}
     return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
@@ -232,24 +233,42 @@ def partition_text(search: dict, width: int | None = None) -> str:
 
 
 def search_table(search: dict, by: str, sign: int) -> str:
-    """The best points with score and deviation, and what was given, for a terminal."""
+    """The best points with score and deviation, and what was given, for a terminal.
+
+    Points that were scored on more points and parts come first.
+    """
     points = search["points"]
-    order = sorted((i for i, point in enumerate(points) if point["score"] is not None),
-                   key=lambda i: (i != search["best"], -sign * points[i]["score"]))
+    order = sorted((i for i, point in enumerate(points) if point["score"] is not None), key=lambda
+                   i: (i != search["best"], -(points[i]["rows"] or math.inf),
+                       -len(points[i]["parts"]), -sign * points[i]["score"]))
     shown = order[:_BEST]
     if search["given"] in order and search["given"] not in shown:
         shown.append(search["given"])
-    rows = [["options", _HEADS[by], ""]]
+    rows = [["options", _HEADS[by], "trained on", "scored on", ""]]
     for i in shown:
         words = [word for word, key in (("chosen", "best"), ("given", "given"))
                  if i == search[key]]
-        rows.append([points[i]["options"], _score(points[i]), ", ".join(words)])
+        size, parts = points[i]["rows"], points[i]["parts"]
+        rows.append([points[i]["options"], _score(points[i]),
+                     "all" if size is None else f"{size} points",
+                     f"part{'s' * (len(parts) > 1)} {runs_text(parts)}", ", ".join(words)])
     failed = sum(point["score"] is None for point in points)
     error = next((point["error"] for point in points if "error" in point), "")
     note = f"{failed} could not be trained: {one_line(error)}\n" if failed else ""
     zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
                     for i in shown)
     return _lines(rows) + zeros + note
+
+
+def runs_text(numbers: list) -> str:
+    """Ascending whole numbers as text, runs of them as 2-5."""
+    runs: list[list] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def partition_table(searches: list, by: str) -> str:
@@ -269,7 +288,7 @@ def whole_lines(columns: dict, head: str = "whole configuration") -> str:
 
     columns: {"given": {score: summary or None}, "tuned": the same};  head: of the table.
     """
-    rows = [[head, *(_HEADS[name] for name in columns["given"])]]
+    rows = [[head, *(_HEADS[name] for name in next(iter(columns.values())))]]
     for title, scores in columns.items():
         rows.append([title, *map(spread, scores.values())])
     return _lines(rows)

@@ -6,19 +6,15 @@ for each of its binary problems.
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
-from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcError, AgfmcWarning, UsageError
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
 from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
@@ -28,21 +24,20 @@ from ..score.scores import SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import Candidate, decoders_for
+from .estimate import corrected
 from .experiment import Experiment
 from .open_options import open_nodes, open_rows, searched_options, with_options
-from .pooling import pooled, summary, zero_probability
+from .pooling import difference_of
+from .racing import first_parts, race, scores_of, search_all, Tuner, without_repeated_warnings
 from .result_cache import key_of
-from .search import scale_exponent, Search, SearchSpace
+from .search import scale_exponent, SearchedOptions, SearchSpace
 from .tables import partition_text, search_result
 from .trial import Outcome, run_trial
 
-__all__ = ["BinaryProblems", "SearchState", "Tuner", "TuningTask", "WholeConfiguration",
-           "prepare_tuning", "search_options", "tune"]
+__all__ = ["BinaryProblems", "SEARCHES", "TuningTask", "WholeConfiguration", "prepare_tuning",
+           "tune"]
 
-_LEAST = 24  # binary problems that are trained side by side, so that all cores are busy to the end
-# warnings about each of thousands of fits, or about each split once more
-_REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-             "features? .* constant")
+SEARCHES = ("fast", "full")  # the first is the default
 _SIDES = {"low": "smallest", "high": "largest"}
 _OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 
@@ -93,68 +88,198 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out)
 
 
-def tune(task: TuningTask, space: SearchSpace, *, by: str, per_partition: bool = False,
-         deadline: float | None = None, progress=None) -> tuple:
+def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
+         per_partition: bool = False, deadline: float | None = None, progress=None) -> tuple:
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
-    by: name of a score;  deadline: on the clock of `time.monotonic`.  result: by, plan, decoder,
-    complete, tried (number of points), left_out (the number of points whose leave-one-out values
-    were scored, None where the splits were) and either the keys of `search_result`, or
-    partitions, a list of such with left, right and rows; and, where the search did not score the
-    whole configuration on the splits, whole, {"given", "tuned": {score: summary}} or None.  tree:
-    None where the time limit came before anything was scored.  Raises the first error where
-    nothing could be trained.
+    by: name of a score;  search: "fast", a race (`racing.race`), or "full", every point on all
+    splits;  per_partition: each binary problem has a search of its own, and with a race what it
+    found is taken only where it is better than common options, on splits that chose neither;
+    deadline: on the clock of `time.monotonic`.
+
+    result: by, plan, search, decoder, complete, tried (number of points), left_out (the number of
+    points whose leave-one-out values were scored, None where the splits were), estimate (score,
+    error, points and how: what to expect of new data; None where nothing can tell) and either the
+    keys of `search_result`, or partitions, a list of such with left, right and rows.  Where the
+    search did not score the whole configuration on the splits, whole, {"given", "tuned": {score:
+    summary}} or None; with a race for each partition {"common", "tuned"}, common, the
+    `search_result` of common options, and own, False where these were taken.  tree: None where the
+    time limit came before anything was scored.  Raises the first error where nothing could be
+    trained.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
     space = space.for_options(searched)
     experiment = task.experiment.left_out if task.left_out else task.experiment
+    if search == "fast":
+        experiment = replace(experiment, along_cost=True)
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
-    scoring = BinaryProblems(task.tree, experiment) if per_partition else whole
-    states = search_options(tuner, scoring, space.grids(task.scale), space.refine)
-    scored = any(state.search.best is not None for state in states)
-    if not scored and tuner.complete:
-        for state in states:
-            if state.error is not None:
-                raise state.error
-    searches = [search_result(state, searched.point(task.features)) for state in states]
-    if not scored:  # the options given are not the result of a search
-        searches = [{**search, "best": None} for search in searches]
-    result = {"by": by, "plan": task.experiment.plan.description, "decoder": whole.decoder,
-              "complete": tuner.complete, "tried": sum(len(state.tried) for state in states),
-              "left_out": len(experiment.left_out_rows()) if task.left_out else None}
+    run = _Run(task, tuner, whole, space.grids(task.scale), space.refine, searched)
+    result = {"by": by, "plan": task.experiment.plan.description, "search": search,
+              "decoder": whole.decoder}
     if per_partition:
-        searches = [{"left": list(left), "right": list(right), "rows": rows, **search}
-                    for (left, right), rows, search in zip(scoring.sides, scoring.rows, searches)]
-    if tuner.complete:
-        _warn_of_borders(searches)
-    texts = [""] * len(task.tree.rows)
-    for state, rows in zip(states, scoring.rows):
-        for row in rows:
-            texts[row] = state.best or state.given
-    if not per_partition:
-        texts = states[0].best or states[0].given
-    tree = with_options(task.tree, texts) if scored else None
-    result |= {"partitions": searches} if per_partition else searches[0]
-    judged = per_partition or task.left_out and not task.experiment.plan.left_out
-    if not judged:
-        return result, tree
-    candidate, best = task.candidate, states[0].best
-    if per_partition:  # texts are for the rows of this tree
-        candidate, best = replace(candidate, tree=task.tree), tuple(texts)
-    compared = _compared(replace(task, candidate=candidate), tuner, states[0].given, best) \
-        if scored and tuner.complete else None
-    return {**result, "whole": compared}, tree
+        found, tree = run.each() if search == "full" else run.each_where_better()
+    else:
+        found, tree = run.common(fast=search == "fast")
+    return {**result, "complete": tuner.complete, "left_out": len(experiment.left_out_rows())
+            if task.left_out else None, **found}, tree
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A search that begins; searched: the `SearchedOptions` that it starts from."""
+
+    task: TuningTask
+    tuner: Tuner
+    whole: WholeConfiguration
+    grids: list
+    refine: int
+    searched: SearchedOptions
+
+    def common(self, fast):
+        """(part of the result, tree) with one set of options."""
+        task, tuner = self.task, self.tuner
+        parts = first_parts(tuner.experiment) if fast else tuner.parts
+        state, = self._search(self.whole, parts, fast)
+        found = search_result(state, self.searched.point(self.task.features))
+        tree = None if state.best is None else with_options(task.tree, state.best)
+        if tuner.complete:
+            _warn_of_borders([found])
+        found |= {"tried": len(state.tried), "estimate": self._estimate(state, parts)}
+        if task.left_out and not task.experiment.plan.left_out:
+            found["whole"] = _compared(task, tuner, state.given, state.best) \
+                if tree is not None and tuner.complete else None
+        return found, tree
+
+    def each(self):
+        """The same with options for each binary problem, on all splits."""
+        task, tuner = self.task, self.tuner
+        problems = BinaryProblems(task.tree, tuner.experiment)
+        states = self._search(problems, tuner.parts, False)
+        searches = self._partitions(problems, states)
+        texts = self._texts(problems, states)
+        found = {"tried": sum(len(state.tried) for state in states), "partitions": searches,
+                 "estimate": None, "whole": None}
+        if all(state.best is None for state in states):
+            return found, None
+        if tuner.complete:
+            candidate = replace(task.candidate, tree=task.tree)
+            found["whole"] = _compared(replace(task, candidate=candidate), tuner,
+                                       self.searched.given, texts)
+        return found, with_options(task.tree, texts)
+
+    def each_where_better(self):
+        """The same by races: the splits that choose neither judge them and common options."""
+        task, tuner = self.task, self.tuner
+        common, tree = self.common(True)
+        problems = BinaryProblems(task.tree, tuner.experiment)
+        found = {"tried": common["tried"], "estimate": common["estimate"], "partitions": [],
+                 "common": common, "own": False, "whole": None}
+        if tree is None or not tuner.complete:
+            return found, tree
+        parts = first_parts(tuner.experiment, problems.least / len(task.experiment.data.y), 2)
+        states = self._search(problems, parts, True)
+        found |= {"partitions": self._partitions(problems, states),
+                  "tried": common["tried"] + sum(len(state.tried) for state in states)}
+        rest = [part for part in tuner.parts if part not in parts]
+        if not tuner.complete or not rest:
+            if not rest:
+                warnings.warn("options of each partition cannot be judged on a single split: "
+                              "common ones are written", AgfmcWarning, stacklevel=3)
+            return found, tree
+        texts = self._texts(problems, states)
+        shared = common["points"][common["best"]]["options"]
+        return self._judged(found, tree, {"common": shared, "tuned": texts}, rest)
+
+    def _judged(self, found, tree, rows, rest):
+        """The result with the better of {"common", "tuned": options} on the parts `rest`."""
+        task, tuner = self.task, self.tuner
+        whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
+                                   tuner.experiment)
+        tuner.total = tuner.done + 2 * tuner.work(rest)
+        try:
+            outcomes = {name: list(tuner.trials(whole, [(0, texts)], rest)[0].values())
+                        for name, texts in rows.items()}
+        except TimeUp:
+            tuner.complete = False
+            return found, tree
+        for one in sum(outcomes.values(), []):
+            if isinstance(one, AgfmcError):
+                raise one
+        margin = difference_of(tuner.by, outcomes["tuned"], outcomes["common"],
+                               task.experiment.plan)
+        own = margin.gain > margin.error
+        estimate = corrected(tuner.by, [outcomes[name] for name in sorted(
+            rows, key=lambda name: (name == "tuned") != own)], task.experiment.plan.seed)
+        found |= {"own": own, "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
+                  "estimate": {**estimate._asdict(), "how": f"{self._names(rest)}, which chose "
+                               "options of no partition: corrected for the choice between these "
+                               "and common options"}}
+        return found, with_options(task.tree, rows["tuned"]) if own else tree
+
+    def _search(self, scoring, parts, fast):
+        tuner = self.tuner
+        states = race(tuner, scoring, self.grids, self.refine, parts) if fast else \
+            search_all(tuner, scoring, self.grids, self.refine)
+        if tuner.complete and all(state.best is None for state in states):
+            raise next(state.error for state in states if state.error is not None)
+        return states
+
+    def _partitions(self, problems, states):
+        given = self.searched.point(self.task.features)
+        searches = [{"left": list(left), "right": list(right), "rows": rows,
+                     **search_result(state, given)}
+                    for (left, right), rows, state in zip(problems.sides, problems.rows, states)]
+        if self.tuner.complete:
+            _warn_of_borders(searches)
+        return searches
+
+    def _texts(self, problems, states):
+        """Options for each row of the tree."""
+        texts = [""] * len(self.task.tree.rows)
+        for state, rows in zip(states, problems.rows):
+            for row in rows:
+                texts[row] = state.best or state.given
+        return tuple(texts)
+
+    def _estimate(self, state, parts):
+        """What to expect of new data, of the splits that had no say until the end; or of all
+        where all chose, corrected for the choice among everything that was tried."""
+        best, tuner = state.best, self.tuner
+        if best is None or not tuner.complete:
+            return None
+        rest = [part for part in state.outcomes[best] if part not in parts]
+        texts = [text for text in state.ranked
+                 if state.outcomes[text].keys() >= state.outcomes[best].keys()]
+        judges = rest or list(state.outcomes[best])
+        estimate = corrected(
+            tuner.by, [[state.outcomes[text][part] for part in judges] for text in texts],
+            self.task.experiment.plan.seed,
+            rows=np.concatenate([tuner.held_out[part] for part in judges]))
+        among = f"corrected for the choice among {len(texts)} options"
+        if rest:
+            among = f"{self._names(rest)}, which " + (
+                f"had no say until {len(texts)} options were left: {among}" if len(texts) > 1 else
+                "had no say")
+        return {**estimate._asdict(), "how": among}
+
+    def _names(self, parts):
+        """Splits in words, as "parts 2 to 5"."""
+        word = "part" if self.tuner.experiment.plan.parts else "trial"
+        numbers = [part.number + 1 for part in parts]
+        return f"{word} {numbers[0]}" if len(numbers) == 1 else \
+            f"{word}s {numbers[0]} to {numbers[-1]}"
 
 
 def _compared(task, tuner, given, best):
     """Scores of the whole configuration on the splits, with the best options and those given."""
     whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
-    tuner = replace(tuner, experiment=task.experiment,
-                    total=tuner.done + 2 * task.experiment.plan.count)
-    with _without_repeated_warnings():
-        columns = {"given": tuner.summaries(whole, given)}
-        columns["tuned"] = columns["given"] if best == given else tuner.summaries(whole, best)
+    tuner = replace(tuner, experiment=task.experiment, _split=None)
+    tuner.total = tuner.done + 2 * tuner.work(tuner.parts)
+    with without_repeated_warnings():
+        columns = {"given": tuner.summaries(whole, given, tuner.parts)}
+        columns["tuned"] = columns["given"] if best == given else \
+            tuner.summaries(whole, best, tuner.parts)
     return None if None in columns.values() else columns
 
 
@@ -173,200 +298,6 @@ def _warn_of_borders(searches):
                       f"{_OPTIONS[name]} may find a better one", AgfmcWarning, stacklevel=3)
 
 
-# -- rounds of points ------------------------------------------------------------------------------
-
-@dataclass(eq=False)
-class SearchState:
-    """A search, and all options that were tried in it.
-
-    search: `Search`;  given: the options that there were before;  sign: 1 where larger scores
-    are better, else -1;  tried: {options: the result of `Tuner.summary`};
-    texts: {`Point`: options}.
-    """
-
-    search: Search
-    given: str
-    sign: int
-    tried: dict = field(default_factory=dict)
-    texts: dict = field(default_factory=dict)
-
-    def summary(self, text):
-        """The summary of options that were tried, or None."""
-        result = self.tried.get(text)
-        return result if isinstance(result, dict) else None
-
-    @property
-    def best(self):
-        """The best options; those given unless others are better.  None where none were scored."""
-        given, point = self.summary(self.given), self.search.best
-        if point is None:
-            return None if given is None else self.given
-        better = given is None or \
-            self.sign * (self.search.scores[point] - given["pooled"]) > 0
-        return self.texts[point] if better else self.given
-
-    @property
-    def error(self):
-        """The first error there was, or None."""
-        return next((result for result in self.tried.values()
-                     if isinstance(result, AgfmcError)), None)
-
-
-@dataclass(eq=False)
-class Tuner:
-    """Scores of options on all splits of an `Experiment`, until the time limit.
-
-    by: name of the score;  deadline: on the clock of `time.monotonic`, or None;  progress: as
-    for `compare`;  complete: False after the time limit was reached;  done, total: trials on a
-    split, of which `reused` were of an earlier run.
-    """
-
-    experiment: Experiment
-    by: str
-    deadline: float | None = None
-    progress: object = None
-    complete: bool = True
-    done: int = 0
-    reused: int = 0
-    total: int = 1
-
-    def trials(self, task, items):
-        """For each of `items` (number of the search, options), `Outcome`s or errors on all splits.
-
-        Raises `TimeUp` at the time limit.
-        """
-        results = [[] for _ in items]
-        for split in self.experiment.splits():
-            self._check_time()
-            parts = []
-
-            def follow(part, whole):
-                parts.append(part)
-                if self.progress is not None:
-                    here = 1000 * len(items) * part // max(whole, 1)
-                    self.progress(1000 * (self.done - self.reused) + here,
-                                  1000 * max(self.total - self.reused, 1))
-                self._check_time()
-
-            for scores, result in zip(results, task.score(split, items, follow)):
-                scores.append(result)
-            self.done += len(items)
-            if not parts:
-                self.reused += len(items)  # of an earlier run: no measure of the time needed
-        return results
-
-    def _check_time(self):
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise TimeUp
-
-    def summary(self, results):
-        """{"pooled", "mean", "sd", "values", "zero_probability"} of the scores of all splits, as in
-        `compare`, or an error.
-
-        values: None on splits that hold out no sample of a binary problem.
-        """
-        error = next((part for part in results if isinstance(part, AgfmcError)), None)
-        if error is not None:
-            return error
-        values = [part.scores[self.by] for part in results]
-        sound = [part for part, value in zip(results, values)
-                 if value is not None and math.isfinite(value)]
-        if not sound:
-            if not any(len(part.truth) for part in results):
-                return DataError("no part that was held out has samples of it")
-            raise UsageError(f"the decoder gives no {SCORES[self.by].title}: choose another score "
-                             "with --by, or another decoder with -Q")
-        return {**summary([part.scores[self.by] for part in sound], pooled(self.by, sound)),
-                "values": values, "zero_probability": zero_probability(sound)}
-
-    def summaries(self, task, texts):
-        """{name of `SCORES`: summary or None} of options for a whole configuration.
-
-        None where it cannot be trained, and at the time limit, with a warning.
-        """
-        try:
-            [parts] = self.trials(task, [(0, texts)])
-            error = next((part for part in parts if isinstance(part, AgfmcError)), None)
-        except TimeUp:
-            error = "time limit reached"
-        if error is not None:
-            warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning,
-                          stacklevel=4)
-            return None
-        return {name: None if any(part.scores[name] is None for part in parts) else
-                summary([part.scores[name] for part in parts], pooled(name, parts))
-                for name in SCORES}
-
-
-def search_options(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
-    """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
-
-    task: a `WholeConfiguration`, or `BinaryProblems`.  Words of the options as they are, other
-    than kernel and C, go into every trial.  Ends early at the time limit, and `tuner.complete`
-    is False then.
-    """
-    sign = SCORES[tuner.by].sign
-    fixed, given = task.searched.fixed, task.searched.given
-    states = [SearchState(Search(grids, refine, sign), given, sign) for _ in task.rows]
-    with _without_repeated_warnings():
-        try:
-            _score(tuner, task, states, [(number, None) for number in range(len(states))], fixed)
-            while items := [(number, point) for number, state in enumerate(states)
-                            for point in state.search.next_points()]:
-                for batch in _batches(items, task.jobs):
-                    _score(tuner, task, states, batch, fixed)
-        except TimeUp:
-            tuner.complete = False
-    return states
-
-
-@contextmanager
-def _without_repeated_warnings():
-    """Without warnings that would come for each of thousands of fits, or for each split."""
-    with warnings.catch_warnings():
-        for pattern in _REPEATED:
-            warnings.filterwarnings("ignore", pattern, AgfmcWarning)
-        yield
-
-
-def _batches(items, jobs):
-    """Points with the same kernel and gamma together: they share kernel values."""
-    def kernel(item):
-        return item[1][:4]
-
-    order = {}
-    for item in items:
-        order.setdefault(kernel(item), len(order))
-    batch = []
-    for _, group in groupby(sorted(items, key=lambda item: order[kernel(item)]), kernel):
-        batch += group
-        if len(batch) * jobs >= _LEAST:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _score(tuner, task, states, batch, fixed):
-    """Score (number, `Point`, or None for the options that are given)."""
-    texts = [states[number].given if point is None else point.text(fixed)
-             for number, point in batch]
-    fresh = [(number, text) for (number, _), text in zip(batch, texts)
-             if text not in states[number].tried]
-    count = tuner.experiment.plan.count
-    tuner.total = max(tuner.done + len(fresh) * count,
-                      sum(state.search.expected for state in states) * count)
-    if fresh:
-        for (number, text), results in zip(fresh, tuner.trials(task, fresh)):
-            states[number].tried[text] = tuner.summary(results)
-    for (number, point), text in zip(batch, texts):
-        if point is not None:
-            state = states[number]
-            state.texts[point] = text
-            scored = state.summary(text)
-            state.search.record(point, None if scored is None else scored["pooled"])
-
-
 # -- trials of options on one split ----------------------------------------------------------------
 
 class WholeConfiguration:
@@ -376,6 +307,8 @@ class WholeConfiguration:
     searched: `SearchedOptions`;  rows: of the tree, for the one search, none where nodes are
     tuned;  jobs: classifiers of a trial.
     """
+
+    finals = True
 
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._experiment = candidate, experiment
@@ -390,9 +323,9 @@ class WholeConfiguration:
 
         The options may be a text, or a tuple of texts for the rows.
         """
-        if split.name not in self._trees:
-            self._trees[split.name] = self._candidate.tree_for(split.x, split.y, split.names)
-        tree = self._trees[split.name]
+        if split.digest not in self._trees:
+            self._trees[split.digest] = self._candidate.tree_for(split.x, split.y, split.names)
+        tree = self._trees[split.digest]
         trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
         outcomes = run_trial(split, trials, self._experiment, first=True, progress=progress)
         return [outcome if outcome.error is None else outcome.error for outcome in outcomes]
@@ -401,10 +334,11 @@ class WholeConfiguration:
 class BinaryProblems:
     """A search for each different binary problem among the open rows of a tree.
 
-    sides: (left, right) labels of each problem;  rows: the rows of `tree` that it stands in.
+    sides: (left, right) labels of each problem;  rows: the rows of `tree` that it stands in;
+    least: the points of the smallest problem.
     """
 
-    jobs = 1
+    jobs, finals = 1, False
 
     def __init__(self, tree, experiment):
         self._tree, self._experiment = tree, experiment
@@ -418,6 +352,9 @@ class BinaryProblems:
                              "nodes are tuned together")
         self.searched = searched_options(tree, experiment.settings.options)
         self.sides, self.rows = list(rows), list(rows.values())
+        counts = experiment.data.counts
+        self.least = min(sum(counts[label] for side in sides for label in side)
+                         for sides in self.sides)
 
     def job(self, number, text):
         """The `Job` of a problem with these options."""

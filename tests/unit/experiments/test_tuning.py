@@ -9,17 +9,19 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.experiments import binary_problems
+from agfmc.experiments import binary_problems, tuning
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
+from agfmc.experiments.estimate import Estimate
 from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.training.fit import TrainingSettings
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.experiments.tables import partition_table, search_csv, search_table
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.tuning import (BinaryProblems, open_rows, prepare_tuning, search_options,
-                                      SearchState, tune, Tuner, WholeConfiguration, with_options)
+from agfmc.experiments.open_options import open_rows, with_options
+from agfmc.experiments.racing import search_all, SearchState, Tuner
+from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, WholeConfiguration
 from agfmc.learners.protocol import parse_options
 from agfmc.models import Dataset
 from agfmc.decode.maps import apply_map
@@ -36,6 +38,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:the best")
 def of_text(text):
     tree = parse(text)
     return Candidate("plan", tree, None)
+
+
+def tune(task, space, **more):
+    """The full search; the race is in test_racing.py."""
+    return tuning.tune(task, space, **{"search": "full", **more})
 
 
 def outcome_of(value):
@@ -88,7 +95,7 @@ def test_points_with_one_gamma_are_one_call(data, fits):
     start = begin(data, "one-vs-one")
     task = WholeConfiguration(start.candidate, start.tree, start.experiment)
     grids = [Grid("rbf", 0, 0.0, Axis(-4, 3, 1), Axis(-4, 0, 2))]
-    search_options(Tuner(start.experiment, "accuracy"), task, grids, 0)
+    search_all(Tuner(start.experiment, "accuracy"), task, grids, 0)
     first = fits[3:3 + 9]  # after the options given: three gammas, three splits
     assert [len(call) for call in first] == [8 * 3] * 9
     assert [{job.options.gamma for job in call} for call in first] == \
@@ -170,7 +177,7 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
 def test_progress_comes_to_its_end(data):
     calls = []
     tune(begin(data, "one-vs-one"), SMALL, by="accuracy",
-         progress=lambda done, total: calls.append((done, total)))
+         progress=lambda done, total, words: calls.append((done, total)))
     assert all(0 <= done <= total for done, total in calls)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1][0] > 0.6 * calls[-1][1]
@@ -178,12 +185,12 @@ def test_progress_comes_to_its_end(data):
 
 def test_given_options_stay_unless_others_are_better():
     def best(*scores):
-        state = SearchState(Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)], 0, 1), "-c 50", 1)
-        state.tried["-c 50"] = {"pooled": 0.5}
-        for point, score in zip(state.search.next_points(), scores):
+        search = Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)], 0, 1)
+        state = SearchState("-c 50", 1, search)
+        state.record("-c 50", {}, 0, {"pooled": 0.5})
+        for point, score in zip(search.next_points(), scores):
             state.texts[point] = point.text()
-            state.tried[point.text()] = {"pooled": score}
-            state.search.record(point, score)
+            state.record(point.text(), {}, 0, {"pooled": score})
         return state.best
 
     assert best(0.4, 0.5) == "-c 50" and best(0.6, 0.6) == "-g 0.5 -c 1"
@@ -223,6 +230,7 @@ def test_time_limit(data):
 def test_failures(data, monkeypatch):
     """Points that cannot be trained are left out; an error only where there is nothing else."""
     start = begin(data, "one-vs-one")
+    monkeypatch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
 
     def broken(worst):
         def score(self, stage, items, progress):
@@ -281,6 +289,7 @@ def test_one_warning_for_each_border(data):
                 for _, text in items]
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
         patch.setattr(WholeConfiguration, "score", score)
         patch.setattr(BinaryProblems, "score", score)
         with pytest.warns(AgfmcWarning) as caught:
@@ -298,7 +307,8 @@ def test_tables(data):
     start = begin(data, "one-vs-one")
     result, _ = tune(start, SMALL, by="accuracy")
     lines = search_table(result, "accuracy", 1).splitlines()
-    assert lines[0].split() == ["options", "accuracy"] and "chosen" in lines[1]
+    assert lines[0].split() == ["options", "accuracy", "trained", "on", "scored", "on"]
+    assert lines[1].split()[-4:] == ["all", "parts", "1-3", "chosen"]
     assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
     text = search_csv([result]).splitlines()
     assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,chosen"

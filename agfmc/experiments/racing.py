@@ -1,0 +1,411 @@
+"""The search for training options as a race: the whole grid on little, its best points on more.
+
+The data are divided once, as the plan of an `Experiment` says.  `race` scores the whole grid on
+the first part, or as few as hold out enough points, with a small sample of the points for
+training.  Options near the best go up to larger and larger samples, where the neighbours of the
+best join them, and at the end to the whole training part, where steps are halved as long as that
+tells options apart.  The few that are still within a standard error of the best there meet on the
+other parts, which had no say until then.  `search_all` scores each point on every split.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..score.scores import SCORES
+from ..training.run import TimeUp
+from .experiment import Experiment, Part, PreparedSplit
+from .pooling import losses, pooled, summary, zero_probability
+from .search import Search
+
+__all__ = ["SearchState", "Tuner", "first_parts", "race", "scores_of", "search_all",
+           "without_repeated_warnings"]
+
+# Points for training, at least, on the lowest level: of all, and of each class on average.
+_LEAST, _LEAST_OF_CLASS = 300, 50
+_GROWTH = 4  # of the sample from level to level
+_HELD_OUT = 300  # points that choose, at least
+_NEAR = 2.0  # standard errors of the difference to the best
+_SURVIVORS, _FINALISTS = 4, 3  # at most
+_TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
+# warnings about each of thousands of fits, or about each split once more
+_REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
+             "features? .* constant")
+
+
+class Depth(NamedTuple):
+    """How thoroughly options were scored: the number of the level, from 0, and of parts."""
+
+    level: int
+    parts: int
+
+
+@dataclass(eq=False)
+class SearchState:
+    """A search, and all options that were tried in it.
+
+    given: the options that there were before;  sign: 1 where larger scores are better, else -1;
+    search: the `Search` of the level that is reached;  tried: {options: the last result of
+    `Tuner.summary`};  texts: {`Point`: options};  outcomes: {options: {`Part`: `Outcome`}} and
+    depth: {options: `Depth`}, of those that could be trained.
+    """
+
+    given: str
+    sign: int
+    search: Search
+    tried: dict = field(default_factory=dict)
+    texts: dict = field(default_factory=dict)
+    outcomes: dict = field(default_factory=dict)
+    depth: dict = field(default_factory=dict)
+
+    def summary(self, text):
+        """The summary of options that were tried, or None."""
+        result = self.tried.get(text)
+        return result if isinstance(result, dict) else None
+
+    @property
+    def ranked(self) -> list[str]:
+        """The options that were scored most thoroughly, the best first.
+
+        Of those that tie, first the ones given, then in the order of `Search.place`.
+        """
+        deepest = max(self.depth.values(), default=None)
+        places = {text: self.search.place(point) for point, text in self.texts.items()}
+        return sorted((text for text, depth in self.depth.items() if depth == deepest), key=lambda
+                      text: (-self.sign * self.tried[text]["pooled"], text != self.given,
+                             places.get(text, ())))
+
+    @property
+    def best(self):
+        """The best options; None where none were scored but those given."""
+        if self.depth.keys().isdisjoint(self.texts.values()):
+            return None
+        return self.ranked[0]
+
+    @property
+    def error(self):
+        """The first error there was, or None."""
+        return next((result for result in self.tried.values()
+                     if isinstance(result, AgfmcError)), None)
+
+    def record(self, text: str, results: dict, level: int, scored) -> None:
+        """Keep `Outcome`s or errors {`Part`: result} of options; scored: their summary."""
+        self.tried[text] = scored
+        self.depth.pop(text, None)
+        if isinstance(scored, dict):
+            self.outcomes[text] = results
+            self.depth[text] = Depth(level, len(results))
+
+    def gap(self, by: str, text: str, other: str) -> float:
+        """How much worse options are than others on the same points, in standard errors.
+
+        0 for a score that is no mean over the points.
+        """
+        first, second = (losses(by, list(self.outcomes[one].values())) for one in (text, other))
+        if first is None or second is None or len(first) < 2:
+            return 0.0
+        lost = first - second
+        error = lost.std(ddof=1) / math.sqrt(len(lost))
+        return float(lost.mean() / error) if error > 0 else math.copysign(
+            math.inf, lost.mean()) if lost.mean() else 0.0
+
+    def near(self, by: str, errors: float, most: int) -> list[str]:
+        """At most so many of the `ranked`, those within `errors` standard errors of the best; of
+        several with the same score the first."""
+        kept, seen = [], set()
+        for text in self.ranked:
+            score = self.tried[text]["pooled"]
+            if score not in seen and (not kept or self.gap(by, text, kept[0]) <= errors):
+                kept.append(text)
+            seen.add(score)
+        return kept[:most]
+
+    def is_flat(self, by: str, points: Sequence) -> bool:
+        """True where the first of `points` is within a standard error of all others."""
+        texts = [self.texts[point] for point in points]
+        return all(abs(self.gap(by, text, texts[0])) <= 1 for text in texts[1:]
+                   if text in self.depth)
+
+
+@dataclass(eq=False)
+class Tuner:
+    """Scores of options on `Part`s of an `Experiment`, until the time limit.
+
+    by: name of the score;  deadline: on the clock of `time.monotonic`, or None;  progress: as
+    for `compare`, with words for what is being tried;  complete: False after the time limit was
+    reached;  done, total: work that is done and that there is, about, of which `reused` was of an
+    earlier run;  best: the best so far, in words;  held_out: {`Part`: rows of its test points}.
+    """
+
+    experiment: Experiment
+    by: str
+    deadline: float | None = None
+    progress: object = None
+    complete: bool = True
+    done: float = 0.0
+    reused: float = 0.0
+    total: float = 1.0
+    best: str = ""
+    held_out: dict = field(default_factory=dict)
+    _split: tuple[Part, PreparedSplit] | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        """All splits."""
+        return [Part(number) for number in range(self.experiment.plan.count)]
+
+    def work(self, parts) -> float:
+        """The work of one trial on each of these parts: about as large as its training."""
+        return sum(self.experiment.training_size(part)**1.5 for part in parts)
+
+    def trials(self, task, items, parts) -> list[dict]:
+        """For each of `items` (number of the search, options), {part: `Outcome` or error}.
+
+        Raises `TimeUp` at the time limit.
+        """
+        results: list[dict] = [{} for _ in items]
+        for part in parts:
+            self._check_time()
+            work, steps = self.work([part]) * len(items), []
+
+            def follow(done, whole, part=part, work=work, steps=steps):
+                steps.append(done)
+                if self.progress is not None:
+                    here = self.done - self.reused + work * done / max(whole, 1)
+                    self.progress(round(here), round(max(self.total - self.reused, here, 1)),
+                                  self._words(items, part))
+                self._check_time()
+
+            if self._split is None or self._split[0] != part:
+                self._split = part, self.experiment.prepared(part)
+                self.held_out[part] = self._split[1].rows
+            for scores, result in zip(results, task.score(self._split[1], items, follow)):
+                scores[part] = result
+            self.done += work
+            if not steps:
+                self.reused += work  # of an earlier run: no measure of the time needed
+        return results
+
+    def _words(self, items, part):
+        rows = f", {part.rows} points" if part.rows is not None else ""
+        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        text = items[0][1] if isinstance(items[0][1], str) else "each its own"
+        where = "" if self.experiment.plan.left_out else f", part {part.number + 1}"
+        return f"{text}{more}{rows}{where}{self.best and '; best so far ' + self.best}"
+
+    def _check_time(self):
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise TimeUp
+
+    def summary(self, results: dict):
+        """{"pooled", "mean", "sd", "values", "zero_probability", "rows", "parts"} of the scores on
+        parts, as in `compare`, or an error.
+
+        values: None on parts that hold out no sample of a binary problem;  rows: about as many
+        points were trained on, None for all;  parts: their numbers, from 1.
+        """
+        error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
+        if error is not None:
+            return error
+        values = [one.scores[self.by] for one in results.values()]
+        sound = [one for one, value in zip(results.values(), values)
+                 if value is not None and math.isfinite(value)]
+        if not sound:
+            if not any(len(one.truth) for one in results.values()):
+                return DataError("no part that was held out has samples of it")
+            raise UsageError(f"the decoder gives no {SCORES[self.by].title}: choose another score "
+                             "with --by, or another decoder with -Q")
+        return {**summary([one.scores[self.by] for one in sound], pooled(self.by, sound)),
+                "values": values, "zero_probability": zero_probability(sound),
+                "rows": next(iter(results)).rows, "parts": [part.number + 1 for part in results]}
+
+    def summaries(self, task, texts, parts):
+        """{name of `SCORES`: summary or None} of options for a whole configuration.
+
+        None where it cannot be trained, and at the time limit, with a warning.
+        """
+        try:
+            [results] = self.trials(task, [(0, texts)], parts)
+            error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
+        except TimeUp:
+            error = "time limit reached"
+        if error is not None:
+            warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning,
+                          stacklevel=4)
+            return None
+        return scores_of(list(results.values()))
+
+
+def scores_of(outcomes: list) -> dict:
+    """{name of `SCORES`: summary or None} of the `Outcome`s on several parts."""
+    return {name: None if any(one.scores[name] is None for one in outcomes) else
+            summary([one.scores[name] for one in outcomes], pooled(name, outcomes))
+            for name in SCORES}
+
+
+def first_parts(experiment: Experiment, share: float = 1.0, spare: int = 0) -> list[Part]:
+    """The splits that choose: as few as hold out enough points.
+
+    share: of the points that count;  spare: so many are left over in any case, as far as there are
+    more than these.
+    """
+    plan = experiment.plan
+    held_out = plan.held_out * len(experiment.data.y) * share
+    wanted = math.ceil(_HELD_OUT / max(held_out, 1))
+    return [Part(number) for number in range(min(wanted, max(plan.count - spare, 1)))]
+
+
+def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part]) -> list[SearchState]:
+    """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
+
+    task: a `WholeConfiguration`, or `BinaryProblems`;  refine: how often the step is halved, at
+    most;  parts: those that choose.  Of a whole configuration the finalists are scored on the
+    other parts, too.  Ends early at the time limit, and `tuner.complete` is False then.
+    """
+    sign, given = SCORES[tuner.by].sign, task.searched.given
+    levels = _levels(tuner.experiment, parts)
+    states = [SearchState(given, sign, Search(grids, 0, sign)) for _ in task.rows]
+    rest = [part for part in tuner.parts if part not in parts] if task.finals else []
+    with without_repeated_warnings():
+        try:
+            for number, level in enumerate(levels):
+                ahead = [*(levels[number + 1:]), *([rest] if rest else [])]
+                later = len(states) * sum(map(tuner.work, ahead)) * _SURVIVORS
+                last = number == len(levels) - 1
+                for state in states:
+                    state.search = _search_of_level(tuner, state, grids, number,
+                                                    refine if last else 0)
+                _rounds(tuner, task, states, (number, level), later)
+            _finals(tuner, task, states, len(levels) - 1, rest)
+        except TimeUp:
+            tuner.complete = False
+    return states
+
+
+def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
+    """The same with every point scored on all splits, and no end to the halving but `refine`."""
+    sign, given = SCORES[tuner.by].sign, task.searched.given
+    states = [SearchState(given, sign, Search(grids, refine, sign)) for _ in task.rows]
+    with without_repeated_warnings():
+        try:
+            _rounds(tuner, task, states, (0, tuner.parts), 0.0)
+        except TimeUp:
+            tuner.complete = False
+    return states
+
+
+def _levels(experiment, parts):
+    """Lists of `Part`s: samples that grow, and the whole of `parts` at the end."""
+    least = max(_LEAST, _LEAST_OF_CLASS * len(np.unique(experiment.data.y)))
+    size = experiment.training_size(parts[0])
+    levels, rows = [list(parts)], least
+    while rows * 2 < size:  # or it is nearly the whole
+        levels.insert(-1, [part._replace(rows=rows) for part in parts])
+        rows *= _GROWTH
+    return levels
+
+
+def _search_of_level(tuner, state, grids, number, refine):
+    """The `Search` of a level: all of the grids, or what has survived the level below."""
+    if number == 0:
+        return Search(grids, refine, state.sign, is_flat=lambda points: state.is_flat(
+            tuner.by, points) if refine else False)
+    points_of = {text: point for point, text in reversed(state.texts.items())}
+    start = [points_of[text] for text in state.near(tuner.by, _NEAR, _SURVIVORS)
+             if text in points_of]
+    return Search(grids, refine, state.sign, start or None,
+                  is_flat=lambda points: state.is_flat(tuner.by, points))
+
+
+def _finals(tuner, task, states, level, rest):
+    """Score the finalists of each search on the parts that had no say, one part after the other;
+    those that fall behind leave."""
+    finalists = {number: state.near(tuner.by, 1.0, _FINALISTS)
+                 for number, state in enumerate(states)} if rest else {}
+    for done, part in enumerate(rest):
+        items = [(number, text) for number, texts in finalists.items() for text in texts]
+        tuner.total = tuner.done + len(items) * tuner.work(rest[done:])
+        for (number, text), result in zip(items, tuner.trials(task, items, [part])):
+            results = {**states[number].outcomes[text], **result}
+            states[number].record(text, results, level, tuner.summary(results))
+        for number, state in enumerate(states):
+            finalists[number] = state.near(tuner.by, _NEAR, _FINALISTS)
+
+
+def _rounds(tuner, task, states, level, later):
+    """Score what each search asks for, round after round, and the options given.
+
+    level: its number, and its parts;  later: work that comes after it.
+    """
+    extra = [(number, None) for number in range(len(states))]
+    first = level[0] == 0
+    if first:
+        _score(tuner, task, states, extra, level, later)
+    while items := [(number, point) for number, state in enumerate(states)
+                    for point in state.search.next_points()]:
+        for batch in _batches(items, task.jobs):
+            _score(tuner, task, states, batch, level, later)
+        if not first:  # the best of the level below came first
+            _score(tuner, task, states, extra, level, later)
+            first = True
+
+
+def _batches(items, jobs):
+    """Points with the same kernel and gamma together: they share kernel values."""
+    def kernel(item):
+        return item[1][:4]
+
+    order = {}
+    for item in items:
+        order.setdefault(kernel(item), len(order))
+    batch = []
+    for _, group in groupby(sorted(items, key=lambda item: order[kernel(item)]), kernel):
+        batch += group
+        if len(batch) * jobs >= _TOGETHER:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _score(tuner, task, states, batch, level, later):
+    """Score (number, `Point`, or None for the options that are given) on the parts of a level."""
+    depth, parts = level
+    fixed = task.searched.fixed
+    texts = [states[number].given if point is None else point.text(fixed)
+             for number, point in batch]
+    fresh = [(number, text) for (number, _), text in zip(batch, texts)
+             if states[number].depth.get(text, (-1,))[0] < depth
+             and not isinstance(states[number].tried.get(text), AgfmcError)]
+    missing = sum(max(state.search.expected - len(state.search.scores), 0) for state in states)
+    tuner.total = tuner.done + later + max(missing, len(fresh)) * tuner.work(parts)
+    if fresh:
+        for (number, text), results in zip(fresh, tuner.trials(task, fresh, parts)):
+            states[number].record(text, results, depth, tuner.summary(results))
+    for (number, point), text in zip(batch, texts):
+        if point is not None:
+            state = states[number]
+            state.texts[point] = text
+            scored = state.summary(text)
+            state.search.record(point, None if scored is None else scored["pooled"])
+    if len(states) == 1 and (best := states[0].best) is not None:
+        tuner.best = f"{best}: {states[0].tried[best]['pooled']:.4f}"
+
+
+@contextmanager
+def without_repeated_warnings():
+    """Without warnings that would come for each of thousands of fits, or for each split."""
+    with warnings.catch_warnings():
+        for pattern in _REPEATED:
+            warnings.filterwarnings("ignore", pattern, AgfmcWarning)
+        yield
