@@ -131,9 +131,9 @@ class SearchState:
         return kept[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
-        """True where the first of `points` is within a standard error of all others."""
+        """True where the first of `points` cannot be told from the others."""
         texts = [self.texts[point] for point in points]
-        return all(abs(self.gap(by, text, texts[0])) <= 1 for text in texts[1:]
+        return all(abs(self.gap(by, text, texts[0])) <= _NEAR for text in texts[1:]
                    if text in self.depth)
 
 
@@ -286,6 +286,7 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part]) ->
                     state.search = _search_of_level(tuner, state, grids, number,
                                                     refine if last else 0)
                 _rounds(tuner, task, states, (number, level), later)
+            _score(tuner, task, states, _given(states), (len(levels) - 1, levels[-1]), 0.0)
             _finals(tuner, task, states, len(levels) - 1, rest)
         except TimeUp:
             tuner.complete = False
@@ -298,6 +299,7 @@ def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState
     states = [SearchState(given, sign, Search(grids, refine, sign)) for _ in task.rows]
     with without_repeated_warnings():
         try:
+            _score(tuner, task, states, _given(states), (0, tuner.parts), 0.0)
             _rounds(tuner, task, states, (0, tuner.parts), 0.0)
         except TimeUp:
             tuner.complete = False
@@ -339,25 +341,23 @@ def _finals(tuner, task, states, level, rest):
             results = {**states[number].outcomes[text], **result}
             states[number].record(text, results, level, tuner.summary(results))
         for number, state in enumerate(states):
-            finalists[number] = state.near(tuner.by, _NEAR, _FINALISTS)
+            finalists[number] = state.near(tuner.by, 1.0, _FINALISTS)
 
 
 def _rounds(tuner, task, states, level, later):
-    """Score what each search asks for, round after round, and the options given.
+    """Score what each search asks for, round after round.
 
     level: its number, and its parts;  later: work that comes after it.
     """
-    extra = [(number, None) for number in range(len(states))]
-    first = level[0] == 0
-    if first:
-        _score(tuner, task, states, extra, level, later)
     while items := [(number, point) for number, state in enumerate(states)
                     for point in state.search.next_points()]:
         for batch in _batches(items, task.jobs):
             _score(tuner, task, states, batch, level, later)
-        if not first:  # the best of the level below came first
-            _score(tuner, task, states, extra, level, later)
-            first = True
+
+
+def _given(states):
+    """What `_score` takes for the options that there were before."""
+    return [(number, None) for number in range(len(states))]
 
 
 def _batches(items, jobs):
