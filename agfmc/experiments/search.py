@@ -81,7 +81,7 @@ def power(exponent: float) -> float:
 
 def number_text(value: float) -> str:
     """The shortest text that is exactly this number."""
-    return repr(float(value)).removesuffix(".0")
+    return str(value) if isinstance(value, int) else repr(float(value)).removesuffix(".0")
 
 
 @dataclass(frozen=True)
