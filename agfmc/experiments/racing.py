@@ -40,7 +40,7 @@ _SURVIVORS, _FINALISTS = 4, 3  # at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-             "features? .* constant")
+             "features? .* constant", "logistic regression stopped before the minimum")
 
 
 class Depth(NamedTuple):

@@ -81,7 +81,7 @@ def power(exponent: float) -> float:
 
 def number_text(value: float) -> str:
     """The shortest text that is exactly this number."""
-    return repr(float(value)).removesuffix(".0")
+    return str(value) if isinstance(value, int) else repr(float(value)).removesuffix(".0")
 
 
 @dataclass(frozen=True)
@@ -263,10 +263,9 @@ class SearchSpace(NamedTuple):
 
         Raises `UsageError` for kernels and axes of what it does not search, and for an empty axis.
         """
-        has_kernel = PARAMETERS["log2g"].letter in [one.letter for one in options.parameters]
-        if self.kernels is not None and not has_kernel:
-            raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         known = {one.column for one in options.parameters}
+        if self.kernels is not None and "log2g" not in known:
+            raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         for column, axis in self._axes.items():
             if axis is not None and column not in known:
                 raise UsageError(f"--{column}: {options.learner} has no {PARAMETERS[column].name} "

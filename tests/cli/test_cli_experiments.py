@@ -543,6 +543,16 @@ def test_each_learner_is_tuned_by_its_own_parameter(tune, base, control, written
     assert told["log_loss"]["pooled"] == pytest.approx(float(best["score"]), abs=0.05)
 
 
+def test_a_second_search_tunes_the_nodes(tune, data):
+    quick = ("-d", "2", "--refine", "0", "-+", "learner=linear", "-", "train")
+    rows = tune("tune_m", *quick, stdin='"" {"" K {2 5} 9}')[1]
+    _, text, err = tune("tune_m", *quick, stdin=rows)
+    assert "-k 11" in err and re.search(r'"-k \d+" K', text)
+    assert text.replace(re.search(r'"-k \d+" K', text)[0], '"" K') == rows
+    status, text, err = tune("tune_m", *quick, stdin=text)
+    assert (status, text) == (2, "") and "nothing to tune" in err
+
+
 @pytest.mark.parametrize("words, message", [
     (("-+", "learner=K", "one-vs-one"), "the learner K is for multi-class nodes"),
     (("-+", "learner=linear", "--log2g", "0:2", "one-vs-one"), "learner=linear has no gamma"),

@@ -195,6 +195,7 @@ WORDS = {
     "kernels": ("rbf", "linear,rbf", "polynomial", "sigmoid", "none", ""),
     "log2c": ("-1:1", "0:0", "3:1", "-1:1:0", "0:1:.5", "1e9:1e9", "nan:nan"),
     "log2g": ("-1:1", "0:0", "-2000:-1999", "1:2:3:4"),
+    "log2k": ("0:2", "0:0", "-1:2", "40:60:10"), "log2r": ("-2:2", "0:0", "-60:60:40"),
     "degrees": ("2:3", "0:1", "3:2"),
     "coef0": ("0", "0,1", "1e300"),
     "similarity": ("0", ".5", "2", "x"),
@@ -225,7 +226,7 @@ TAKES = {  # operands that make sense, for most of the lines
     "simulate_decoders": [],
     "svm2agf": [("trn.svm",), ("out",)],
     "svmout2agf": [("predicted", "predicted", "answer.txt"), ("out",)],
-    "tune_m": [("plan", "one-vs-one"), ("trn",)],
+    "tune_m": [("plan", "one-vs-one", "node"), ("trn",)],
     "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)]}
 
 
@@ -267,6 +268,7 @@ def made(call, tmp_path_factory):
         Path("plan").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
         Path("tree").write_text('t0 { 2 t1 { 5 9 } }\n')
         Path("knn").write_text('"-k 3" K { 2 5 9 }\n')
+        Path("node").write_text('"" K { 2 5 9 }\n')
         Path("words").write_text("2 pine\n5 b\u00e4r\n9 moss\n")
         Path("empty").write_text("")
         Path("odd").write_bytes(bytes(range(256)))

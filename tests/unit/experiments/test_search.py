@@ -243,6 +243,7 @@ def test_planes_have_one_axis_that_moves_with_the_scale():
 def test_numbers_of_neighbours_are_whole_and_at_least_one():
     [grid] = space_of("K").grids(-5.0)
     assert [point.text() for point in grid.points] == [f"-k {2**i}" for i in range(7)]
+    assert grid.points[0]._replace(log2c=60.0).text() == f"-k {2**60}"
     search, _ = run([grid], lambda point: -point.log2c)
     assert search.best.text() == "-k 1" and search.border == []
     assert min(point.log2c for point in search.scores) == 0.0
