@@ -12,10 +12,12 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning
-from ..training.fit import fit
+from ..executors.remote import together_of
+from ..training.fit import check_fit, fit, fit_one, TrainingData
 from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
 from .experiment import Experiment
+from .on_workers import run_on_workers
 from .result_cache import are_numbers, key_of
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
@@ -152,7 +154,7 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
                  if not any(before in missing for before in smaller[key])}
         keys = _readable_names(first)
         jobs = [replace(first[key], name=name) for name, key in keys.items()]
-        for fitted in _fitted(jobs, (x, y, experiment.settings, chosen), follow, {
+        for fitted in _fitted(jobs, split, experiment, follow, {
                 name: work[key] for name, key in keys.items()}):
             key = keys[fitted.job.name]
             results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
@@ -189,31 +191,77 @@ def _smaller(problems):
     return smaller
 
 
-def _fitted(jobs, data, follow, work):
+def _fitted(jobs, split, experiment, follow, work):
     """Yield `Fitted` of the jobs: first those that are trained one by one, then groups.
 
-    data: points, labels, settings and calibration rows, for `fit`;  follow: called with the work
-    that is done of a group;  work: {name of a job: its work}.  A group that its learner refuses
-    does not stop the others.
+    split: a `PreparedSplit`;  follow: called with the work that is done of a group;
+    work: {name of a job: its work}.  A group that its learner refuses does not stop the others.
     """
-    x, y, settings, chosen = data
+    settings = experiment.settings
     groups = {}
     for job in jobs:
         groups.setdefault(job.together, []).append(job)
-    yield from fit(groups.pop(None, []), x, y, settings, calibration_rows=chosen)
+    alone = groups.pop(None, [])
+    if not isinstance(settings.workers, int):
+        yield from _fitted_on_workers(alone, groups.values(), split, experiment)
+        return
+    yield from fit(alone, split.x, split.y, settings,
+                   calibration_rows=split.calibration_rows(experiment))
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
-        start = time.process_time()
-        with warnings.catch_warnings():
-            # of each training part others; the training of the whole tells how many
-            warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
-            try:
-                fitted = list(fit(group, x, y, settings, lambda done, total, whole=whole: follow(
-                    whole * done / max(total, 1)), calibration_rows=chosen))
-            except AgfmcError as error:
-                fitted = [Fitted(job, error) for job in group]
-        seconds = (time.process_time() - start) / len(group)
-        yield from (one._replace(seconds=seconds) for one in fitted)
+        yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
+            whole * done / max(total, 1)))
+
+
+def _fit_group(split, experiment, group, progress=None):
+    """The `Fitted` of jobs that are trained together."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        # of each training part others; the training of the whole tells how many
+        warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
+        try:
+            fitted = list(fit(group, split.x, split.y, experiment.settings, progress,
+                              calibration_rows=split.calibration_rows(experiment)))
+        except AgfmcError as error:
+            fitted = [Fitted(job, error) for job in group]
+    seconds = (time.process_time() - start) / len(group)
+    return [one._replace(seconds=seconds) for one in fitted]
+
+
+def _fitted_on_workers(alone, groups, split, experiment):
+    """Yield `Fitted` of jobs, and of groups of jobs, each of which is a task of a worker."""
+    settings = experiment.settings
+    check_fit(alone, split.y, settings)
+    share = settings.kernel_memory // together_of(settings.workers)
+    tasks = [*(([job], share) for job in alone),
+             # a group has as much as here, or it might be refused
+             *((jobs, settings.kernel_memory) for jobs in groups)]
+    for (jobs, _), result in run_on_workers(_fit_task, experiment, split, tasks,
+                                            name=lambda task: f"'{task[0][0].name}'"):
+        for number, job in enumerate(jobs):
+            yield Fitted(job, result) if isinstance(result, AgfmcError) else \
+                result[number]._replace(job=job)
+
+
+def _fit_task(split, experiment, task):
+    """The `Fitted` of one job, or of those that are trained together, on a worker.
+
+    task: the jobs, and the megabytes for tables of kernel values.
+    """
+    jobs, megabytes = task
+    experiment = replace(experiment, settings=replace(experiment.settings,
+                                                      kernel_memory=megabytes))
+    if jobs[0].together is None:
+        return [fit_one(TrainingData.of(split.x, split.y, experiment.settings,
+                                        split.calibration_rows(experiment)), jobs[0])]
+    fitted = {one.job.name: one for one in _fit_group(split, experiment, jobs)}
+    return [_without_vectors(fitted[job.name]) for job in jobs]
+
+
+def _without_vectors(fitted):
+    """The same, to be sent: the support vectors are points of the split."""
+    return fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else \
+        fitted._replace(model=replace(fitted.model, sv=None))
 
 
 def _readable_names(problems):

@@ -29,6 +29,7 @@ from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit
+from .on_workers import run_on_workers
 from .pooling import forecasts
 from .result_cache import are_numbers, key_of
 
@@ -191,13 +192,9 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                 zip(candidate.keys, candidate.jobs)}
     trained = train_missing(problems, split, experiment, progress,
                             {key for candidate in missing for key in candidate.keys})
-    workers = experiment.settings.workers
-    together = max(min(workers, len(missing)), 1)
-    for candidate, made in run_tasks(lambda candidate: list(_outcomes(
-            candidate, split, trained, experiment, workers // together)), missing, together):
+    for candidate, made in _scored(missing, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
-                outcome = replace(outcome, results=None, confidence=None)
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment),
                           outcome.to_bytes())
             outcomes[candidate.number, outcome.decoder] = outcome
@@ -206,9 +203,33 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             for decoder in candidate.decoders]
 
 
-def _outcomes(candidate, split, trained, experiment, workers):
-    """Yield the `Outcome`s of a candidate whose binary problems are trained."""
-    parts = [trained[key] for key in candidate.keys]
+def _scored(candidates, trained, split, experiment, keep):
+    """Yield (candidate, its `Outcome`s) of those whose binary problems are trained."""
+    workers = experiment.settings.workers
+    items = ((candidate, [trained[key] for key in candidate.keys], keep)
+             for candidate in candidates)
+    if isinstance(workers, int):
+        together = max(min(workers, len(candidates)), 1)
+        made = run_tasks(lambda item: _outcomes(split, experiment, item, workers // together),
+                         items, together)
+    else:
+        made = run_on_workers(_outcomes, experiment, split, items,
+                              name=lambda item: f"scores of configuration {item[0].number + 1}")
+    for (candidate, _, _), outcomes in made:
+        if isinstance(outcomes, AgfmcError):
+            outcomes = [Outcome(candidate.number, name, error=outcomes)
+                        for name in candidate.decoders]
+        yield candidate, outcomes
+
+
+def _outcomes(split, experiment, item, workers=1):
+    """The `Outcome`s of (a candidate, its binary classifiers, whether to keep the `Results`)."""
+    candidate, parts, keep = item
+    made = list(_outcomes_of(candidate, parts, split, experiment, workers))
+    return made if keep else [replace(outcome, results=None, confidence=None) for outcome in made]
+
+
+def _outcomes_of(candidate, parts, split, experiment, workers):
     failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:

@@ -15,6 +15,7 @@ from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, UsageError
+from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
 from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
@@ -391,7 +392,7 @@ class BinaryProblems:
                                     split.test_x[rows])
             return _binary_outcome(items[i][0], model, f, truth)
 
-        for i, result in run_tasks(score, missing, settings.workers):
+        for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
                 cache.put(outcome_keys[i], result.to_bytes())
