@@ -85,11 +85,12 @@ def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
     group.add_argument("--state", metavar="FILE",
-                       help="keep the result cache in FILE, also after the run, for later runs "
-                            "to reuse (default: a file in the user's cache folder, removed at "
-                            "the end of the run)")
+                       help="keep the result cache in FILE, or, where the name ends in a slash, "
+                            "in the folder FILE/, which any number of runs on several machines "
+                            "can share (default: a file for these data in the user's cache "
+                            "folder)")
     group.add_argument("--no-state", action="store_true",
-                       help="keep no results: an interrupted run starts from the beginning")
+                       help="keep no results and reuse none")
 
 
 def _fraction(text):
@@ -172,22 +173,16 @@ def result_cache(args, prog, experiment, *parts):
     """
     from dataclasses import replace
 
-    from ..experiments.result_cache import automatic_path, key_of, ResultCache
+    from ..experiments.result_cache import key_of, open_state, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
-    settings, path = experiment.settings, args.state
-    if path is None and not args.no_state:
-        given = settings.normalisation
-        path = automatic_path(key_of(
-            prog, key_of("data", experiment.data.x, experiment.data.y), experiment.plan,
-            experiment.calibrated,
-            settings.options, settings.scale, settings.nsv, settings.loo,
-            "" if given is None else given.digest(), *parts))
     with library_words(), workers(args) as pool, \
-            ResultCache(path, keep=args.state is not None) as cache:
+            ResultCache(None) if args.no_state else open_state(
+                args.state, key_of("data", experiment.data.x, experiment.data.y)) as cache:
         try:
-            yield replace(experiment, cache=cache, settings=replace(settings, workers=pool))
+            yield replace(experiment, cache=cache,
+                          settings=replace(experiment.settings, workers=pool))
         except Exception:
             raise
         except BaseException:

@@ -83,8 +83,10 @@ def open_executor(text: str) -> Iterator[Executor | int]:
         yield pool
 
 
-def workers_of(executor: Executor) -> int:
+def workers_of(executor: Executor | int) -> int:
     """The number of tasks that an executor runs at a time; the cores here where it is not known."""
+    if isinstance(executor, int) and executor:
+        return executor
     return getattr(executor, "workers", None) or getattr(executor, "num_workers", None) or \
         available_cores()
 
@@ -96,7 +98,7 @@ def together_of(executor: Executor) -> int:
 
 def threads_here(workers: int | Executor) -> int:
     """The number of threads for what is done here beside the work of an executor."""
-    return workers if isinstance(workers, int) and workers else available_cores()
+    return workers_of(workers) if isinstance(workers, int) else available_cores()
 
 
 def warn(text: str) -> None:

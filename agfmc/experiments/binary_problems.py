@@ -12,15 +12,17 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning
-from ..executors.remote import together_of
+from ..executors.remote import together_of, workers_of
 from ..training.fit import check_fit, fit, fit_one, TrainingData
 from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
-from .experiment import Experiment
+from .experiment import Experiment, part_of
 from .on_workers import run_on_workers
-from .result_cache import are_numbers, key_of
+from .result_cache import are_numbers, CLASSIFIER, key_of, shuffled_for
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
+
+_TURN = 4  # problems a worker
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +111,9 @@ def problem_key(split, job, experiment: Experiment) -> str:
     points.
     """
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
-    return key_of("binary 4", __version__, split.digest, *job.sides, *job.options.identity(job),
-                  loo, experiment.calibration, experiment.along_cost)
+    return CLASSIFIER + key_of("binary 4", __version__, split.digest, *job.sides,
+                               *job.options.identity(job), loo, experiment.calibration,
+                               experiment.along_cost)
 
 
 def train_missing(problems: dict, split, experiment: Experiment, progress=None,
@@ -121,7 +124,36 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
     those that come before one of these along C.  What the cache of the experiment has is not
     trained again, and it gets what is trained.  progress(done, total): in units that grow with
     the work of what was missing.  A problem that its learner refuses does not stop the others.
+    Where other processes are at the same work, it is done in turns of a few problems, in an order
+    of this process, and each turn begins with another look into the cache.
     """
+    if not experiment.cache.several:
+        return _train_missing(problems, split, experiment, progress, wanted)
+    wanted = set(problems if wanted is None else wanted)
+    results, turns = {}, list(_turns(problems, wanted, experiment))
+    for number, turn in enumerate(turns):
+        results |= _train_missing(turn, split, experiment, part_of(progress, number, len(turns)),
+                                  wanted.intersection(turn))
+    return results
+
+
+def _turns(problems, wanted, experiment):
+    """Yield parts of {key: job} with keys that are wanted; jobs of the same two sides, or that are
+    trained together, stay together."""
+    groups, turn = {}, {}
+    for key, job in problems.items():
+        groups.setdefault(job.together or job.sides, {})[key] = job
+    groups = [group for group in groups.values() if not wanted.isdisjoint(group)]
+    for group in shuffled_for(experiment.cache, groups):
+        turn |= group
+        if len(turn) >= _TURN * workers_of(experiment.settings.workers):
+            yield turn
+            turn = {}
+    if turn:
+        yield turn
+
+
+def _train_missing(problems, split, experiment, progress, wanted):
     x, y, cache = split.x, split.y, experiment.cache
     chosen = split.calibration_rows(experiment)
     held = None if chosen is None else Dataset(x[:0], y[chosen]).counts

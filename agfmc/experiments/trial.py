@@ -31,7 +31,7 @@ from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit
 from .on_workers import run_on_workers
 from .pooling import forecasts
-from .result_cache import are_numbers, key_of
+from .result_cache import are_numbers, key_of, shuffled_for
 
 __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
 
@@ -180,19 +180,26 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     if first:
         laid_out = [candidate.with_first_decoder() for candidate in laid_out]
     outcomes, labels = {}, np.unique(split.y)
-    for candidate in [] if keep else laid_out:
-        for decoder in candidate.decoders:
+
+    def lacks_some(candidate):
+        """Take from the cache what it has of a candidate; true where that is not everything."""
+        for decoder in [] if keep else candidate.decoders:
             data = cache.get(candidate.outcome_key(decoder, split, experiment))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
                     candidate.number, decoder, data, split.test_y, labels)
-    missing = [candidate for candidate in laid_out if any(
-        outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders)]
+        return any(outcomes.get((candidate.number, decoder)) is None
+                   for decoder in candidate.decoders)
+
+    missing = list(filter(lacks_some, laid_out))
+    count = len(missing)
     problems = {key: job for candidate in laid_out for key, job in
                 zip(candidate.keys, candidate.jobs)}
     trained = train_missing(problems, split, experiment, progress,
                             {key for candidate in missing for key in candidate.keys})
-    for candidate, made in _scored(missing, trained, split, experiment, keep):
+    if cache.several:  # each is looked for again before it is begun
+        missing = filter(lacks_some, shuffled_for(cache, missing))
+    for candidate, made in _scored(missing, count, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment),
@@ -203,13 +210,16 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             for decoder in candidate.decoders]
 
 
-def _scored(candidates, trained, split, experiment, keep):
-    """Yield (candidate, its `Outcome`s) of those whose binary problems are trained."""
+def _scored(candidates, count, trained, split, experiment, keep):
+    """Yield (candidate, its `Outcome`s) of those whose binary problems are trained.
+
+    count: there are so many at most.
+    """
     workers = experiment.settings.workers
     items = ((candidate, [trained[key] for key in candidate.keys], keep)
              for candidate in candidates)
     if isinstance(workers, int):
-        together = max(min(workers, len(candidates)), 1)
+        together = max(min(workers, count), 1)
         made = run_tasks(lambda item: _outcomes(split, experiment, item, workers // together),
                          items, together)
     else:
