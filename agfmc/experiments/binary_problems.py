@@ -111,9 +111,8 @@ def problem_key(split, job, experiment: Experiment) -> str:
     points.
     """
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
-    return CLASSIFIER + key_of("binary 4", __version__, split.digest, *job.sides,
-                               *job.options.identity(job), loo, experiment.calibration,
-                               experiment.along_cost)
+    return CLASSIFIER + key_of("binary 5", __version__, split.digest, *job.sides,
+                               *job.options.identity(job), loo, experiment.calibration)
 
 
 def train_missing(problems: dict, split, experiment: Experiment, progress=None,
@@ -154,38 +153,33 @@ def _turns(problems, wanted, experiment):
 
 
 def _train_missing(problems, split, experiment, progress, wanted):
-    x, y, cache = split.x, split.y, experiment.cache
-    chosen = split.calibration_rows(experiment)
-    held = None if chosen is None else Dataset(x[:0], y[chosen]).counts
+    y, cache = split.y, experiment.cache
     smaller = _smaller(problems) if experiment.along_cost else dict.fromkeys(problems, ())
     if wanted is not None:
         needed = set(wanted).union(*(smaller[key] for key in wanted))
         problems = {key: job for key, job in problems.items() if key in needed}
-    results, missing = {}, {}
-    for key, job in problems.items():
-        data = cache.get(key)
-        trained = None if data is None else Trained.from_bytes(data, len(y))
-        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
-        if trained is None or count != (None if trained.values is None else len(trained.values)):
-            missing[key] = job
-        else:
-            results[key] = trained
-    if not missing:
-        return results
-    counts = Dataset(x, y).counts
+    found, results, left = _found(problems, split, experiment), {}, dict(problems)
+    counts = Dataset(split.x, y).counts
     work = {key: sum(counts[label] for label in job.labels) ** 2
-            for key, job in missing.items()}
+            for key, job in problems.items() if key not in found}
     done, whole = 0, sum(work.values())
 
     def follow(share):
         if progress is not None:
             progress(done + int(share), whole)
 
-    while missing:
-        first = {key: job for key, job in missing.items()
-                 if not any(before in missing for before in smaller[key])}
-        keys = _readable_names(first)
-        jobs = [replace(first[key], name=name) for name, key in keys.items()]
+    while left:
+        missing = {}
+        for key in [key for key in left if left.keys().isdisjoint(smaller[key])]:
+            # not kept: another call may have no smaller C
+            results[key] = next((results[before] for before in smaller[key]
+                                 if getattr(results[before], "unbounded", False)), found.get(key))
+            if results[key] is None:
+                missing[key] = left[key]
+            else:
+                done += work.get(key, 0)
+        keys = _readable_names(missing)
+        jobs = [replace(missing[key], name=name) for name, key in keys.items()]
         for fitted in _fitted(jobs, split, experiment, follow, {
                 name: work[key] for name, key in keys.items()}):
             key = keys[fitted.job.name]
@@ -195,16 +189,22 @@ def _train_missing(problems, split, experiment, progress, wanted):
                 cache.put(key, results[key].to_bytes())
             done += work[key]
             follow(0)
-        missing = {key: job for key, job in missing.items() if key not in first}
-        for key in list(missing):
-            same = next((results[before] for before in smaller[key]
-                         if getattr(results.get(before), "unbounded", False)), None)
-            if same is not None:
-                results[key] = same
-                cache.put(key, same.to_bytes())
-                done += work[key]
-                del missing[key]
+        left = {key: job for key, job in left.items() if key not in results}
     return results
+
+
+def _found(problems, split, experiment):
+    """{key: `Trained`} of the problems that the cache of the experiment has."""
+    chosen, found = split.calibration_rows(experiment), {}
+    held = None if chosen is None else Dataset(split.x[:0], split.y[chosen]).counts
+    for key, job in problems.items():
+        data = experiment.cache.get(key)
+        trained = None if data is None else Trained.from_bytes(data, len(split.y))
+        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
+        if trained is not None and count == (
+                None if trained.values is None else len(trained.values)):
+            found[key] = trained
+    return found
 
 
 def _smaller(problems):
@@ -237,8 +237,9 @@ def _fitted(jobs, split, experiment, follow, work):
     if not isinstance(settings.workers, int):
         yield from _fitted_on_workers(alone, groups.values(), split, experiment)
         return
-    yield from fit(alone, split.x, split.y, settings,
-                   calibration_rows=split.calibration_rows(experiment))
+    if alone:
+        yield from fit(alone, split.x, split.y, settings,
+                       calibration_rows=split.calibration_rows(experiment))
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
         yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(

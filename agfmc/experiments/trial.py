@@ -149,7 +149,7 @@ class LaidOutCandidate:
         """The key of the `Outcome` with one decoder."""
         return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
-                      experiment.settings.seed)
+                      experiment.settings.seed, experiment.along_cost)
 
 
 def _lay_out(number, candidate, split, experiment):

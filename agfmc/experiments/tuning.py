@@ -370,7 +370,8 @@ class BinaryProblems:
         settings, cache = self._experiment.settings, self._experiment.cache
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
-        outcome_keys = [key_of("sides 2", key, split.test_digest) for key in keys]
+        outcome_keys = [key_of("sides 3", key, split.test_digest,
+                               self._experiment.along_cost) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
         outcomes = [None if data is None else Outcome.from_bytes(
