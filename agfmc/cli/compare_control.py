@@ -25,7 +25,8 @@ def get_parser():
         usage="%(prog)s [-f FRACTION | -d PARTS | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
               "[-Q DECODER,...] [--uncalibrated | --both] [--by SCORE] [--against CONTROL] "
               "[--csv | --json | --markdown] "
-              "[--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
+              "[--plot FILE] [-j N | --executor WHERE] "
+              "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
               "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] train [control ...]")
     add_train(parser)

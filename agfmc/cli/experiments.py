@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .messages import library_words, report
-from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, add_workers,
-                      finite_number, input_format, whole_number)
+from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
+                      add_workers, finite_number, input_format, whole_number, workers)
 
 __all__ = ["CONTINUES", "add_answers", "add_experiment", "add_splits", "add_state", "add_trying",
            "for_data", "plan_of", "read_experiment", "read_one_candidate", "report_reused",
@@ -50,7 +50,7 @@ def add_splits(parser, trials):
 
 
 def add_trying(group, by=False, platt="cv"):
-    """--platt, --kernel-memory, -j and --by."""
+    """--platt, --kernel-memory, -j, --executor and --by."""
     text = "cv, from five folds, or loo, by a formula, in less than half the time (default cv)" \
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
         "cv, from five folds, in half as much time again or more"
@@ -62,6 +62,7 @@ def add_trying(group, by=False, platt="cv"):
                             "for the sums of learner=nystrom, which need at least 16 P^2 bytes "
                             "with P landmarks (two tables). Results do not depend on it")
     add_workers(group)
+    add_executor(group)
     if by:
         group.add_argument("--by", choices=tuple(BY_OPTION), default=_BY, metavar="SCORE",
                            help=f"the score of all held-out points that decides: "
@@ -84,11 +85,12 @@ def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
     group.add_argument("--state", metavar="FILE",
-                       help="keep the result cache in FILE, also after the run, for later runs "
-                            "to reuse (default: a file in the user's cache folder, removed at "
-                            "the end of the run)")
+                       help="keep the result cache in FILE, or, where the name ends in a slash, "
+                            "in the folder FILE/, which any number of runs on several machines "
+                            "can share (default: a file for these data in the user's cache "
+                            "folder)")
     group.add_argument("--no-state", action="store_true",
-                       help="keep no results: an interrupted run starts from the beginning")
+                       help="keep no results and reuse none")
 
 
 def _fraction(text):
@@ -119,11 +121,11 @@ def plan_of(args, trials, parts=None, repeats=1):
 def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
     from ..data_tools.training_data import about, load_training
-    from ..executors.threads import available_cores
     from ..experiments.experiment import Experiment
     from ..formats.vectors import read_std
     from ..training.fit import TrainingSettings
 
+    workers(args)  # refuses before the data are read
     form = input_format(args)
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
@@ -138,7 +140,7 @@ def read_experiment(args, source, plan, loo):
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo,
-        workers=args.jobs or available_cores(), kernel_memory=args.kernel_memory),
+        kernel_memory=args.kernel_memory),
         calibrated=calibrated)
 
 
@@ -163,27 +165,24 @@ def read_one_candidate(args, prog):
 
 @contextmanager
 def result_cache(args, prog, experiment, *parts):
-    """The `Experiment` with a cache of results, for `with`; parts: what else makes this run.
+    """The `Experiment` with its workers and a cache of results, for `with`.
+
+    parts: what else makes this run.
 
     After a signal the cache is kept, and a report says so.
     """
     from dataclasses import replace
 
-    from ..experiments.result_cache import automatic_path, key_of, ResultCache
+    from ..experiments.result_cache import key_of, open_state, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
-    settings, path = experiment.settings, args.state
-    if path is None and not args.no_state:
-        given = settings.normalisation
-        path = automatic_path(key_of(
-            prog, key_of("data", experiment.data.x, experiment.data.y), experiment.plan,
-            experiment.calibrated,
-            settings.options, settings.scale, settings.nsv, settings.loo,
-            "" if given is None else given.digest(), *parts))
-    with library_words(), ResultCache(path, keep=args.state is not None) as cache:
+    with library_words(), workers(args) as pool, \
+            ResultCache(None) if args.no_state else open_state(
+                args.state, key_of("data", experiment.data.x, experiment.data.y)) as cache:
         try:
-            yield replace(experiment, cache=cache)
+            yield replace(experiment, cache=cache,
+                          settings=replace(experiment.settings, workers=pool))
         except Exception:
             raise
         except BaseException:

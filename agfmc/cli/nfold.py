@@ -23,7 +23,8 @@ def get_parser():
         "answers for the held-out points.",
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
               "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
-              "[-q BINS] [-j N] [--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
+              "[-q BINS] [-j N | --executor WHERE] "
+              "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
               "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")

@@ -392,10 +392,10 @@ def add_workers(group):
 def add_executor(group):
     """Add --executor to a group that has -j."""
     group.add_argument("--executor", metavar="WHERE",
-                       help="workers elsewhere, in place of -j: dask:HOST:PORT or dask:FILE, a "
-                            "running dask.distributed cluster by its scheduler's address or "
-                            "scheduler file; or processes:N, N processes here (processes: one for "
-                            "each core). Results do not depend on it")
+                       help="workers, in place of -j: dask:HOST:PORT or dask:FILE, a running "
+                            "dask.distributed cluster by its scheduler's address or scheduler "
+                            "file; processes:N, N processes here (processes: one for each core); "
+                            "or threads:N, as -j. Results do not depend on it")
 
 
 def workers(args):

@@ -32,7 +32,7 @@ def get_parser():
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--by SCORE] [--uncalibrated] [-j N] "
+              "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
               "{n | data | control | table} [nrow]")
     parser.add_argument(
@@ -162,7 +162,7 @@ def _refuse_idle(args, scheme):
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
-                          ("--state", args.state)):
+                          ("--state", args.state), ("--executor", args.executor)):
         if given is not None:
             raise UsageError(f"{option} needs --best")
     for given, option, wanted in (

@@ -36,7 +36,8 @@ def get_parser():
               "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
               "[-d PARTS | -f FRACTION | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
               "[--json FILE] "
-              "[--csv FILE] [--plot FILE] [-j N] [--platt WAY] [--kernel-memory MB] "
+              "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
+              "[--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state] [-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
               "control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "

@@ -4,7 +4,8 @@ An executor is one of `concurrent.futures`: `ProcessPoolExecutor`, `MPIPoolExecu
 mpi4py, or one of `open_executor`.  It may have more than such a one, which is used then:
 
     submit_with(shared, function, *args)  the future of function(shared, *args), where
-                                          `shared` goes to each worker once
+                                          `shared` goes to each worker once, also for
+                                          several calls of `run_remote`
     lost(error)                           the end of the worker that a future had, in words,
                                           where that is its error; else None
     workers, num_workers                  how many tasks run at a time
@@ -28,7 +29,7 @@ from ..errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
 from .threads import available_cores, outcomes
 
 __all__ = ["Lacking", "TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
-           "versions", "warn", "workers_of"]
+           "threads_here", "together_of", "versions", "warn", "workers_of"]
 
 TRIES = 2  # a task that ends two workers would end the others too
 _collecting = threading.local()
@@ -43,25 +44,30 @@ def executor_kind(text: str) -> tuple[str, str]:
     """(kind, rest) of the text that names an executor; `UsageError` for any other text.
 
     `processes`, `processes:N`: N processes of this machine, by default one for
-    each core;  `dask:HOST:PORT`, `dask:FILE`: a running cluster, by the address of its
-    scheduler or the file that it wrote.
+    each core;  `threads`, `threads:N`: as many threads;  `dask:HOST:PORT`, `dask:FILE`: a running
+    cluster, by the address of its scheduler or the file that it wrote.
     """
     kind, _, rest = text.partition(":")
-    if kind == "dask" and rest or kind == "processes" and (
+    if kind == "dask" and rest or kind in ("processes", "threads") and (
             rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024):
         return kind, rest
-    raise UsageError("expected dask:HOST:PORT, dask:FILE or processes:N as executor, found "
-                     f"'{text}'")
+    raise UsageError("expected dask:HOST:PORT, dask:FILE, processes:N or threads:N as executor, "
+                     f"found '{text}'")
 
 
 @contextlib.contextmanager
-def open_executor(text: str) -> Iterator[Executor]:
+def open_executor(text: str) -> Iterator[Executor | int]:
     """The executor that `text` names, as `executor_kind` takes it; its workers end with the block.
+
+    Threads are a number, as wherever an executor may be given.
 
     Raises `UsageError` for other text and for what is not installed, `CommandFailed`
     where no scheduler answers.
     """
     kind, rest = executor_kind(text)
+    if kind == "threads":
+        yield int(rest or available_cores())
+        return
     if kind == "processes":
         from .processes import ProcessPool
 
@@ -77,10 +83,22 @@ def open_executor(text: str) -> Iterator[Executor]:
         yield pool
 
 
-def workers_of(executor: Executor) -> int:
+def workers_of(executor: Executor | int) -> int:
     """The number of tasks that an executor runs at a time; the cores here where it is not known."""
+    if isinstance(executor, int) and executor:
+        return executor
     return getattr(executor, "workers", None) or getattr(executor, "num_workers", None) or \
         available_cores()
+
+
+def together_of(executor: Executor) -> int:
+    """The number of tasks that share the memory of a machine; all of them where it is not known."""
+    return getattr(executor, "together", None) or workers_of(executor)
+
+
+def threads_here(workers: int | Executor) -> int:
+    """The number of threads for what is done here beside the work of an executor."""
+    return workers_of(workers) if isinstance(workers, int) else available_cores()
 
 
 def warn(text: str) -> None:
@@ -102,8 +120,9 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
     task, and `CommandFailed` where the workers cannot be used.
     """
     home, whole = _process(), (function, shared)
+    once = shared is not None and hasattr(executor, "submit_with")
     attempts: Counter = Counter()
-    by_parts = part is not None and (shared is None or not hasattr(executor, "submit_with"))
+    by_parts = part is not None and not once
     window = 4 * workers_of(executor) if isinstance(ordered, bool) else ordered
 
     def submit(entry):
@@ -111,8 +130,8 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         attempts[number] += 1
         if by_parts:
             return executor.submit(_call, (function, part(shared, item)), home, item)
-        if hasattr(executor, "submit_with"):
-            return executor.submit_with(whole, _call, home, item)
+        if once:  # by itself: the executor knows it again
+            return executor.submit_with(shared, _call_with, function, home, item)
         return executor.submit(_call, whole, home, item)
 
     def lost(future):
@@ -193,6 +212,10 @@ def _call(work, home, item):
         raise kind(f"on a worker: {type(error).__name__}: {error}") from None
     finally:
         _collecting.texts = None
+
+
+def _call_with(shared, function, home, item):
+    return _call((function, shared), home, item)
 
 
 def _collect_warnings():

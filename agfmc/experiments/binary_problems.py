@@ -12,13 +12,17 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning
-from ..training.fit import fit
+from ..executors.remote import together_of, workers_of
+from ..training.fit import check_fit, fit, fit_one, TrainingData
 from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
-from .experiment import Experiment
-from .result_cache import are_numbers, key_of
+from .experiment import Experiment, part_of
+from .on_workers import run_on_workers
+from .result_cache import are_numbers, CLASSIFIER, key_of, shuffled_for
 
 __all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
+
+_TURN = 4  # problems a worker
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +111,8 @@ def problem_key(split, job, experiment: Experiment) -> str:
     points.
     """
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
-    return key_of("binary 4", __version__, split.digest, *job.sides, *job.options.identity(job),
-                  loo, experiment.calibration, experiment.along_cost)
+    return CLASSIFIER + key_of("binary 5", __version__, split.digest, *job.sides,
+                               *job.options.identity(job), loo, experiment.calibration)
 
 
 def train_missing(problems: dict, split, experiment: Experiment, progress=None,
@@ -119,40 +123,64 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
     those that come before one of these along C.  What the cache of the experiment has is not
     trained again, and it gets what is trained.  progress(done, total): in units that grow with
     the work of what was missing.  A problem that its learner refuses does not stop the others.
+    Where other processes are at the same work, it is done in turns of a few problems, in an order
+    of this process, and each turn begins with another look into the cache.
     """
-    x, y, cache = split.x, split.y, experiment.cache
-    chosen = split.calibration_rows(experiment)
-    held = None if chosen is None else Dataset(x[:0], y[chosen]).counts
+    if not experiment.cache.several:
+        return _train_missing(problems, split, experiment, progress, wanted)
+    wanted = set(problems if wanted is None else wanted)
+    results, turns = {}, list(_turns(problems, wanted, experiment))
+    for number, turn in enumerate(turns):
+        results |= _train_missing(turn, split, experiment, part_of(progress, number, len(turns)),
+                                  wanted.intersection(turn))
+    return results
+
+
+def _turns(problems, wanted, experiment):
+    """Yield parts of {key: job} with keys that are wanted; jobs of the same two sides, or that are
+    trained together, stay together."""
+    groups, turn = {}, {}
+    for key, job in problems.items():
+        groups.setdefault(job.together or job.sides, {})[key] = job
+    groups = [group for group in groups.values() if not wanted.isdisjoint(group)]
+    for group in shuffled_for(experiment.cache, groups):
+        turn |= group
+        if len(turn) >= _TURN * workers_of(experiment.settings.workers):
+            yield turn
+            turn = {}
+    if turn:
+        yield turn
+
+
+def _train_missing(problems, split, experiment, progress, wanted):
+    y, cache = split.y, experiment.cache
     smaller = _smaller(problems) if experiment.along_cost else dict.fromkeys(problems, ())
     if wanted is not None:
         needed = set(wanted).union(*(smaller[key] for key in wanted))
         problems = {key: job for key, job in problems.items() if key in needed}
-    results, missing = {}, {}
-    for key, job in problems.items():
-        data = cache.get(key)
-        trained = None if data is None else Trained.from_bytes(data, len(y))
-        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
-        if trained is None or count != (None if trained.values is None else len(trained.values)):
-            missing[key] = job
-        else:
-            results[key] = trained
-    if not missing:
-        return results
-    counts = Dataset(x, y).counts
+    found, results, left = _found(problems, split, experiment), {}, dict(problems)
+    counts = Dataset(split.x, y).counts
     work = {key: sum(counts[label] for label in job.labels) ** 2
-            for key, job in missing.items()}
+            for key, job in problems.items() if key not in found}
     done, whole = 0, sum(work.values())
 
     def follow(share):
         if progress is not None:
             progress(done + int(share), whole)
 
-    while missing:
-        first = {key: job for key, job in missing.items()
-                 if not any(before in missing for before in smaller[key])}
-        keys = _readable_names(first)
-        jobs = [replace(first[key], name=name) for name, key in keys.items()]
-        for fitted in _fitted(jobs, (x, y, experiment.settings, chosen), follow, {
+    while left:
+        missing = {}
+        for key in [key for key in left if left.keys().isdisjoint(smaller[key])]:
+            # not kept: another call may have no smaller C
+            results[key] = next((results[before] for before in smaller[key]
+                                 if getattr(results[before], "unbounded", False)), found.get(key))
+            if results[key] is None:
+                missing[key] = left[key]
+            else:
+                done += work.get(key, 0)
+        keys = _readable_names(missing)
+        jobs = [replace(missing[key], name=name) for name, key in keys.items()]
+        for fitted in _fitted(jobs, split, experiment, follow, {
                 name: work[key] for name, key in keys.items()}):
             key = keys[fitted.job.name]
             results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
@@ -161,16 +189,22 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
                 cache.put(key, results[key].to_bytes())
             done += work[key]
             follow(0)
-        missing = {key: job for key, job in missing.items() if key not in first}
-        for key in list(missing):
-            same = next((results[before] for before in smaller[key]
-                         if getattr(results.get(before), "unbounded", False)), None)
-            if same is not None:
-                results[key] = same
-                cache.put(key, same.to_bytes())
-                done += work[key]
-                del missing[key]
+        left = {key: job for key, job in left.items() if key not in results}
     return results
+
+
+def _found(problems, split, experiment):
+    """{key: `Trained`} of the problems that the cache of the experiment has."""
+    chosen, found = split.calibration_rows(experiment), {}
+    held = None if chosen is None else Dataset(split.x[:0], split.y[chosen]).counts
+    for key, job in problems.items():
+        data = experiment.cache.get(key)
+        trained = None if data is None else Trained.from_bytes(data, len(split.y))
+        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
+        if trained is not None and count == (
+                None if trained.values is None else len(trained.values)):
+            found[key] = trained
+    return found
 
 
 def _smaller(problems):
@@ -189,31 +223,78 @@ def _smaller(problems):
     return smaller
 
 
-def _fitted(jobs, data, follow, work):
+def _fitted(jobs, split, experiment, follow, work):
     """Yield `Fitted` of the jobs: first those that are trained one by one, then groups.
 
-    data: points, labels, settings and calibration rows, for `fit`;  follow: called with the work
-    that is done of a group;  work: {name of a job: its work}.  A group that its learner refuses
-    does not stop the others.
+    split: a `PreparedSplit`;  follow: called with the work that is done of a group;
+    work: {name of a job: its work}.  A group that its learner refuses does not stop the others.
     """
-    x, y, settings, chosen = data
+    settings = experiment.settings
     groups = {}
     for job in jobs:
         groups.setdefault(job.together, []).append(job)
-    yield from fit(groups.pop(None, []), x, y, settings, calibration_rows=chosen)
+    alone = groups.pop(None, [])
+    if not isinstance(settings.workers, int):
+        yield from _fitted_on_workers(alone, groups.values(), split, experiment)
+        return
+    if alone:
+        yield from fit(alone, split.x, split.y, settings,
+                       calibration_rows=split.calibration_rows(experiment))
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
-        start = time.process_time()
-        with warnings.catch_warnings():
-            # of each training part others; the training of the whole tells how many
-            warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
-            try:
-                fitted = list(fit(group, x, y, settings, lambda done, total, whole=whole: follow(
-                    whole * done / max(total, 1)), calibration_rows=chosen))
-            except AgfmcError as error:
-                fitted = [Fitted(job, error) for job in group]
-        seconds = (time.process_time() - start) / len(group)
-        yield from (one._replace(seconds=seconds) for one in fitted)
+        yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
+            whole * done / max(total, 1)))
+
+
+def _fit_group(split, experiment, group, progress=None):
+    """The `Fitted` of jobs that are trained together."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        # of each training part others; the training of the whole tells how many
+        warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
+        try:
+            fitted = list(fit(group, split.x, split.y, experiment.settings, progress,
+                              calibration_rows=split.calibration_rows(experiment)))
+        except AgfmcError as error:
+            fitted = [Fitted(job, error) for job in group]
+    seconds = (time.process_time() - start) / len(group)
+    return [one._replace(seconds=seconds) for one in fitted]
+
+
+def _fitted_on_workers(alone, groups, split, experiment):
+    """Yield `Fitted` of jobs, and of groups of jobs, each of which is a task of a worker."""
+    settings = experiment.settings
+    check_fit(alone, split.y, settings)
+    share = settings.kernel_memory // together_of(settings.workers)
+    tasks = [*(([job], share) for job in alone),
+             # a group has as much as here, or it might be refused
+             *((jobs, settings.kernel_memory) for jobs in groups)]
+    for (jobs, _), result in run_on_workers(_fit_task, experiment, split, tasks,
+                                            name=lambda task: f"'{task[0][0].name}'"):
+        for number, job in enumerate(jobs):
+            yield Fitted(job, result) if isinstance(result, AgfmcError) else \
+                result[number]._replace(job=job)
+
+
+def _fit_task(split, experiment, task):
+    """The `Fitted` of one job, or of those that are trained together, on a worker.
+
+    task: the jobs, and the megabytes for tables of kernel values.
+    """
+    jobs, megabytes = task
+    experiment = replace(experiment, settings=replace(experiment.settings,
+                                                      kernel_memory=megabytes))
+    if jobs[0].together is None:
+        return [fit_one(TrainingData.of(split.x, split.y, experiment.settings,
+                                        split.calibration_rows(experiment)), jobs[0])]
+    fitted = {one.job.name: one for one in _fit_group(split, experiment, jobs)}
+    return [_without_vectors(fitted[job.name]) for job in jobs]
+
+
+def _without_vectors(fitted):
+    """The same, to be sent: the support vectors are points of the split."""
+    return fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else \
+        fitted._replace(model=replace(fitted.model, sv=None))
 
 
 def _readable_names(problems):

@@ -105,7 +105,8 @@ class PreparedSplit:
     """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
 
     names: {label: name};  rows: of the test part in the data;  digest: of the training part;
-    left_out: the test part are points of the training part, each answered as if it were not.
+    left_out: the test part are points of the training part, each answered as if it were not;
+    part: what `Experiment.prepared` makes it from again.
     """
 
     name: str
@@ -117,6 +118,7 @@ class PreparedSplit:
     names: dict
     digest: str
     left_out: bool = False
+    part: Part | None = None
 
     @cached_property
     def test_digest(self) -> str:
@@ -228,13 +230,13 @@ class Experiment:
             rows = kept[calibration_rows(y[kept], np.unique(y).tolist(),
                                          self.settings.calibration, self.settings.seed)]
             split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
-            return replace(split, left_out=True)
+            return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
         if part.rows is not None:
             split = split._replace(**{name: rows[stratified_sample(y[rows], part.rows, seed)]
                                       for name, rows in (("train", split.train),
                                                          ("test", split.test))})
-        return prepare_split(split, self.data, self.settings)
+        return replace(prepare_split(split, self.data, self.settings), part=part)
 
     def check_splits(self) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part."""

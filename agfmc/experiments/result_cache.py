@@ -1,9 +1,11 @@
-"""Results by what they were made from, in a file that survives kill -9 and that runs can share.
+"""Results by what they were made from, in a file or a folder that survives kill -9 and is shared.
 
 A key is a digest of everything a result depends on, so that a file can never give an answer
 to another question.  The file begins with _HEAD; a result is appended as its checksum, the
 lengths of key and value, the key and the value.  What follows a result that is not complete is
-overwritten.  Values are bytes whose readers check them; nothing in them is ever executed.
+overwritten.  In a folder each result is a file of its own, so that any number of processes on
+several machines share it without locks.  Values are bytes whose readers check them; nothing in
+them is ever executed.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ import errno
 import fcntl
 import hashlib
 import os
+import random
+import secrets
+import stat
 import struct
 import time
 import warnings
@@ -19,10 +24,20 @@ import zlib
 from contextlib import suppress
 
 from ..errors import AgfmcWarning, DataError
+from ..formats.atomic import replacing
 
-__all__ = ["ResultCache", "are_numbers", "automatic_path", "key_of"]
+__all__ = ["CLASSIFIER", "ResultCache", "ResultFolder", "are_numbers", "automatic_path", "key_of",
+           "open_state", "shuffled_for"]
 
+CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
+_DATA = "data-"  # begins the key that says which data results are of
 _HEAD = b"agfmc results 1\n"
+_FOLDER = "agfmc.results"  # a file that is in each folder of results
+_RESULT_HEAD = b"agfmc result 1\n"
+_MOST = 64 << 20  # bytes of an automatic file between two runs
+_ALL = 1 << 30  # bytes of all automatic files when a run begins
+_DAY = 24 * 3600
+_UNUSED = 30 * _DAY  # seconds after which an automatic file goes
 _LENGTHS = struct.Struct("<III")  # checksum of what follows, bytes of the key and of the value
 _LARGEST = 1 << 28  # bytes of a value
 _PAUSE = 0.5  # seconds between two times that results are brought to the disk
@@ -45,26 +60,75 @@ def are_numbers(*values, finite: bool = True) -> bool:
                or type(value) is int and abs(value) < 2**53 for value in values)
 
 
-def automatic_path(fingerprint: str) -> str:
-    """The file for the results of a run with this fingerprint if the user names none."""
+def automatic_path(data: str) -> str:
+    """The file for results on the data with this digest if the user names none."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "agfmc", f"unfinished-{fingerprint[:16]}.results")
+    return os.path.join(base, "agfmc", f"data-{data[:32]}.results")
+
+
+def open_state(path: str | None, data: str) -> ResultCache | ResultFolder:
+    """The cache of results in a file or a folder, or in that for the data if the path is None.
+
+    data: a digest of the data.  A folder is one that is there, or whose path ends in a slash.
+    Automatic files that have not been used for 30 days, and the oldest beyond 1 GiB, are removed.
+    """
+    if path is None:
+        path = automatic_path(data)
+        cache = ResultCache(path, data=data)
+        if cache.usable:
+            _remove_unused(path)
+        return cache
+    if path.endswith("/") or os.path.isdir(path):
+        return ResultFolder(path, data)
+    return ResultCache(path, keep=True, data=data)
+
+
+def _remove_unused(own):
+    """Remove automatic files beside `own` that are old, or too much together."""
+    files, total, now = [], 0, time.time()
+    with suppress(OSError), os.scandir(os.path.dirname(own)) as entries:
+        for entry in entries:
+            if entry.name.endswith(".results") and entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                files.append((entry.path == own, status.st_mtime, status.st_size, entry.path))
+    for mine, used, size, path in sorted(files, reverse=True):
+        total += size
+        if not mine and (now - used > _UNUSED or total > _ALL):
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def shuffled_for(cache, items: list) -> list:
+    """The items in the order in which this process does them: another one does them elsewhere.
+
+    At random where others may be at the same work, so that each finds much of it done.
+    """
+    return random.SystemRandom().sample(items, len(items)) if cache.several else items
+
+
+def _other_data(path):
+    warnings.warn(f"{path}: holds results of other data alone: none of them can be reused",
+                  AgfmcWarning, stacklevel=4)
 
 
 class ResultCache:
     """Results by key in a file; a context manager.
 
-    path: the file, or None to keep nothing;  keep: the file stays after the block ends
-    well (a user named it), else it goes, and as well where it is empty.  An equal run at the
-    same time shares it, and goes on without where the file has gone.  A file that cannot be
-    made is no reason to stop: there is a warning, unless `keep`, where it is a `DataError`.
+    path: the file, or None to keep nothing;  keep: a user named it, and it stays as it is; else
+    it goes where it is empty, and loses classifiers, and then the oldest results, where it has
+    more than 64 MiB after the block ends well;  data: a digest of the data, of which there is a
+    record: where there are results of others alone, there is a warning.  Runs at the same time
+    share it, and make it anew where the file has gone.  A file that cannot be made is no reason
+    to stop: there is a warning, unless `keep`, where it is a `DataError`.
 
     found: how many results of other runs were taken.
     """
 
-    def __init__(self, path: str | None, keep: bool = False):
+    several = False  # runs at the same time: none that do the same are expected
+
+    def __init__(self, path: str | None, keep: bool = False, data: str = ""):
         self.path = path
         self.found = 0
         self._keep = keep
@@ -73,6 +137,7 @@ class ResultCache:
         self._end = 0  # of what is complete in the file
         self._own = set()  # keys of results of this run
         self._waiting = {}
+        self._record = data and _DATA + data  # to be written with the first result
         self._written = time.monotonic()
         if path is not None:
             try:
@@ -82,6 +147,16 @@ class ResultCache:
                 if keep:
                     raise DataError(told, file=path) from error
                 self._give_up(told)
+        if self._file is not None and data:
+            if keep and self._places and self._record.encode() not in self._places:
+                _other_data(path)
+            if self._record.encode() in self._places:
+                self._record = ""
+
+    @property
+    def usable(self) -> bool:
+        """False where nothing is kept."""
+        return self._file is not None
 
     def _open(self):
         folder = os.path.dirname(self.path)
@@ -94,6 +169,8 @@ class ResultCache:
             raise FileExistsError("it is not a regular file")
         handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         self._file = os.fdopen(handle, "r+b", 0)
+        with suppress(OSError):
+            os.utime(handle)  # it is in use
         self._scan()
 
     def _scan(self):
@@ -156,6 +233,8 @@ class ResultCache:
         if self._file is None or len(value) > _LARGEST:
             return
         self._own.add(key)
+        if self._record:
+            self._waiting[self._record], self._record = b"", ""
         self._waiting[key] = value
         if time.monotonic() - self._written > _PAUSE:
             self.flush()
@@ -171,6 +250,11 @@ class ResultCache:
             pieces += [zlib.crc32(head + data).to_bytes(4, "little"), head, data]
         try:
             self._lock(fcntl.LOCK_EX)
+            if self._gone():  # another run has made it smaller
+                self._file.close()
+                self._end, self._places = 0, {}
+                self._open()
+                self._lock(fcntl.LOCK_EX)
             self._scan()
             data = _HEAD[self._end:] + b"".join(pieces)
             self._file.truncate(self._end)
@@ -192,7 +276,7 @@ class ResultCache:
     def keeps_anything(self) -> bool:
         """True where a later run would find results here; all of them are on the disk then."""
         self.flush()
-        return self._file is not None and bool(self._places) and not self._gone()
+        return self._file is not None and bool(self._places)
 
     def __enter__(self):
         return self
@@ -200,7 +284,127 @@ class ResultCache:
     def __exit__(self, kind, error, trace):
         self.flush()
         if self._file is not None:
-            if not self._keep and not self._gone() and (kind is None or not self._places):
-                with suppress(OSError):
-                    os.unlink(self.path)
+            if not self._keep and not self._gone():
+                with suppress(OSError, ValueError, DataError):
+                    if not self._places:
+                        os.unlink(self.path)
+                    elif kind is None and self._end > _MOST:
+                        self._shrink()
             self._close()
+
+    def _shrink(self):
+        """Replace the file by one of the small results alone, the newest."""
+        self._lock(fcntl.LOCK_EX)
+        self._scan()
+        if self._gone():
+            return
+        pieces, room = [], _MOST
+        for key, (begin, length) in reversed(self._places.items()):
+            if not key.startswith(CLASSIFIER.encode()):
+                size = _LENGTHS.size + len(key) + length
+                if size > room:
+                    break
+                room -= size
+                pieces.append(os.pread(self._file.fileno(), size, begin - size + length))
+        with replacing(self.path, binary=True) as file:
+            file.write(b"".join([_HEAD, *reversed(pieces)]))
+
+
+class ResultFolder:
+    """Results by key, each a file, in a folder that processes of several machines share.
+
+    path: the folder, which is made if it is not there;  data: as for `ResultCache`.  A result is
+    written under another name and gets its own by renaming, so that it is whole or not there,
+    whoever is killed.  found: how many results of other runs were taken.
+    """
+
+    several = True  # at the same work
+
+    def __init__(self, path: str, data: str = ""):
+        self.path = path
+        self.found = 0
+        self._own: set[str] = set()
+        self._writes = True
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(path)
+            others = set(os.listdir(path))
+            if others and _FOLDER not in others:
+                raise OSError("it is a folder of other files")
+            for name in (_FOLDER, data and _DATA + data):  # the first before anything else
+                if name and name not in others:
+                    with open(os.path.join(path, name), "ab"):
+                        pass
+            os.makedirs(os.path.join(path, "tmp"), exist_ok=True)
+        except OSError as error:
+            raise DataError(f"cannot keep finished work here: {error.strerror or error}",
+                            file=path) from error
+        if data and _DATA + data not in others and any(name.startswith(_DATA) for name in others):
+            _other_data(path)
+        self._remove_unfinished()
+
+    def _remove_unfinished(self):
+        """Remove what processes that were killed did not finish, a day ago or more."""
+        with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
+            for entry in entries:
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY:
+                    os.unlink(entry.path)
+
+    def _place(self, key):
+        return os.path.join(self.path, key[-2:], key)
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes that were put under `key`, or None."""
+        try:
+            handle = os.open(self._place(key), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with open(handle, "rb") as file:
+                status = os.fstat(handle)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                    return None
+                data = file.read(status.st_size)
+        except OSError:
+            return None
+        begin = len(_RESULT_HEAD) + 4
+        total, value = data[begin - 4:begin], data[begin:]
+        if not data.startswith(_RESULT_HEAD) or total != self._checksum(key, value):
+            return None
+        self.found += key not in self._own
+        return value
+
+    @staticmethod
+    def _checksum(key, value):
+        return zlib.crc32(value, zlib.crc32(key.encode())).to_bytes(4, "little")
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep the bytes `value`."""
+        if not self._writes or len(value) > _LARGEST:
+            return
+        self._own.add(key)
+        new, place = os.path.join(self.path, "tmp", secrets.token_hex(12)), self._place(key)
+        try:
+            try:
+                with open(new, "xb") as file:
+                    file.write(_RESULT_HEAD + self._checksum(key, value) + value)
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                os.rename(new, place)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(new)
+                raise
+        except OSError as error:
+            self._writes = False
+            warnings.warn(f"{self.path}: cannot write: {error.strerror or error}: an interrupted "
+                          "run would start from the beginning", AgfmcWarning, stacklevel=2)
+
+    def flush(self) -> None:
+        """Everything is in its file already."""
+
+    def keeps_anything(self) -> bool:
+        """True where a later run would find results of this one here."""
+        return self._writes and bool(self._own or self.found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        pass

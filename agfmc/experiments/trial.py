@@ -29,8 +29,9 @@ from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, train_missing
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit
+from .on_workers import run_on_workers
 from .pooling import forecasts
-from .result_cache import are_numbers, key_of
+from .result_cache import are_numbers, key_of, shuffled_for
 
 __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
 
@@ -148,7 +149,7 @@ class LaidOutCandidate:
         """The key of the `Outcome` with one decoder."""
         return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
-                      experiment.settings.seed)
+                      experiment.settings.seed, experiment.along_cost)
 
 
 def _lay_out(number, candidate, split, experiment):
@@ -179,25 +180,28 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     if first:
         laid_out = [candidate.with_first_decoder() for candidate in laid_out]
     outcomes, labels = {}, np.unique(split.y)
-    for candidate in [] if keep else laid_out:
-        for decoder in candidate.decoders:
+
+    def lacks_some(candidate):
+        """Take from the cache what it has of a candidate; true where that is not everything."""
+        for decoder in [] if keep else candidate.decoders:
             data = cache.get(candidate.outcome_key(decoder, split, experiment))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
                     candidate.number, decoder, data, split.test_y, labels)
-    missing = [candidate for candidate in laid_out if any(
-        outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders)]
+        return any(outcomes.get((candidate.number, decoder)) is None
+                   for decoder in candidate.decoders)
+
+    missing = list(filter(lacks_some, laid_out))
+    count = len(missing)
     problems = {key: job for candidate in laid_out for key, job in
                 zip(candidate.keys, candidate.jobs)}
     trained = train_missing(problems, split, experiment, progress,
                             {key for candidate in missing for key in candidate.keys})
-    workers = experiment.settings.workers
-    together = max(min(workers, len(missing)), 1)
-    for candidate, made in run_tasks(lambda candidate: list(_outcomes(
-            candidate, split, trained, experiment, workers // together)), missing, together):
+    if cache.several:  # each is looked for again before it is begun
+        missing = filter(lacks_some, shuffled_for(cache, missing))
+    for candidate, made in _scored(missing, count, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
-                outcome = replace(outcome, results=None, confidence=None)
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment),
                           outcome.to_bytes())
             outcomes[candidate.number, outcome.decoder] = outcome
@@ -206,9 +210,36 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             for decoder in candidate.decoders]
 
 
-def _outcomes(candidate, split, trained, experiment, workers):
-    """Yield the `Outcome`s of a candidate whose binary problems are trained."""
-    parts = [trained[key] for key in candidate.keys]
+def _scored(candidates, count, trained, split, experiment, keep):
+    """Yield (candidate, its `Outcome`s) of those whose binary problems are trained.
+
+    count: there are so many at most.
+    """
+    workers = experiment.settings.workers
+    items = ((candidate, [trained[key] for key in candidate.keys], keep)
+             for candidate in candidates)
+    if isinstance(workers, int):
+        together = max(min(workers, count), 1)
+        made = run_tasks(lambda item: _outcomes(split, experiment, item, workers // together),
+                         items, together)
+    else:
+        made = run_on_workers(_outcomes, experiment, split, items,
+                              name=lambda item: f"scores of configuration {item[0].number + 1}")
+    for (candidate, _, _), outcomes in made:
+        if isinstance(outcomes, AgfmcError):
+            outcomes = [Outcome(candidate.number, name, error=outcomes)
+                        for name in candidate.decoders]
+        yield candidate, outcomes
+
+
+def _outcomes(split, experiment, item, workers=1):
+    """The `Outcome`s of (a candidate, its binary classifiers, whether to keep the `Results`)."""
+    candidate, parts, keep = item
+    made = list(_outcomes_of(candidate, parts, split, experiment, workers))
+    return made if keep else [replace(outcome, results=None, confidence=None) for outcome in made]
+
+
+def _outcomes_of(candidate, parts, split, experiment, workers):
     failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:

@@ -15,6 +15,7 @@ from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, UsageError
+from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
 from ..kernel.machine import decision_values
 from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
@@ -369,7 +370,8 @@ class BinaryProblems:
         settings, cache = self._experiment.settings, self._experiment.cache
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
-        outcome_keys = [key_of("sides 2", key, split.test_digest) for key in keys]
+        outcome_keys = [key_of("sides 3", key, split.test_digest,
+                               self._experiment.along_cost) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
         outcomes = [None if data is None else Outcome.from_bytes(
@@ -391,7 +393,7 @@ class BinaryProblems:
                                     split.test_x[rows])
             return _binary_outcome(items[i][0], model, f, truth)
 
-        for i, result in run_tasks(score, missing, settings.workers):
+        for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
                 cache.put(outcome_keys[i], result.to_bytes())

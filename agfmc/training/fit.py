@@ -18,7 +18,7 @@ import numpy as np
 from .._version import __version__
 from ..arrays import is_sparse, label_counts
 from ..errors import AgfmcError, AgfmcWarning, and_more
-from ..executors.remote import run_remote, workers_of
+from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
@@ -35,7 +35,7 @@ from .kernel_tables import MEGABYTES, Tables
 from .landmarks import check_landmarks
 from .shared import fit_shared
 
-__all__ = ["TrainingSettings", "fit"]
+__all__ = ["TrainingData", "TrainingSettings", "check_fit", "fit", "fit_one"]
 
 _ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -151,16 +151,8 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     before any training where a side has fewer than two samples, and `UsageError` for a learner that
     is not there, or that cannot do without folds.
     """
-    check_learners(jobs, settings.loo)
-    few = check_jobs(jobs, label_counts(y))
-    if few:
-        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
-                      "(--min-class 5 leaves out classes with fewer than 5 samples)",
-                      AgfmcWarning, stacklevel=2)
-    chosen = None if calibration_rows is None else np.zeros(len(y), dtype=bool)
-    if chosen is not None:
-        chosen[calibration_rows] = True
-    wanted = _Wanted(held_out, chosen)
+    check_fit(jobs, y, settings)
+    wanted = _Wanted.of(y, held_out, calibration_rows)
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
     if jobs or len({job.together for job in shared}) > 1:
@@ -175,6 +167,16 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     yield from fit_shared(shared, x, y, settings, progress, wanted)
 
 
+def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> None:
+    """Raise the errors of `fit` about jobs, labels y (n,) and learners; warn of few samples."""
+    check_learners(jobs, settings.loo)
+    few = check_jobs(jobs, label_counts(y))
+    if few:
+        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
+                      "(--min-class 5 leaves out classes with fewer than 5 samples)",
+                      AgfmcWarning, stacklevel=3)
+
+
 @dataclass(frozen=True, eq=False)
 class _Wanted:
     """Numbers that are wanted of samples that are held out.
@@ -185,6 +187,14 @@ class _Wanted:
 
     sides: bool = False
     chosen: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, y, sides, calibration_rows):
+        """Those of points with labels y (n,); sides, calibration_rows: as for `fit`."""
+        chosen = None if calibration_rows is None else np.zeros(len(y), dtype=bool)
+        if chosen is not None:
+            chosen[calibration_rows] = True
+        return cls(sides, chosen)
 
     def with_folds(self, job, loo):
         """True where the job begins with folds."""
@@ -343,7 +353,7 @@ def _finished(x, normalised, wanted, work, seconds):
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
+class TrainingData:
     """Points x (n, d) and labels y (n,), rows (n,) of all points, and the arguments of `fit`."""
 
     x: np.ndarray
@@ -351,6 +361,12 @@ class _Data:
     rows: np.ndarray
     settings: TrainingSettings
     wanted: _Wanted
+
+    @classmethod
+    def of(cls, x, y, settings: TrainingSettings,
+           calibration_rows: np.ndarray | None = None) -> TrainingData:
+        """Those of all points; the arguments are those of `fit`."""
+        return cls(x, y, np.arange(len(y)), settings, _Wanted.of(y, False, calibration_rows))
 
     def part(self, job):
         """The data with the samples of a job alone."""
@@ -364,11 +380,12 @@ class _Data:
 
 def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, wanted):
     executor = settings.workers
-    together = getattr(executor, "together", None) or workers_of(executor)
-    data = _Data(x, y, np.arange(len(y)), replace(
-        settings, workers=1, kernel_memory=settings.kernel_memory // together, sums=None), wanted)
+    data = TrainingData(x, y, np.arange(len(y)), replace(
+        settings, workers=1, kernel_memory=settings.kernel_memory // together_of(executor),
+        sums=None), wanted)
     for done, (job, result) in enumerate(run_remote(
-            executor, _fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=_Data.part), 1):
+            executor, _fit_or_error, data, jobs, name=lambda job: f"'{job.name}'",
+            part=TrainingData.part), 1):
         if isinstance(result, AgfmcError):
             result = Fitted(job, job.place.error(type(result), result.message))
         elif result.rows is not None:
@@ -379,16 +396,19 @@ def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, wanted):
             progress(done, len(jobs))
 
 
-def _fit_one(data, job):
-    """The `fit` of one job on a worker, to the samples of its classes.
+def fit_one(data: TrainingData, job: Job) -> Fitted:
+    """The `fit` of one job on a worker, to the samples of its classes, without its checks.
 
-    -> `Fitted` without the support vectors, which are x[rows]; or the error of the learner.
+    The model comes without the support vectors, where they are x[rows].
     """
     data = data.part(job)
     fitted, = _fit_by_threads([job], data.x, data.y, rows_by_class(data.y), data.settings, None,
                               data.wanted)
-    if isinstance(fitted.model, AgfmcError):
-        return fitted.model
     if fitted.rows is None:
         return fitted
     return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])
+
+
+def _fit_or_error(data, job):
+    fitted = fit_one(data, job)
+    return fitted.model if isinstance(fitted.model, AgfmcError) else fitted

@@ -89,7 +89,7 @@ def test_every_output_format_has_the_same_numbers(ask, data):
         cell = next(word for word in plain[2 + i].split() if word.startswith(text))
         assert cell.endswith("*") == best
         assert ("**" + text in marked[2 + i]) == best
-    assert not left_behind()
+    assert len(left_behind()) == 1
 
 
 def test_default_configurations(ask, data):
@@ -163,7 +163,7 @@ def test_held_out_points_are_written(ask, data):
     assert own["names"] == ["pine", "birch", "moss"]
     p = np.loadtxt("held.txt", skiprows=1)[:, :3]
     np.testing.assert_allclose(read_con("held.con"), (3 * p.max(axis=1) - 1) / 2, atol=2e-6)
-    assert not left_behind()
+    assert len(left_behind()) == 1
 
 
 def test_probabilities_before_the_calibration_are_written_too(ask, data):
@@ -369,7 +369,7 @@ def results_on_disk():
 def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
     _, text, err = tune("tune_m", *QUICK, *words, "--uncalibrated", "--json", "all.json", "-+",
                         "-h 0", "one-vs-one", "train")
-    assert left_behind() == []
+    assert len(left_behind()) == 1
     assert text.startswith("# class 2: pine\n# class 5: birch\n# class 9: moss\n\"-g ")
     assert text.count(" -h 0\" ") == 3
     Path("tuned.mbc").write_text(text)
@@ -426,11 +426,50 @@ def test_killed_and_started_again(tune, monkeypatch, data):
     monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
                         or fit(jobs, *args, **more))
     again = tune("tune_m", *words, "killed.json")
-    assert again[:2] == whole[:2] and left_behind() == []
+    assert again[:2] == whole[:2] and len(left_behind()) == 1
     assert Path("killed.json").read_bytes() == Path("whole.json").read_bytes()
     points = json.loads(Path("whole.json").read_text())["tried"]
     assert 0 < len(trained) < 3 * 3 * points
     assert "of an earlier run" in again[2]
+
+
+def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
+    words = ("-d", "3", "--platt", "loo", "-+", "-c 2")
+    best = tune("print_control", "--best", *words, "-Q", "one-vs-one,one-vs-rest", "train")
+    assert "reused" not in best[2]
+    trained = []
+    fit = binary_problems.fit
+    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
+                        or fit(jobs, *args, **more))
+    for command, more in (("compare_control", ("train", "one-vs-one", "one-vs-rest")),
+                          ("nfold", ("one-vs-one", "train"))):
+        assert "reused" in tune(command, *words, *more)[2] and not trained
+    assert "reused" in tune("tune_m", *words, "--log2c", "1:3:2", "--log2g", "0:2:2", "--refine",
+                            "0", "one-vs-one", "train")[2]
+    assert trained and len(left_behind()) == 1
+    write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
+    write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
+    err = tune("nfold", "-d", "2", "one-vs-one", "other")[2]
+    assert "reused" not in err and "other data" not in err and len(left_behind()) == 2
+
+
+@pytest.mark.parametrize("state", ["file", "folder/"])
+def test_a_state_of_other_data_is_told(tune, data, state):
+    words = ("nfold", "-b", "-d", "2", "--state", state, "one-vs-one")
+    one = tune(*words, "train")
+    assert "warning" not in one[2] and Path(state).is_dir() == (state == "folder/")
+    assert "reused 6 results" in tune(*words, "train")[2]
+    write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
+    write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
+    _, _, err = tune(*words, "other")
+    assert err.count("holds results of other data alone: none of them can be reused") == 1
+    assert "warning" not in tune(*words, "train")[2] + tune(*words, "other")[2]
+    assert not left_behind()
+
+
+def test_a_state_that_is_a_folder_of_other_files(tune, data):
+    assert tune("nfold", "-d", "2", "--state", ".", "one-vs-one", "train") == (
+        1, "", "nfold: .: cannot keep finished work here: it is a folder of other files\n")
 
 
 def test_time_limit(tune, monkeypatch, data):
@@ -447,7 +486,7 @@ def test_time_limit(tune, monkeypatch, data):
     assert "the best of which is written; the same command continues from there" in err
     assert len(left_behind()) == 1
     _, text, err = tune("tune_m", *words, "--time-limit", "1000")
-    assert "reused" in err and left_behind() == []
+    assert "reused" in err and len(left_behind()) == 1
     assert text == tune("tune_m", *words)[1]
 
 
@@ -687,7 +726,7 @@ def test_results_that_could_not_be_printed(small, monkeypatch, capsys, command):
     assert "No space left" in capsys.readouterr().err and kept() == [".results"]
     assert main_of(command.PROG)(WORDS[command]) == 0
     out, err = capsys.readouterr()
-    assert out and "of an earlier run" in err and "reused" in err and kept() == []
+    assert out and "of an earlier run" in err and "reused" in err and kept() == [".results"]
 
 
 @pytest.mark.parametrize("command", [nfold, compare_control], ids=lambda c: c.PROG)

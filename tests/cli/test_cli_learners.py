@@ -206,6 +206,7 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.training.fit import TrainingSettings
 
     class ResultCache(dict):
+        several = False
         put = dict.__setitem__
 
     x, y = points(400, 1)

@@ -16,7 +16,7 @@ import pytest
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.experiments import result_cache as room
-from agfmc.experiments.result_cache import are_numbers, ResultCache
+from agfmc.experiments.result_cache import are_numbers, ResultCache, ResultFolder
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.trial import Outcome
 from agfmc.score.scores import SCORES
@@ -102,6 +102,48 @@ def test_values_too_large_are_not_read(state, monkeypatch):
         ledger.flush()
         assert ledger.get("long") is None and ledger.get("all") == b"all"
         assert ledger.get("key 1") is None  # it was there, and longer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with ResultFolder(str(tmp_path / "folder"), "d") as cache:
+        for key, value in VALUES.items():
+            cache.put(key, value)
+    return tmp_path / "folder"
+
+
+def test_damaged_files_of_a_folder(folder):
+    """A right result, or none: also a file under the name of another one, and one that is none."""
+    path = folder / "11" / "key 11"
+    raw = path.read_bytes()
+    others = [(folder / key[-2:] / key).read_bytes() for key in VALUES if key != "key 11"]
+    with ResultFolder(str(folder), "d") as cache:
+        for data in [*damaged(raw, random.Random(1), 60), *others]:
+            path.write_bytes(data)
+            assert cache.get("key 11") in ([None] if data != raw else [VALUES["key 11"]])
+        path.write_bytes(raw)
+        assert cache.get("key 11") == VALUES["key 11"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link", "huge"])
+def test_what_is_no_file_in_a_folder(folder, kind):
+    path = folder / "11" / "key 11"
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "huge":
+        with open(path, "wb") as file:
+            file.truncate(2**40)
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else "../10/key 10")
+    with ResultFolder(str(folder), "d") as cache:
+        assert cache.get("key 11") is None
+        assert cache.get("key 10") == VALUES["key 10"]
+        if kind != "folder":
+            cache.put("key 11", b"value")
+            assert cache.get("key 11") == b"value"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "null", "folder", "loop", "nowhere"])

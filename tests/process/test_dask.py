@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -142,6 +143,28 @@ def test_sums_of_shared_landmarks(cluster, slow):
     assert here.files() == killed.files() and b" is lost; its work is repeated" in said
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
+
+
+def test_same_comparison(cluster, slow):
+    """Also with a worker killed while it works."""
+    def table(text):
+        return [{key: value for key, value in row.items() if key not in (
+            "train_s", "classify_s", "best")} for row in json.loads(text)["rows"]]
+
+    cluster.wait(2)
+    words = ("compare_control", "--no-state", "-d", "2", "-+", "-c 20", "--json", "big",
+             "one-vs-one", "tree:full")
+    one = table(slow.ok(*words))
+    before = used(cluster.workers[0].pid)
+    with slow.start(*words, f"--executor=dask:{cluster.file}") as process:
+        wait_for(lambda: used(cluster.workers[0].pid) > before + 0.6)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        done, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said.decode()
+    assert table(done) == one and b" is lost; its work is repeated" in said
+    cluster.workers[0] = cluster.join()
+    cluster.wait(2)
+    assert table(slow.ok(*words, f"--executor=dask:{cluster.file}")) == one
 
 
 def used(number):

@@ -107,6 +107,21 @@ def test_no_worker_is_left_behind(slow, number, wait, gone):
     wait(lambda: all(map(gone, workers)))
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
+def test_worker_killed_in_an_experiment(slow):
+    words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "bigplan", "big")
+    for base, more in (("here", ("-j", "2")), ("there", ("--executor=processes:2",))):
+        with slow.start(*words, base, "--no-state", *more) as process:
+            if base == "there":
+                number = busy_worker(process)
+                os.kill(number, signal.SIGKILL)
+            _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, said.decode()
+    for end in (".cls", ".con", ".txt", ".raw.txt"):
+        assert (slow / f"here{end}").read_bytes() == (slow / f"there{end}").read_bytes()
+    assert f": worker process {number} ended by signal 9; retrying".encode() in said
+
+
 NO_THREADS = """import sys, threading
 def start(thread):
     raise RuntimeError("can't start new thread")
@@ -137,8 +152,8 @@ def test_workers_that_cannot_work(place, words, program, told):
 
 
 @pytest.mark.parametrize("words, told", [
-    (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE or processes:N"),
-    (("--executor=processes:0",), "expected dask:HOST:PORT, dask:FILE or processes:N"),
+    (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
+    (("--executor=processes:0",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
     (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
     (("-j", "2", "--executor=processes:2"), "-j and --executor exclude each other"),
     (("--executor=processes:2", "-O", "cat"), "--executor cannot be combined with other programs")])

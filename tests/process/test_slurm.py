@@ -167,6 +167,7 @@ def two(place, slurm, root):
     _, there = places
     there.env["SLURM_CONF"] = slurm.env["SLURM_CONF"]
     shutil.copy(root / "sample_data" / "job_array.sbatch", there / "job array.sh")
+    shutil.copy(root / "sample_data" / "tune_array.sbatch", there / "tune array.sh")
     return places
 
 
@@ -214,15 +215,34 @@ def test_several_commands_a_task_and_a_failure(two, slurm):
     assert {name: (there / name).stat().st_mtime_ns for name in before} == before
 
 
+SEARCH = "-n --log2c 0:2:2 --log2g=-2:0:2 --refine 0 -d 2 one-vs-one"
+
+
+@for_real
+def test_tuned_by_a_job_array(two, slurm):
+    """One task is killed while it works; what it had done is not done again."""
+    plain, there = two
+    plain.shell(f"tune_m --no-state {SEARCH} ../trn >tuned.mbc")
+    said = there.shell(f"TASKS=3 sh 'tune array.sh' {SEARCH} ../trn 'the tuned.mbc'").decode()
+    assert "(3 tasks), then " in said
+    number = said.split()[1]
+    wait_for(lambda: list(there.folder.glob("the tuned.mbc.state/??/*")), slurm)
+    slurm.ask("scancel", "--signal=KILL", f"{number}_0")
+    slurm.finish()
+    assert (there / "the tuned.mbc").read_bytes() == (plain / "tuned.mbc").read_bytes(), \
+        logs(there)
+    assert "reused" in logs(there)
+
+
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
 
 
 @pytest.fixture(params=SHELLS)
 def script(request, place, root):
-    """Call the script by hand in a folder; -> CompletedProcess."""
-    def call(*words, **env):
+    """Call a script by hand in a folder; -> CompletedProcess."""
+    def call(*words, name="job_array", **env):
         return subprocess.run(
-            [request.param, root / "sample_data" / "job_array.sbatch", *words],
+            [request.param, root / "sample_data" / f"{name}.sbatch", *words],
             cwd=place.folder, env={**place.env, **env}, capture_output=True, timeout=PATIENCE)
 
     return call
@@ -339,3 +359,43 @@ def test_ranges_by_hand(script, place):
     assert merged == (place / "whole.mbm").read_bytes()
     (place / "m.jobs.last").write_text("exit 3\n")
     assert script("--merge", "m.jobs", "ctl", "m.mbm").returncode == 3
+
+
+@pytest.mark.parametrize("words, env, message", [
+    ("plan trn", {}, "expected CONTROL TRAIN OUT, found 2 words: TASKS=N sh tune_array.sbatch "
+                     "[OPTIONS] CONTROL TRAIN OUT"),
+    ("plan trn out", {"TASKS": "08"}, "TASKS is '08': expected a whole number from 1, such as "
+                                      "TASKS=20 sh tune_array.sbatch ..."),
+    ("--state st plan trn out", {}, "--state: the state is the folder OUT.state"),
+    ("- trn out", {}, "CONTROL and TRAIN must be files: the tasks have no standard input"),
+    ("plan trn -q", {}, "expected CONTROL TRAIN OUT at the end, found '-q'")])
+def test_wrong_arguments_of_the_search(script, place, words, env, message):
+    done = script(*words.split(), name="tune_array", **env)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        2, b"", f"tune_array.sbatch: {message}\n")
+
+
+def test_search_by_hand(script, place):
+    """Two tasks at the same time, one of which is killed, and the last job."""
+    programs = place / "programs"
+    programs.mkdir()
+    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
+                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    words = [*SEARCH.split(), "trn"]
+    done = script(*words, "out", name="tune_array", TASKS="2",
+                  PATH=f"{programs}{os.pathsep}{place.env['PATH']}")
+    assert done.stdout == b"array 7 (2 tasks), then 7: out\n", done.stderr.decode()
+    array, last = (place / "submitted").read_text().splitlines()
+    passed = " ".join(words)
+    assert array.startswith("--parsable --array=0-1 ") and array.endswith(f" --task out {passed}")
+    assert "--dependency=afterany:7 " in last and last.endswith(f" --last out {passed}")
+    (place / "submitted").unlink()
+    script("--task", "out", *words, name="tune_array")
+    assert not (place / "out").exists()
+    done = script("--last", "out", *words, name="tune_array")
+    assert done.returncode == 0 and b"tune_m: reused " in done.stderr, done.stderr.decode()
+    assert (place / "out").read_bytes() == place.ok("tune_m", "--no-state", *words)
+    done = script("--last", "none", "--time-limit", "0", *words, name="tune_array")
+    assert done.returncode == 3 and not list(place.folder.glob("none")), done.stderr.decode()

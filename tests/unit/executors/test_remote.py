@@ -185,7 +185,8 @@ def test_versions():
 
 @pytest.mark.parametrize("text, words", [
     ("processes", ("processes", "")), ("processes:", ("processes", "")),
-    ("processes:3", ("processes", "3")),
+    ("processes:3", ("processes", "3")), ("threads", ("threads", "")),
+    ("threads:2", ("threads", "2")),
     ("dask:host:8786", ("dask", "host:8786")), ("dask:tls://h:1", ("dask", "tls://h:1")),
     ("dask:a folder/s.json", ("dask", "a folder/s.json"))])
 def test_kinds(text, words):
@@ -193,10 +194,15 @@ def test_kinds(text, words):
 
 
 @pytest.mark.parametrize("text", ["", "dask", "dask:", "processes:0", "processes:x",
-                                  "processes:-1", "processes:1025", "mpi", "threads:2"])
+                                  "processes:-1", "processes:1025", "mpi", "threads:0"])
 def test_wrong_kinds(text):
     with pytest.raises(UsageError, match="expected dask:HOST:PORT"):
         executor_kind(text)
+
+
+def test_threads_are_a_number():
+    with open_executor("threads:3") as workers:
+        assert workers == 3
 
 
 def test_addresses(tmp_path):
@@ -320,6 +326,29 @@ def test_worker_that_lacks_something_and_then_dies(monkeypatch):
     with pytest.warns(AgfmcWarning, match="worker died; retrying"):
         done = list(run_remote(Once(), has, "all", [1], name=str, part=lambda *_: "part"))
     assert done == [(1, 1)]
+
+
+class Sent:
+    """Says how often it was sent: each copy has one more."""
+
+    def __init__(self, times=0):
+        self.times = times
+
+    def __reduce__(self):
+        self.times += 1
+        return Sent, (self.times,)
+
+
+def times_sent(shared, item):
+    return shared.times
+
+
+def test_what_is_shared_is_sent_once_in_a_run_of_several_parts():
+    shared = Sent()
+    with open_executor("processes:1") as pool:
+        for _ in range(2):
+            assert list(run_remote(pool, times_sent, shared, [0], name=str)) == [(0, 1)]
+    assert shared.times == 1
 
 
 def test_nothing_shared_is_sent_by_parts():

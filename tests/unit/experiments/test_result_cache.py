@@ -3,10 +3,13 @@
 import errno
 import fcntl
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import time
+import warnings
 import zlib
 
 import numpy as np
@@ -14,7 +17,9 @@ import pytest
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.result_cache import automatic_path, key_of, ResultCache
+from agfmc.experiments import result_cache as room
+from agfmc.experiments.result_cache import (automatic_path, CLASSIFIER, key_of, open_state,
+                                            ResultCache, ResultFolder, shuffled_for)
 from agfmc.experiments.trial import Outcome
 
 
@@ -55,14 +60,167 @@ def test_what_is_put_is_found_again(path):
         assert cache.found == 2
 
 
-def test_a_file_of_its_own_goes_only_after_a_good_end(tmp_path):
+def test_a_file_of_its_own_stays_unless_it_is_empty(tmp_path):
     path = str(tmp_path / "new" / "state")
-    with pytest.raises(RuntimeError), ResultCache(path) as cache:
+    with pytest.raises(RuntimeError), ResultCache(path, data="d") as cache:
+        raise RuntimeError
+    assert folder_of(path) == []
+    with pytest.raises(RuntimeError), ResultCache(path, data="d") as cache:
         cache.put("k", b"value")
         raise RuntimeError
+    for _ in range(2):
+        with ResultCache(path, data="d") as cache:
+            assert cache.get("k") == b"value"
+
+
+def fill(path, end=None):
+    """20 classifiers of 100 bytes and 20 results of 50, some before and some after."""
     with ResultCache(path) as cache:
-        assert cache.get("k") == b"value"
-    assert not os.path.exists(path)
+        for number in range(20):
+            cache.put(CLASSIFIER + str(number), bytes(100))
+            cache.put(f"small {number}", bytes([number]) * 50)
+        if end is not None:
+            raise end
+
+
+def test_a_large_file_of_its_own_loses_classifiers_and_then_what_is_old(path, monkeypatch):
+    monkeypatch.setattr(room, "_MOST", 3000)
+    with pytest.raises(KeyError):
+        fill(path, KeyError())
+    assert os.path.getsize(path) > 3000  # it goes on from there
+    fill(path)
+    assert os.path.getsize(path) < 3000 and os.stat(path).st_mode & 0o777 == 0o600
+    with ResultCache(path) as cache:
+        assert [cache.get(f"small {number}") for number in range(20)] == \
+            [bytes([number]) * 50 for number in range(20)]
+        assert cache.get(CLASSIFIER + "1") is None
+    monkeypatch.setattr(room, "_MOST", 1000)
+    with ResultCache(path):
+        pass
+    with ResultCache(path) as cache:
+        found = [number for number in range(20) if cache.get(f"small {number}") is not None]
+    assert found == list(range(20 - len(found), 20)) and 8 < len(found) < 20
+    assert folder_of(path) == ["state"]
+
+
+def test_a_file_that_a_user_named_stays_as_it_is(path, monkeypatch):
+    monkeypatch.setattr(room, "_MOST", 10)
+    with ResultCache(path, keep=True) as cache:
+        cache.put(CLASSIFIER + "1", bytes(100))
+    with ResultCache(path, keep=True) as cache:
+        assert cache.get(CLASSIFIER + "1") == bytes(100)
+
+
+def test_a_run_goes_on_while_another_makes_the_file_smaller(path, monkeypatch):
+    monkeypatch.setattr(room, "_MOST", 3000)
+    with ResultCache(path) as other:
+        other.put("first", b"1")
+        other.flush()
+        fill(path)
+        assert other.get("first") == b"1"
+        other.put("second", b"2")
+        assert other.keeps_anything()
+        assert other.get("first") == b"1" and other.get("small 3") == bytes([3]) * 50
+    with ResultCache(path) as cache:
+        assert cache.get("second") == b"2" and cache.get("small 19") == bytes([19]) * 50
+
+
+def test_unused_files_go(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "agfmc"
+    folder.mkdir(mode=0o700)
+    now = time.time()
+    for name, days, size in (("old.results", 31, 1), ("unfinished-1.results", 40, 1),
+                             ("new.results", 29, 1), ("large.results", 3, 700),
+                             ("larger.results", 2, 700), ("other", 90, 1)):
+        (folder / name).write_bytes(bytes(size))
+        os.utime(folder / name, (now - days * 86400,) * 2)
+    own = automatic_path("d" * 64)
+    with ResultCache(own) as cache:
+        cache.put("k", bytes(900))
+    os.utime(own, (now - 50 * 86400,) * 2)
+    monkeypatch.setattr(room, "_ALL", 2000)
+    with open_state(None, "d" * 64) as cache:
+        assert cache.get("k") == bytes(900)
+    assert set(folder_of(own)) == {os.path.basename(own), "larger.results", "other"}
+    assert os.stat(own).st_mtime > now - 60
+
+
+def states(tmp_path, data):
+    """A file and a folder for results of some data."""
+    return (open_state(str(tmp_path / "file"), data), open_state(str(tmp_path / "folder/"), data))
+
+
+def test_a_state_of_other_data_is_told(tmp_path, recwarn):
+    for data in ("a", "a"):
+        for cache in states(tmp_path, data):
+            with cache:
+                cache.put("k", b"v")
+    assert not recwarn.list
+    for data in ("b", "c"):
+        with pytest.warns(AgfmcWarning) as told:
+            caches = states(tmp_path, data)
+        assert [str(one.message).partition(": ")[2] for one in told
+                if one.category is AgfmcWarning] == \
+            ["holds results of other data alone: none of them can be reused"] * 2
+        for cache in caches:
+            with cache:
+                cache.put("k" + data, b"v")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in ("a", "b", "c"):
+            ends(states(tmp_path, data)[0])
+
+
+def test_a_folder(tmp_path):
+    name = str(tmp_path / "state") + "/"
+    with open_state(name, "d") as cache:
+        assert isinstance(cache, ResultFolder) and cache.get("k1") is None
+        cache.put("k1", b"value")
+        cache.put("k1", b"other")
+        cache.put("k2", b"")
+        assert (cache.get("k1"), cache.get("k2"), cache.found) == (b"other", b"", 0)
+    with open_state(name[:-1], "d") as one, open_state(name, "d") as two:
+        assert one.get("k1") == b"other" and one.found == 1
+        one.put("k3", b"3")
+        assert two.get("k3") == b"3"
+    assert os.listdir(tmp_path / "state" / "tmp") == []
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("")
+    for name in (str(tmp_path), f"{tmp_path}/", f"{tmp_path}/none/there/", f"{tmp_path}/mine/"):
+        with pytest.raises(DataError, match="cannot keep finished work here: "):
+            open_state(name, "d")
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+def test_what_a_killed_process_left_in_a_folder_goes_after_a_day(tmp_path):
+    name = str(tmp_path / "state") + "/"
+    open_state(name, "d")
+    for days in (0.5, 1.5):
+        (tmp_path / "state" / "tmp" / str(days)).write_text("")
+        os.utime(tmp_path / "state" / "tmp" / str(days), (time.time() - days * 86400,) * 2)
+    open_state(name, "d")
+    assert os.listdir(tmp_path / "state" / "tmp") == ["0.5"]
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path):
+    cache = open_state(str(tmp_path / "state") + "/", "d")
+    shutil.rmtree(tmp_path / "state")
+    with pytest.warns(AgfmcWarning, match="cannot write: No such file or directory"):
+        cache.put("k", b"value")
+    cache.put("k", b"value")  # told once
+    assert cache.get("k") is None and not cache.keeps_anything()
+
+
+def test_the_order_of_one_process_among_several(tmp_path):
+    alone = ResultCache(None)
+    assert shuffled_for(alone, [3, 1, 2]) == [3, 1, 2]
+    cache = open_state(str(tmp_path / "state") + "/", "d")
+    items = list(range(100))
+    orders = [shuffled_for(cache, items) for _ in range(2)]
+    assert orders[0] != orders[1] and sorted(orders[0]) == items
 
 
 @pytest.mark.filterwarnings("error")
@@ -108,7 +266,6 @@ def test_it_outlives_kill_9(path, root):
     assert done.returncode == -signal.SIGKILL
     with ResultCache(path) as cache:
         assert cache.get("k") == b"value"
-    assert folder_of(path) == []
 
 
 def test_killed_at_each_byte(path):
@@ -162,20 +319,15 @@ def test_several_processes(path, root):
 
 
 @pytest.mark.filterwarnings("error")
-def test_an_equal_run_that_ends_first_takes_the_file_with_it(path):
-    """The other one goes on without, and leaves that of a third alone."""
-    one, two = ResultCache(path), ResultCache(path)
-    two.put("x", b"1")
-    two.flush()
-    ends(one)
-    assert folder_of(path) == []
-    two.put("y", b"2")
-    assert not two.keeps_anything() and two.get("x") == b"1"
-    three = ResultCache(path)
-    ends(two)
-    assert folder_of(path) == ["state"]
-    ends(three)
-    assert folder_of(path) == []
+def test_a_run_whose_file_has_gone_makes_it_anew(path):
+    with ResultCache(path) as cache:
+        cache.put("x", b"1")
+        cache.flush()
+        os.unlink(path)
+        cache.put("y", b"2")
+        assert cache.keeps_anything() and cache.get("x") is None
+    with ResultCache(path) as cache:
+        assert cache.get("y") == b"2"
 
 
 def test_an_interrupted_run_leaves_results_or_nothing(path):
@@ -187,7 +339,7 @@ def test_an_interrupted_run_leaves_results_or_nothing(path):
         assert other.get("x") == b"1"  # it is on the disk
     ends(one, KeyboardInterrupt)
     assert folder_of(path) == ["state"]
-    ends(two)
+    os.unlink(path)
     ends(ResultCache(path), KeyboardInterrupt)
     assert folder_of(path) == []
 
@@ -195,7 +347,7 @@ def test_an_interrupted_run_leaves_results_or_nothing(path):
 def test_automatic_path(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert automatic_path("0123456789abcdef99") == \
-        str(tmp_path / "agfmc" / "unfinished-0123456789abcdef.results")
+        str(tmp_path / "agfmc" / "data-0123456789abcdef99.results")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert automatic_path("ab").startswith(str(tmp_path / ".cache" / "agfmc"))

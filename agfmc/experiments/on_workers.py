@@ -1,0 +1,65 @@
+"""Tasks of an experiment on the workers of an executor.
+
+A task has the number of its split, and what to do with it.  The data go to each worker once, as
+one object for the whole run; a worker makes the split anew, and keeps the last few.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ..executors.remote import run_remote
+from ..models import Dataset, Normalisation
+from ..training.fit import TrainingSettings
+from .experiment import Experiment, PreparedSplit
+
+__all__ = ["run_on_workers"]
+
+_KEPT = 4  # splits on a worker, and data sets that are sent
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What each worker needs of every task."""
+
+    data: Dataset
+    normalisation: Normalisation | None
+
+
+# an executor knows again what it has sent by its identity
+_shared = functools.lru_cache(_KEPT)(_Shared)
+
+
+def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSplit,
+                   items: Iterable, *, name: Callable) -> Iterator[tuple]:
+    """Yield (item, function(split, experiment, item)), or the `AgfmcError` raised, as they finish.
+
+    The settings of the experiment have the executor, and a worker's have one thread.
+    function: of a module, so that workers can import it;  name(item): what messages call it.
+    Raises as `run_remote` does.
+    """
+    settings = experiment.settings
+    task = function, split.part, replace(experiment, data=None, cache=None, settings=replace(
+        settings, normalisation=None, workers=1, sums=None))
+    for (_, item), result in run_remote(
+            settings.workers, _perform, _shared(experiment.data, settings.normalisation),
+            ((task, item) for item in items), name=lambda entry: name(entry[1])):
+        yield item, result
+
+
+def _perform(shared, entry):
+    (function, part, experiment), item = entry
+    settings = experiment.settings
+    split = _prepared(shared, experiment.plan, settings.scale, settings.nsv, settings.calibration,
+                      settings.seed, part)
+    return function(split, replace(experiment, data=shared.data, settings=replace(
+        settings, normalisation=shared.normalisation)), item)
+
+
+@functools.lru_cache(_KEPT)
+def _prepared(shared, plan, scale, nsv, calibration, seed, part):
+    settings = TrainingSettings(scale=scale, nsv=nsv, normalisation=shared.normalisation,
+                                calibration=calibration, seed=seed)
+    return Experiment(shared.data, plan, settings).prepared(part)

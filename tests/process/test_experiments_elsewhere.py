@@ -1,0 +1,102 @@
+"""Experiments on workers: the same tables, whoever dies, and a killed run goes on."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+PATIENCE = 60
+EXECUTORS = ("threads:2", "processes:2")
+TIMES = ("train_s", "classify_s", "best")
+COMPARE = ("compare_control", "-d", "3", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
+           "tree:full,inverse", "nodes", "shared")
+TUNE = ("tune_m", "--log2g=-2:0:2", "--refine", "0", "--csv", "tried",
+        "one-vs-one", "big")
+
+
+@pytest.fixture
+def big(place):
+    """`place` with big.vec and big.cls, and control files of nodes and of shared landmarks."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 4, 500)
+    place.points("big", rng.normal(size=(500, 4)) + 1.5 * np.eye(4)[y], y)
+    (place / "nodes").write_text('"-c 3" { "-k 5" K { 0 1 } "" { 2 3 } }')
+    (place / "shared").write_text(
+        '"learner=nystrom -m 40" 0 / 1 2 3; "learner=nystrom -m 40" 1 / 0 2 3; '
+        '"learner=nystrom -m 40" 2 / 0 1 3; "learner=nystrom -m 40" 3 / 0 1 2; {0 1 2 3}')
+    place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
+    return place
+
+
+def table(text):
+    """The JSON without times, and what depends on them."""
+    return json.loads(text, object_hook=lambda found: {
+        key: value for key, value in found.items() if key not in TIMES})
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_same_tables(big, executor):
+    for words in (COMPARE, ("nfold", "-n", "-d", "2", "--json", "one-vs-rest", "big", "held")):
+        one = table(big.ok(*words, "--no-state"))
+        files = big.files()
+        assert table(big.ok(*words, "--no-state", "--executor", executor)) == one
+        assert big.files() == files
+    best = ("print_control", "--best", "--no-state", "-d", "2", "big")
+    assert big.ok(*best) == big.ok(*best, f"--executor={executor}")
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("more", [
+    ("--log2c=0:2:2",), ("--log2c=0:2:2", "--per-partition"), ("-+", "learner=nystrom -m 30")])
+def test_same_search(big, executor, more):
+    one = big.ok(*TUNE, *more, "--no-state")
+    tried = (big / "tried").read_bytes()
+    assert big.ok(*TUNE, *more, "--no-state", f"--executor={executor}") == one
+    assert (big / "tried").read_bytes() == tried
+
+
+@pytest.fixture
+def slow(big):
+    """`big` with classifiers that take some tenths of a second."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 4, 2600)
+    big.points("big", rng.normal(size=(2600, 6)) + 0.7 * np.eye(6)[y], y)
+    return big
+
+
+SLOW = ("compare_control", "-d", "2", "-+", "-c 20", "--json", "big", "one-vs-one", "tree")
+
+
+def test_command_killed(slow, wait):
+    one = table(slow.ok(*SLOW, "-j", "2", "--no-state"))
+    words = (*SLOW, "--state", "st", "--executor=processes:2")
+    with slow.start(*words) as process:
+        wait(lambda: (slow / "st").exists() and (slow / "st").stat().st_size > 100, process)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    done = slow.run(*words)
+    assert done.returncode == 0 and table(done.stdout) == one
+    found = re.search(rb"reused (\d+) results? of an earlier run", done.stderr)
+    assert found and int(found[1]) > 0
+
+
+def test_error_of_a_learner_comes_back_as_it_is(big):
+    words = ("compare_control", "--no-state", "-d", "2", "-+", "-s 1 -n 1", "--json", "big", "tree")
+    one, two = big.run(*words), big.run(*words, "--executor=processes:2")
+    assert one.returncode == two.returncode == 3
+    assert (one.stdout, one.stderr) == (two.stdout, two.stderr)
+
+
+@pytest.mark.parametrize("words, status, told", [
+    (("--executor=proceses",), 2, "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
+    (("--executor=dask:nowhere",), 2, "expected HOST:PORT or a scheduler file"),
+    (("--executor=dask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
+    (("-j", "2", "--executor=processes:2"), 2, "-j and --executor exclude each other")])
+def test_wrong_executors(big, words, status, told):
+    if "dask:1" in words[0] or "scheduler" in told:
+        pytest.importorskip("distributed")
+    for command in (("nfold", "-d", "2", "one-vs-one", "big"), TUNE,
+                    ("print_control", "--best", "big")):
+        big.call(*command, *words, status=status).refused(told)
+    assert not (big / "cache").exists()
