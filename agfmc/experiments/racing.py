@@ -36,7 +36,8 @@ _LEAST, _LEAST_OF_CLASS = 300, 50
 _GROWTH = 4  # of the sample from level to level
 _HELD_OUT = 300  # points that choose, at least
 _NEAR = 2.0  # standard errors of the difference to the best
-_SURVIVORS, _FINALISTS = 4, 3  # at most
+_SURVIVORS = 4  # at most
+_FINALISTS = (6, 3, 2)  # at most on the first, second and further parts that had no say
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
@@ -332,16 +333,14 @@ def _search_of_level(tuner, state, grids, number, refine):
 def _finals(tuner, task, states, level, rest):
     """Score the finalists of each search on the parts that had no say, one part after the other;
     those that fall behind leave."""
-    finalists = {number: state.near(tuner.by, 1.0, _FINALISTS)
-                 for number, state in enumerate(states)} if rest else {}
     for done, part in enumerate(rest):
-        items = [(number, text) for number, texts in finalists.items() for text in texts]
+        most = _FINALISTS[min(done, len(_FINALISTS) - 1)]
+        items = [(number, text) for number, state in enumerate(states)
+                 for text in state.near(tuner.by, _NEAR, most)]
         tuner.total = tuner.done + len(items) * tuner.work(rest[done:])
         for (number, text), result in zip(items, tuner.trials(task, items, [part])):
             results = {**states[number].outcomes[text], **result}
             states[number].record(text, results, level, tuner.summary(results))
-        for number, state in enumerate(states):
-            finalists[number] = state.near(tuner.by, 1.0, _FINALISTS)
 
 
 def _rounds(tuner, task, states, level, later):
