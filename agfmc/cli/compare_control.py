@@ -5,8 +5,8 @@ import sys
 from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_OPTION
-from .experiments import (add_answers, add_experiment, for_data, plan_of, read_experiment,
-                          report_reused, result_cache)
+from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
+                          read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
 from .options import add_train, Parser, whole_number
 
@@ -23,6 +23,7 @@ def get_parser():
         "fast each classifies. A binary problem that several configurations share is trained "
         "once.",
         usage="%(prog)s [-f FRACTION | -d PARTS | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
+              "[--tune [--search WAY] [--time-limit TIME]] "
               "[-Q DECODER,...] [--uncalibrated | --both] [--by SCORE] [--against CONTROL] "
               "[--csv | --json | --markdown] "
               "[--plot FILE] [-j N | --executor WHERE] "
@@ -60,6 +61,7 @@ def get_parser():
                        help="distance of classes, for schemes that are made from data")
     group.add_argument("--linkage", choices=("single", "complete", "average"),
                        help="distance of groups of classes, for trees from data")
+    add_nested(parser)
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
                    loo="where all classifiers are learner=nystrom: hold out no parts, but score "
                        "exact leave-one-out values; each configuration is trained once")
@@ -78,7 +80,7 @@ def execute(args):
         check_picture(args.plot)
     if args.train == "-" and "-" in args.control:
         raise UsageError("train and a control file cannot both be standard input")
-    plan = plan_of(args, 10)
+    tuning, plan = nested_tuning(args), plan_of(args, 10)
     wanted = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))
     candidates = read_candidates(args.control or COMPARED, wanted, rows=args.rows,
@@ -90,7 +92,7 @@ def execute(args):
     with result_cache(args, PROG, experiment, repr(candidates)) as experiment:
         with Progress(args, "comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
-                             progress=progress)
+                             progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
         result = {"data": args.train, "options": args.options, **result}
         _print(args, result)
@@ -105,7 +107,8 @@ def execute(args):
 
 
 def _print(args, result):
-    from ..experiments.tables import comparison_csv, markdown_table, plain_table, row_notes
+    from ..experiments.tables import (comparison_csv, markdown_table, nested_table, plain_table,
+                                      row_notes)
 
     if args.json:
         text = json_text(result)
@@ -121,6 +124,8 @@ def _print(args, result):
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
                f"{left_out}{options}\n{plain_table(result, bold)}{row_notes(result)}" \
                + _legend(result, args, bold)
+        if "tuned" in result:
+            text += "\n" + nested_table(result["tuned"], result["splits"])
     sys.stdout.write(text)
     sys.stdout.flush()
 

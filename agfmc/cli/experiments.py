@@ -7,26 +7,27 @@ from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, finite_number, input_format, whole_number, workers)
+                      add_workers, finite_number, input_format, time_span, whole_number, workers)
 
-__all__ = ["CONTINUES", "add_answers", "add_experiment", "add_splits", "add_state", "add_trying",
-           "for_data", "plan_of", "read_experiment", "read_one_candidate", "report_reused",
-           "result_cache"]
+__all__ = ["CONTINUES", "add_answers", "add_experiment", "add_nested", "add_splits", "add_state",
+           "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
+           "read_one_candidate", "report_reused", "result_cache"]
 
 CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
 
 
-def add_experiment(parser, trials, by=False, platt="cv", loo=None):
+def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
     """The options of splits, training, data and unfinished work.
 
     trials: the default of --trials, for the help;  by: True for the option --by;  platt: the
-    default of --platt;  loo: the help of --loo, where there is that option.
+    default of --platt;  loo: the help of --loo, where there is that option;  seed: as `add_seed`
+    takes that of the splits.
     """
     group = add_splits(parser, trials)
     if loo is not None:
         group.add_argument("--loo", action="store_true", help=loo)
-    add_seed(group)
+    add_seed(group, seed)
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS", default="",
                        help='training options where a control file has "", as for multi_borders')
@@ -79,6 +80,35 @@ def add_answers(group, both=False):
     if both:
         group.add_argument("--both", action="store_true",
                            help="score the calibrated probabilities and the decoder's own")
+
+
+def add_nested(parser, by=False):
+    """--tune, --search and --time-limit; by: with --by for it alone."""
+    group = parser.add_argument_group("tuning")
+    group.add_argument("--tune", action="store_true",
+                       help="search the options that a control leaves open, as tune_m does, "
+                            "inside each training part: the held-out points judge options that "
+                            "they did not choose")
+    if by:
+        group.add_argument("--by", choices=tuple(BY_OPTION), metavar="SCORE",
+                           help=f"the score that this search is for: {', '.join(BY_OPTION)} "
+                                f"(default {_BY})")
+    group.add_argument("--search", choices=("fast", "full"),
+                       help="how it searches, as for tune_m (default fast)")
+    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+                       help="end each of these searches after TIME, in seconds, M:SS or H:MM:SS, "
+                            "with the best so far")
+
+
+def nested_tuning(args):
+    """The `NestedTuning` of the options, or None."""
+    if not args.tune:
+        if args.time_limit is not None or args.search is not None:
+            raise UsageError("--search and --time-limit are for --tune")
+        return None
+    from ..experiments.nested import NestedTuning
+
+    return NestedTuning(BY_OPTION[args.by or _BY], args.search or "fast", args.time_limit)
 
 
 def add_state(parser):

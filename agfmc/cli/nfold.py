@@ -4,14 +4,15 @@ import sys
 from dataclasses import replace
 
 from ..errors import one_line, UsageError
-from .experiments import (add_answers, add_experiment, for_data, plan_of, read_experiment,
-                          read_one_candidate, report_reused, result_cache)
+from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
+                          read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress
 from .options import add_train, data_files, Parser, refuse_ending, refuse_inputs, whole_number
 
 __all__ = ["execute", "get_parser"]
 
 PROG = "nfold"
+_SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
 
 def get_parser():
@@ -22,6 +23,7 @@ def get_parser():
         "repeat this until each point has been held out. Prints the scores, and writes the "
         "answers for the held-out points.",
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
+              "[--tune [--by SCORE] [--search WAY] [--time-limit TIME]] "
               "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
@@ -49,7 +51,8 @@ def get_parser():
                        help="a picture too, calibration and contingency table: .png, .svg or .pdf")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
-    add_experiment(parser, "1; -d 5 if neither -d nor -f is given")
+    add_nested(parser, by=True)
+    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
 
 
@@ -71,7 +74,11 @@ def execute(args):
                                 *data_files(args.train)])
         for path in outputs:
             check_output(path)
-    plan = plan_of(args, 1, 5)
+    if args.by is not None and not args.tune:
+        raise UsageError("--by is for the searches of --tune")
+    tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
+    if args.seed is None:
+        args.seed, plan = 1, plan._replace(seed=_SEED)
     candidate = read_one_candidate(args, PROG)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidate = for_data(candidate, experiment, args)
@@ -79,16 +86,17 @@ def execute(args):
         experiment = replace(experiment, calibrated=(True, False))
     with result_cache(args, PROG, experiment, repr(candidate)) as experiment:
         with Progress(args, "cross-validating") as progress:
-            results = cross_validate(experiment, candidate, progress=progress)
+            results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
         if args.outbase is not None:
             write_held_out(args.outbase, *results)
         # in here, so that what is finished is kept where it fails
-        _print(args, plan, candidate, results, experiment.data.name_of)
+        _print(args, plan, candidate, results, experiment.data.name_of,
+               None if tuning is None else tuning.words)
 
 
-def _print(args, plan, candidate, results, names):
-    from ..experiments.tables import zero_line, score_lines
+def _print(args, plan, candidate, results, names, tuned):
+    from ..experiments.tables import nested_table, zero_line, score_lines
     from ..prediction.evaluation import evaluate
     from ..prediction.score_page import format_scores
 
@@ -102,7 +110,7 @@ def _print(args, plan, candidate, results, names):
         draw_scores(args.plot, scores, names)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            "calibrated": result.calibrated}
+            "calibrated": result.calibrated, **({} if tuned is None else {"tuned": tuned})}
     if args.json:
         told = {**scores, "over_splits": result.columns}
         for other in own:
@@ -110,12 +118,14 @@ def _print(args, plan, candidate, results, names):
                                     "over_splits": other.columns}
         text = json_text({**head, **told})
     else:
-        text = f"{one_line(candidate.name)}, {result.decoder}: {result.classifiers} binary " \
-               f"classifiers; {plan.description}\n"
+        text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
+               f"{result.classifiers} binary classifiers; {plan.description}\n"
         for one in [*own, result]:
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"
             text += score_lines(one.columns) + zero_line(one.zero_probability)
+        if tuned is not None:
+            text += "\n" + nested_table(tuned, plan.count)
         if not args.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)

@@ -376,10 +376,11 @@ def training_data_options(args):
             "min_class": args.min_class}
 
 
-def add_seed(group):
-    """The option --seed."""
-    group.add_argument("--seed", type=whole_number(0), default=1, metavar="N",
-                       help="seed of all random choices (default 1)")
+def add_seed(group, splits=1):
+    """The option --seed, None where it is not given and the `splits` have another one than 1."""
+    told = "1" if splits == 1 else f"{splits} for the splits, else 1"
+    group.add_argument("--seed", type=whole_number(0), default=1 if splits == 1 else None,
+                       metavar="N", help=f"seed of all random choices (default {told})")
 
 
 def add_workers(group):

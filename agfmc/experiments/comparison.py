@@ -26,12 +26,13 @@ __all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate",
 
 
 def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
-            against: str | None = None, progress=None) -> dict:
+            against: str | None = None, progress=None, tuning=None) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
     by: the score that decides which is the best;  against: "configuration" or
     "configuration:decoder" that the others are compared with, by default one-vs-one, or else
-    the first;  progress(done, total).
+    the first;  progress(done, total);  tuning: a `NestedTuning`, whose `words` are then under the
+    key tuned.
 
     Keys: points, classes, splits, trials, plan (its description), by, left_out (the number of
     points with leave-one-out values, where the plan is that), calibrated (as in the experiment),
@@ -43,8 +44,9 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     "p_value"}} or None, and in place of all that `error` where it could not be trained.  "pooled"
     is the score of the held-out points of all splits together.
     """
-    rows, reference, _ = _compared(experiment, candidates, against, progress)
-    return _result(experiment, rows, reference, by)
+    rows, reference, _ = _compared(experiment, candidates, against, progress, tuning)
+    result = _result(experiment, rows, reference, by)
+    return result if tuning is None else {**result, "tuned": tuning.words}
 
 
 def _result(experiment, rows, reference, by):
@@ -58,17 +60,17 @@ def _result(experiment, rows, reference, by):
             "rows": rows}
 
 
-def _compared(experiment, candidates, against, progress):
+def _compared(experiment, candidates, against, progress, tuning=None):
     """(rows, the one that the others are compared with, for each row its outcomes)."""
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    plan, tally = experiment.plan, {}
+    plan, tally, trial = experiment.plan, {}, _trial_of(tuning, experiment, candidates)
     if plan.left_out:
         _check_left_out(experiment, candidates)
     cached = 0
     for done, split in enumerate(experiment.splits()):
-        outcomes = run_trial(split, candidates, experiment,
-                             progress=part_of(progress, done - cached, plan.count - cached))
+        outcomes = trial(split, candidates, experiment,
+                         progress=part_of(progress, done - cached, plan.count - cached))
         cached += all(outcome.resumed for outcome in outcomes)
         for outcome in outcomes:
             tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
@@ -88,6 +90,14 @@ def _compared(experiment, candidates, against, progress):
             row["difference"] = None if row is reference else \
                 _differences(row, reference, plan, outcomes, known)
     return rows, reference, outcomes_of
+
+
+def _trial_of(tuning, experiment, candidates):
+    """`run_trial`, or that of a `NestedTuning`, which is checked."""
+    if tuning is None:
+        return run_trial
+    tuning.check(experiment, candidates)
+    return tuning.trial
 
 
 def _check_left_out(experiment, candidates):
@@ -252,18 +262,20 @@ class CrossValidation:
     confidence: np.ndarray
 
 
-def cross_validate(experiment: Experiment, candidate: Candidate, *,
-                   progress=None) -> list[CrossValidation]:
+def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=None,
+                   tuning=None) -> list[CrossValidation]:
     """Train and try `candidate` on the splits of an `Experiment`; -> a list of `CrossValidation`.
 
     It has one, or two where `calibrated` of the experiment has two entries, in their order, and
     the decoder gives probabilities that can be calibrated.  The candidate has one decoder, or
-    the first that suits it is taken.  Raises the first error of a split.
+    the first that suits it is taken.  tuning: a `NestedTuning`, or None.  Raises the first error
+    of a split.
     """
     trials, rows, plan = [], [], experiment.plan
+    trial = _trial_of(tuning, experiment, [candidate])
     for done, split in enumerate(experiment.splits()):
-        outcomes = run_trial(split, [candidate], experiment, keep=True, first=True,
-                             progress=part_of(progress, done, plan.count))
+        outcomes = trial(split, [candidate], experiment, keep=True, first=True,
+                         progress=part_of(progress, done, plan.count))
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error

@@ -238,10 +238,16 @@ class Experiment:
                                                          ("test", split.test))})
         return replace(prepare_split(split, self.data, self.settings), part=part)
 
-    def check_splits(self) -> None:
-        """Raise `DataError` where a class has fewer than two samples in a training part."""
-        for split in splits(self.data.y, self.plan):
-            _check_training_part(split, self.data.y)
+    def check_splits(self, inside: SplitPlan | None = None) -> None:
+        """Raise `DataError` where a class has fewer than two samples in a training part.
+
+        inside: a plan for each training part, whose own training parts are checked too."""
+        y = self.data.y
+        for split in splits(y, self.plan):
+            _check_training_part(split, y)
+            for inner in () if inside is None else splits(y[split.train], inside):
+                _check_training_part(Split(f"{inner.name} of the training part of {split.name}",
+                                           split.train[inner.train], split.test), y)
 
     @property
     def left_out(self) -> Experiment:
@@ -259,8 +265,9 @@ class Experiment:
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
 
-def part_of(progress, done: int, total: int):
-    """Progress within one of `total` equal parts, of which `done` are behind."""
+def part_of(progress, done: int, total: int, size: int = 1):
+    """Progress within `size` of `total` equal parts, of which `done` are behind."""
     if progress is None:
         return None
-    return lambda part, whole: progress(1000 * done + 1000 * part // max(whole, 1), 1000 * total)
+    return lambda part, whole, *words: progress(
+        1000 * done + 1000 * size * part // max(whole, 1), 1000 * total, *words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from statistics import fmean
 
 from ..control.learners import PARAMETERS
 from ..errors import one_line
@@ -12,7 +13,8 @@ from ..score.scores import SCORES
 from .search import Point
 from .trial import COLUMNS, UNCALIBRATED
 
-__all__ = ["comparison_csv", "estimate_line", "zero_line", "markdown_table", "partition_table",
+__all__ = ["comparison_csv", "estimate_line", "zero_line", "markdown_table", "nested_table",
+           "partition_table",
            "partition_text", "plain_table", "row_notes", "score_lines", "search_csv",
            "search_result", "search_table", "spread", "whole_lines"]
 
@@ -64,8 +66,11 @@ def _grid(result):
     heads = ["configuration", "decoder", "binary", *(_HEADS[name] for name in shown), "diff.",
              "McNemar p" if result["mcnemar"] else "p"]
     lines = []
+    untuned = result["tuned"]["untuned"] if "tuned" in result else None
     for row in result["rows"]:
-        cells, best = [one_line(row["configuration"]), row["decoder"]], set()
+        name = one_line(row["configuration"])
+        tuned = untuned is not None and row["configuration"] not in untuned
+        cells, best = [name + ", tuned" * tuned, row["decoder"]], set()
         if "error" in row:
             cells += ["failed", *[""] * (len(heads) - 3)]
         else:
@@ -292,6 +297,33 @@ def whole_lines(columns: dict, head: str = "whole configuration") -> str:
     for title, scores in columns.items():
         rows.append([title, *map(spread, scores.values())])
     return _lines(rows)
+
+
+def nested_table(tuned: dict, splits: int) -> str:
+    """The options that were found inside training parts, with the numbers of the splits, from 1.
+
+    tuned: the `words` of a `NestedTuning`;  splits: their number.
+    """
+    by, found, place, names = tuned["by"], {}, {}, {}
+    for search in tuned["searches"]:
+        name, split = search["configuration"], search["split"]
+        place.setdefault(split, str(len(place) + 1))
+        key = name, search["options"] + " (time limit)" * (not search["complete"])
+        found.setdefault(key, []).append(search)
+        names.setdefault(name, len(names))
+    rows = [["configuration", "options", "splits", f"searched {_HEADS[by]}", "search s"]]
+    for (name, options), searches in sorted(found.items(), key=lambda item: (
+            names[item[0][0]], -len(item[1]))):
+        searched, seconds = (fmean(search[key] for search in searches)
+                             for key in ("searched", "seconds"))
+        where = " ".join(place[search["split"]] for search in searches)
+        rows.append([name, options, "all" if len(searches) == splits > 1 else where,
+                     _number(searched), _seconds({"pooled": seconds})])
+    head = f"options tuned inside each training part: {tuned['search']} search, " \
+           f"{tuned['plan']}, by {_HEADS[by]}; means\n"
+    note = f"not tuned, as all options are given: {', '.join(tuned['untuned'])}\n" \
+        if tuned["untuned"] else ""
+    return head + _lines(rows) + note
 
 
 def estimate_line(estimate: dict | None, searched: float, tried: int, by: str) -> str:

@@ -127,8 +127,8 @@ classify_m digits.mbm test.vec plain > plain.txt
 validate_probabilities -H test.cls plain.txt sums.txt
 validate_probabilities -H -B test.cls plain.txt
 svmout2agf predicted.txt predicted
-nfold -n -d 3 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
-nfold --json --no-state -f 0.3 --trials 2 adjacent otrain
+nfold -n -d 3 --seed 1 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
+nfold --seed 1 --json --no-state -f 0.3 --trials 2 adjacent otrain
 compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain \
 one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,8-
 tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain

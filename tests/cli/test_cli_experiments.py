@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
-from agfmc.experiments import binary_problems, comparison, tuning
+from agfmc.experiments import binary_problems, comparison, nested, search, tuning
 from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
 from agfmc.models import Normalisation
 
@@ -220,6 +220,99 @@ def test_nfold_takes_trees_and_votes(ask, data):
     assert "RMS error, all classes" in text
     _, text, _ = ask("nfold", *OPTIONS, "-b", "-Q", "vote", "1v1", "train", "held")
     assert "contingency" not in text
+
+
+def test_nfold_has_parts_of_its_own(ask, data):
+    """By default those of a search before do not judge its choice again."""
+    words = ("--json", *OPTIONS, "-d", "2", "1v1", "train")
+    own, seeded = (json.loads(ask("nfold", *more, *words)[1])["over_splits"]["log_loss"]["values"]
+                   for more in ((), ("--seed", "1")))
+    [row] = json.loads(ask("compare_control", "--json", *OPTIONS, "-d", "2", "train",
+                           "1v1")[1])["rows"]
+    assert seeded == row["log_loss"]["values"] != own
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Searches of six points."""
+    monkeypatch.setattr(nested.NestedTuning, "space", search.SearchSpace(
+        log2c=search.Axis(0.0, 4.0, 2.0), log2g=search.Axis(-4.0, -2.0, 2.0), refine=0))
+
+
+def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
+    words = ("-n", "--tune", "-d", "2", "1v1", "train", "held")
+    _, text, err = ask("nfold", "-b", *words)
+    assert err == "" and not left_behind()
+    assert text.startswith("one-vs-one, tuned, inverse: 3 binary classifiers; each of 2 parts ")
+    assert "\noptions tuned inside each training part: fast search, each of 5 parts held out, by " \
+           "log loss; means\nconfiguration  options" in text
+    np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
+    assert os.path.exists("held.raw.txt")
+    told = json.loads(ask("nfold", "--json", *words)[1])
+    first, second = told["tuned"]["searches"]
+    assert first["split"] == "trial 1, part 1" and second["split"] == "trial 1, part 2"
+    assert all(one["options"] in text and one["tried"] > 6 for one in (first, second))
+    for part in (first, second):  # its options, given, have the scores that it has
+        given = json.loads(ask("nfold", "-n", "-d", "2", "-+", part["options"], "--json", "1v1",
+                               "train")[1])["over_splits"]["log_loss"]["values"]
+        assert given[part is second] == told["over_splits"]["log_loss"]["values"][part is second]
+    before, after = (json.loads(ask("nfold", *by, "--json", *words)[1])["tuned"] for by in (
+        (), ("--by", "accuracy")))
+    assert (before["by"], after["by"]) == ("log_loss", "accuracy")
+
+
+def test_tuned_configurations_are_compared(ask, data, narrow):
+    Path("own").write_text('"-c 3" 0 / 1; "-c 3" 0 / 2; "-c 3" 1 / 2; {2 5 9}')
+    words = ("-n", "--tune", "-d", "2", "train", "1v1", "own")
+    _, text, _ = ask("compare_control", *words)
+    assert "\none-vs-one, tuned  inverse " in text and "\nown                inverse " in text
+    assert text.endswith("not tuned, as all options are given: own\n")
+    assert "| one-vs-one, tuned | inverse |" in ask("compare_control", "--markdown", *words)[1]
+    told = json.loads(ask("compare_control", "--json", *words)[1])
+    assert [row["configuration"] for row in told["rows"]] == ["one-vs-one", "own"]
+    assert told["tuned"]["untuned"] == ["own"] and len(told["tuned"]["searches"]) == 2
+
+
+def test_a_killed_nested_search_goes_on(ask, data, narrow, monkeypatch):
+    words = ("-n", "--tune", "--json", "-d", "2", "--state", "work", "train", "1v1")
+    run_trial, calls = nested.run_trial, []
+
+    def interrupted(*args, **more):
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device", "work")
+        return run_trial(*args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nested, "run_trial", interrupted)
+        assert ask("compare_control", *words)[0] == 1
+    trained = []
+    fit = binary_problems.fit
+    monkeypatch.setattr(binary_problems, "fit",
+                        lambda jobs, *rest, **more: trained.append(1) or fit(jobs, *rest, **more))
+    first = ask("compare_control", *words)
+    assert len(trained) == 1  # the options of the second split, on all of its training part
+    assert "of an earlier run" in first[2]
+    assert ask("compare_control", *words)[1] == first[1] and len(trained) == 1
+
+
+@pytest.mark.parametrize("command, words, status, message", [
+    ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by is for the searches of --tune"),
+    ("nfold", ("--time-limit", "5", "1v1", "train"), 2, "--time-limit are for --tune"),
+    ("compare_control", ("--search", "full", "train"), 2, "--time-limit are for --tune"),
+    ("nfold", ("--tune", "own", "train"), 2, "there is nothing to tune"),
+    ("nfold", ("--tune", "-Q", "vote", "1v1", "train"), 2, "gives no log loss"),
+    ("nfold", ("--tune", "-+", "-s 1", "1v1", "train"), 2, "nu-SVC"),
+    ("nfold", ("--tune", "--time-limit", "0", "1v1", "train"), 3, "time limit"),
+    ("nfold", ("--tune", "-d", "40", "1v1", "few"), 1, "of the training part of"),
+    ("compare_control", ("--tune", "--loo", "train"), 2, "leave --loo out")])
+def test_what_cannot_be_tuned_inside(ask, data, narrow, command, words, status, message):
+    Path("own").write_text('"-c 3" 0 / 1; "-c 3" 0 / 2; "-c 3" 1 / 2; {2 5 9}')
+    write_vec("few.vec", np.random.default_rng(1).normal(size=(43, 2)).astype(np.float32))
+    write_cls("few.cls", np.array([1] * 40 + [2] * 3))
+    got = ask(command, *words)
+    assert got[0] == status and message in got[2] and got[1] == "", got
+    assert got[2].count("\n") == 1
 
 
 @pytest.mark.parametrize("words, status, message", [

@@ -1,0 +1,139 @@
+"""Nested tuning: options searched inside each training part, judged by the points held out of it.
+
+Whoever tunes on all of the data and then cross-validates the result scores options that were chosen
+by the same points.  Here the search is a part of the training.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
+from ..models import Dataset
+from .candidates import Candidate
+from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
+from .open_options import open_nodes, open_rows
+from .result_cache import are_numbers, key_of
+from .search import SearchSpace
+from .trial import Outcome, run_trial
+from .tuning import prepare_tuning, tune
+
+__all__ = ["NestedTuning"]
+
+_PARTS = 5  # of a training part, as of `tune_m`
+_WEIGHT = 20  # of a search in the progress, beside 1 for the trial of all candidates
+
+
+@dataclass(eq=False)
+class NestedTuning:
+    """A search for options inside each training part, for `compare` and `cross_validate`.
+
+    by: name of the score that decides;  search: as for `tune`;  time_limit: seconds of each
+    search, or None;  space: what is searched;
+    untuned: names of candidates all of whose classifiers have options of their own;  records: for
+    each split and each candidate that is tuned, configuration, split, options (the best), tried
+    (number of options), searched (their best score, on the points that chose it), estimate (as
+    `tune` gives it), complete (False at the time limit), seconds (of processor time of this
+    process).
+    """
+
+    by: str = "log_loss"
+    search: str = "fast"
+    time_limit: float | None = None
+    space: SearchSpace = SearchSpace()
+    untuned: list = field(default_factory=list)
+    records: list = field(default_factory=list)
+
+    @property
+    def words(self) -> dict:
+        """What was searched, and what was found, as plain values."""
+        return {"by": self.by, "search": self.search, "plan": _inner_plan(1).description,
+                "untuned": self.untuned, "searches": self.records}
+
+    def check(self, experiment: Experiment, candidates: list) -> None:
+        """Raise the errors that need no training; sets `untuned`."""
+        if experiment.plan.left_out:
+            raise UsageError("--tune searches inside training parts: leave --loo out")
+        experiment.check_splits(_inner_plan(experiment.settings.seed))
+        trees = {candidate.name: experiment.tree_of(candidate)[0] for candidate in candidates}
+        self.untuned = [name for name, tree in trees.items()
+                        if not any(open_rows(tree)) and not open_nodes(tree)]
+        if len(self.untuned) == len(candidates):
+            prepare_tuning(experiment, candidates[0])  # says what it lacks
+
+    def trial(self, split: PreparedSplit, candidates: list, experiment: Experiment, *,
+              progress=None, **how) -> list[Outcome]:
+        """As `run_trial`, of the candidates with the options that were found for them.
+
+        Where a search fails, the outcomes of its candidate hold the error.
+        """
+        tuned, failed = list(candidates), {}
+        numbers = [number for number, candidate in enumerate(candidates)
+                   if candidate.name not in self.untuned]
+        whole = _WEIGHT * len(numbers) + 1
+        for done, number in enumerate(numbers):
+            follow = part_of(progress, _WEIGHT * done, whole, _WEIGHT)
+            try:
+                tuned[number] = self._tuned(candidates[number], split, experiment, follow)
+            except AgfmcError as error:
+                failed[number] = error
+        outcomes = run_trial(split, tuned, experiment, **how,
+                             progress=part_of(progress, whole - 1, whole))
+        return [replace(outcome, error=failed.get(outcome.candidate, outcome.error))
+                for outcome in outcomes]
+
+    def _tuned(self, candidate, split, experiment, progress) -> Candidate:
+        """The candidate with the best options for a training part; adds to `records`."""
+        inner = _inside(split, experiment)
+        key = key_of("search seconds", __version__, key_of("raw", inner.data.x, inner.data.y), repr(
+            (candidate, inner.settings.options, self.by, self.search, self.space)))
+        start = time.process_time()
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        with warnings.catch_warnings():  # of each training part another one
+            warnings.filterwarnings("ignore", "the best .* that was tried", AgfmcWarning)
+            result, tree = tune(prepare_tuning(inner, candidate), self.space, by=self.by,
+                                search=self.search, deadline=deadline, progress=progress)
+        if tree is None:
+            raise JobsFailed(f"{split.name}: time limit of the search reached before anything was "
+                             "finished")
+        seconds = _remembered(experiment.cache, key, time.process_time() - start,
+                              result["complete"])
+        best = result["points"][result["best"]]
+        self.records.append({
+            "configuration": candidate.name, "split": split.name, "options": best["options"],
+            "tried": result["tried"], "searched": best["score"], "estimate": result["estimate"],
+            "complete": result["complete"], "seconds": seconds})
+        return replace(candidate, tree=tree)
+
+
+def _inner_plan(seed):
+    return SplitPlan(None, _PARTS, 1, seed)
+
+
+def _inside(split, experiment):
+    """The `Experiment` of a search inside the training part of a split of another."""
+    data, settings = experiment.data, experiment.settings
+    kept = np.ones(len(data.y), dtype=bool)
+    kept[split.rows] = False
+    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names),
+                   plan=_inner_plan(settings.seed), settings=replace(settings, loo=True),
+                   calibrated=experiment.calibrated[:1])
+
+
+def _remembered(cache, key, seconds, complete):
+    """The seconds of a search that was finished by an earlier run, or else these."""
+    try:
+        earlier = json.loads(cache.get(key) or b"null")
+    except (ValueError, RecursionError):
+        earlier = None
+    if are_numbers(earlier):
+        return float(earlier)
+    if complete:
+        cache.put(key, json.dumps(seconds).encode())
+    return seconds
