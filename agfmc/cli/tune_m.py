@@ -29,7 +29,7 @@ def get_parser():
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".",
-        usage="%(prog)s [--search WAY] [--per-partition] [--kernels KERNEL,...] "
+        usage="%(prog)s [--search WAY] [--again] [--per-partition] [--kernels KERNEL,...] "
               "[--log2c LO:HI[:STEP]] [--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] "
               "[--log2r LO:HI[:STEP]] "
               "[--degrees LO:HI] [--coef0 VALUE,...] "
@@ -46,6 +46,11 @@ def get_parser():
     group.add_argument("--search", choices=("fast", "full"), default="fast", metavar="WAY",
                        help="fast, the whole grid on a part of the data and the best on more and "
                             "more (default), or full, every point on all splits")
+    group.add_argument("--again", action="store_true",
+                       help="tune the rows of control that have options, too: those of the learner "
+                            "of -+, of the options in the head of control, or else of its first "
+                            "row. Options that all of these rows have are what the search starts "
+                            "from, unless -+ gives others")
     group.add_argument("--per-partition", action="store_true",
                        help="tune each binary problem on its own, too, and take what is found "
                             "where splits that chose nothing show that it is better than one set "
@@ -102,7 +107,7 @@ def execute(args):
     _check_outputs(args)
     by = BY_OPTION[args.by]
     plan = plan_of(args, 1, 5)
-    candidate = read_one_candidate(args, PROG)
+    candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
     task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
@@ -126,6 +131,27 @@ def execute(args):
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(experiment.cache, result, tree))
+
+
+def _again(args, candidate):
+    """The `Candidate` whose rows of the learner that is searched have "" in place of options."""
+    from ..control.build import reopened
+    from ..learners.protocol import parse_options, plan_jobs
+
+    tree = candidate.tree
+    if not args.again:
+        return candidate
+    if tree is None:
+        raise UsageError(f"--again is for a control file: {candidate.name} is a scheme, whose rows "
+                         "have no options")
+    rows = plan_jobs(tree, "m", args.options, args.seed)[:len(tree.rows)]
+    given = args.options or tree.options
+    learner = type(parse_options(given) if given or not rows else rows[0].options)
+    searched = {row.text for row in rows if type(row.options) is learner}
+    if len(searched) > 1 and not given:
+        report(args, PROG, "the rows to be tuned again have different options: the search starts "
+                           "from the defaults")
+    return replace(candidate, tree=reopened(tree, searched.__contains__))
 
 
 def _check_outputs(args):

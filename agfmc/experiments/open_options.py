@@ -35,7 +35,7 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
     codes = sorted({tree.directs[number].code for number in open_nodes(tree)})
     if not codes:
         raise UsageError('there is nothing to tune: no row or node of the control has "" for its '
-                         'options')
+                         'options (tune_m --again searches those of rows that have some)')
     if len(codes) > 1:
         raise UsageError(f'nodes of several learners, {" and ".join(codes)}, have "" for their '
                          'options: the nodes of one alone can be tuned, give those of the others '

@@ -281,7 +281,7 @@ def test_shuffled_order_is_recovered(classes, root, tmp_path, data):
 
 def test_a_tree_may_be_best_as_a_code(classes, ask, data):
     status, text, messages = classes("-Q", "tree:least-squares", "train")
-    assert status == 0 and "tree, to be used with classify_m -Q least-squares" in messages
+    assert status == 0 and "tree with the decoder least-squares" in messages
     assert text.endswith('"" 0 / 1 2;\n"" 1 / 2;\n{ 2 5 9}\n')
     assert classes("-Q", "tree:full", "train")[1].splitlines()[3] == '"" {'
 
