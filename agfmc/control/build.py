@@ -95,7 +95,7 @@ def to_code(tree: Tree) -> Tree:
     rows = Made(_leaf_row, [(row, text, spans)
                             for text, (row, spans) in zip(written_out(tree), _spans(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
-    return _without_misfit(changed(tree, nodes=(Node(rows, leaves, False, 0),)))
+    return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),)))
 
 
 def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
@@ -112,19 +112,19 @@ def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
     return changed(tree, headings=headings)
 
 
-def _without_misfit(tree):
-    """`tree` without the headings that have lost their meaning.
+def _without_idle_options(tree):
+    """`tree` without its heading of options where no row takes them."""
+    default = object()
+    if not tree.options or all(row.quoted for row in tree.rows) and \
+            default in resolve_options(tree, default):
+        return tree
+    return with_heading(tree, "options", None)
 
-    That is a decoder for trees where it is none, and options that no row takes.
-    """
-    if tree.decoder in TREE_DECODERS and not tree.hierarchical:
-        tree = with_heading(tree, "decoder", None)
-    if tree.options:
-        default = object()
-        if not all(row.quoted for row in tree.rows) or \
-                default not in resolve_options(tree, default):
-            tree = with_heading(tree, "options", None)
-    return tree
+
+def _without_tree(tree, code):
+    """`code`, which was made of `tree`, without a decoder for trees where it has become none."""
+    lost = tree.hierarchical and not code.hierarchical and code.decoder in TREE_DECODERS
+    return with_heading(code, "decoder", None) if lost else code
 
 
 def _leaf_row(item):
@@ -152,12 +152,12 @@ def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
     for node in tree.nodes:
         rows = tuple(changed(row, text=next(texts), quoted=quoted) for row in node.rows)
         nodes.append(changed(node, rows=rows))
-    return _without_misfit(changed(tree, nodes=tuple(nodes)))
+    return _without_idle_options(changed(tree, nodes=tuple(nodes)))
 
 
 def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
-    return _without_misfit(changed(tree, nodes=tuple(
+    return _without_idle_options(changed(tree, nodes=tuple(
         changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes)))
 
 
@@ -315,8 +315,9 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
     if not thin:
         raise ControlError("names fewer than two of the classes that are left in the data",
                            file=tree.source)
-    return _without_misfit(changed(tree, nodes=_numbered(thin), names={
-        label: name for label, name in tree.names.items() if label in keep}))
+    fewer = changed(tree, nodes=_numbered(thin), names={
+        label: name for label, name in tree.names.items() if label in keep})
+    return _without_idle_options(_without_tree(tree, fewer))
 
 
 def _rows(rows, texts, position, tree):

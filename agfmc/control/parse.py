@@ -200,11 +200,11 @@ def _headings(src):
         keyword, text, at = match[1], match[2].strip(), match.start(1)
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
+        if wrong := heading_fault(keyword, text):
+            raise src.error(at, wrong)
         if keyword in found:
             raise src.error(at, f"'# {keyword}:' stands twice, first on line "
                                 f"{found[keyword].line}")
-        if wrong := heading_fault(keyword, text):
-            raise src.error(at, wrong)
         found[keyword] = Heading(text, *src.place(at))
     return found
 
