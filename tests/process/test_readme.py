@@ -3,20 +3,14 @@
 import re
 import shutil
 
-from .conftest import ROOT
 
 
-def blocks(holding):
-    """The shell commands of README's blocks that hold these words."""
-    found = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
-    return [block for block in found if holding in block]
-
-
-def test_from_data_to_a_tuned_model(place):
+def test_from_data_to_a_tuned_model(place, root):
     for name, ours in (("trn", "train"), ("tst", "test")):
         for end in (".vec", ".cls"):
             shutil.copy(place / (name + end), place / (ours + end))
-    script, = blocks("print_control --best")
+    blocks = re.findall(r"^```sh\n(.*?)^```", (root / "README.md").read_text(), re.M | re.S)
+    script, = (block for block in blocks if "print_control --best" in block)
     page = place.shell(script).decode()
     assert re.search(r"^accuracy +0\.[89]", page, re.M) and "log loss" in page
     best, tuned = ((place / f"{name}.mbt").read_text() for name in ("best", "tuned"))
