@@ -197,6 +197,7 @@ def test_options_and_decoder_of_a_control_file(run, design, decoder):
     run("mbh2mbm", "m.mbc", "m.mbm")
     own = MultiClassFromBinary(Path("head.mbt").read_text()).fit(x, y)
     own.save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
     loaded = MultiClassFromBinary.load("m.mbm")
     again = MultiClassFromBinary(loaded.control, C=5, gamma=.1).fit(x, y)
     expected = classifier_for(agfmc.load("m.mbm"), decoder).probabilities(x)
