@@ -49,8 +49,8 @@ def get_parser():
     group.add_argument("--again", action="store_true",
                        help="tune the rows of control that have options, too: those of the learner "
                             "of -+, of the options in the head of control, or else of its first "
-                            "row. Options that all of these rows have are what the search starts "
-                            "from, unless -+ gives others")
+                            "row. The search starts from -+ or the head, or else from the options "
+                            "that most of these rows have")
     group.add_argument("--per-partition", action="store_true",
                        help="tune each binary problem on its own, too, and take what is found "
                             "where splits that chose nothing show that it is better than one set "
@@ -134,24 +134,15 @@ def execute(args):
 
 
 def _again(args, candidate):
-    """The `Candidate` whose rows of the learner that is searched have "" in place of options."""
-    from ..control.build import reopened
-    from ..learners.protocol import parse_options, plan_jobs
+    """The `Candidate` whose rows that have options are tuned, too, where that is wanted."""
+    from ..experiments.open_options import opened_again
 
-    tree = candidate.tree
     if not args.again:
         return candidate
-    if tree is None:
+    if candidate.tree is None:
         raise UsageError(f"--again is for a control file: {candidate.name} is a scheme, whose rows "
                          "have no options")
-    rows = plan_jobs(tree, "m", args.options, args.seed)[:len(tree.rows)]
-    given = args.options or tree.options
-    learner = type(parse_options(given) if given or not rows else rows[0].options)
-    searched = {row.text for row in rows if type(row.options) is learner}
-    if len(searched) > 1 and not given:
-        report(args, PROG, "the rows to be tuned again have different options: the search starts "
-                           "from the defaults")
-    return replace(candidate, tree=reopened(tree, searched.__contains__))
+    return replace(candidate, tree=opened_again(candidate.tree, args.options, args.seed))
 
 
 def _check_outputs(args):

@@ -1,6 +1,6 @@
 """Trees from coding matrices and from nested pairs, and trees from other trees."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
@@ -203,20 +203,15 @@ def resolve_options(tree: Tree, default: object = "") -> list:
     return result
 
 
-def reopened(tree: Tree, is_searched: Callable[[str], bool]) -> Tree:
-    """`tree` with "" in place of the options of its rows for which `is_searched` is true.
+def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
+    """`tree` with "" in place of the options of the rows that have one of `texts`.
 
-    The heading has the options that all rows with "" then had, where these are the same; else
-    what it had.
+    A row with "." has those that it stands for.  options: of the heading, for all rows with "".
     """
     default = object()
-    resolved = resolve_options(tree, default)
-    is_open = [text is default or is_searched(text) for text in resolved]
-    old = {tree.options if text is default else text
-           for text, opened in zip(resolved, is_open) if opened}
-    texts = ["" if opened else text or " " for text, opened in zip(resolved, is_open)]
-    common = old.pop() if len(old) == 1 else tree.options
-    return rename(with_heading(tree, "options", common or None), texts, quoted=True)
+    rows = ["" if text is default or text in texts else text or " "
+            for text in resolve_options(tree, default)]
+    return rename(with_heading(tree, "options", options or None), rows, quoted=True)
 
 
 def check_classes(tree: Tree, counts: dict[int, int], source: str,

@@ -168,11 +168,21 @@ def test_from_the_best_to_a_tuned_model(run, data):
 
 
 def test_again_tunes_the_rows_of_one_learner(run, data):
-    Path("plan").write_text('"-c 3" 0 / 1; "learner=logistic" 0 / 2; "-c 4" 1 / 2; {2 5 9}')
-    done = run("tune_m", "--again", "--log2c=1", "--log2g=-3", "--refine", "0", "plan", "train")
-    assert "the rows to be tuned again have different options" in done.err
-    rows = [line.split('"')[1] for line in done.out.splitlines()[:3]]
-    assert rows[1] == "learner=logistic" and rows[0] == rows[2] != "-c 3"
+    rest = '"-c 4" 0 1 / 2; "-c 4" 0 / 1; "learner=logistic -c 9" 0 2 / 1; {2 5 9}'
+    small = ("--again", "--log2c=1", "--log2g=-3", "--refine", "0", "plan", "train")
+    Path("plan").write_text('"-c 3" 0 / 2; ' + rest)
+    done = run("tune_m", *small)
+    rows = [line.split('"')[1] for line in done.out.splitlines()[:4]]
+    assert rows == [*3 * rows[:1], "learner=logistic -c 9"]
+    assert re.search("^-c 4 .*given$", done.err, re.M)
+    done = run("tune_m", *small[:2], "--refine", "0", "-+", "learner=logistic", "plan", "train")
+    assert [line.split('"')[1] for line in done.out.splitlines()[:3]] == ["-c 3", "-c 4", "-c 4"]
+    Path("plan").write_text('"learner=logistic -c 9" 0 / 2; "" 1 / 2; ' + rest)
+    rows = [line.split('"')[1] for line in run("tune_m", *small).out.splitlines()[:5]]
+    assert rows == ["learner=logistic -c 9", *3 * rows[1:2], "learner=logistic -c 9"]
+    Path("plan").write_text('"-c 3 -w1 2" 0 / 2; ' + rest)
+    run("tune_m", *small, status=2).refused("differ in options that are not searched, '' and "
+                                            "'-w1 2': -+ gives those of all")
     run("tune_m", "--again", "one-vs-one", "train", status=2).refused(
         "--again is for a control file: one-vs-one is a scheme")
     Path("plan").write_text('"-z 3" 0 / 1; "" 0 / 2; "-c 4" 1 / 2; {2 5 9}')
