@@ -124,6 +124,7 @@ def test_models_whose_decoder_is_not_known_take_another(run, trained):
         run("classify_m", model, "test.vec", "out", status=1).refused(
             f"{model}:1:3: '# decoder: later': no decoder 'later'")
         run("classify_m", "-Q", "inverse", model, "test.vec", "out")
+        run("calibrate_m", "-Q", "inverse", "--data", "test", model)
 
 
 def test_libagf_gets_none_of_it(run, trained):
