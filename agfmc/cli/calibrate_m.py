@@ -133,7 +133,6 @@ def _answers(args, configuration, form, workers):
     from ..prediction.recalibration import answers_of_data, answers_of_files, kept_decodings
 
     tree = configuration.tree
-    kept = kept_decodings(configuration)
     if args.tree is not None and not tree.hierarchical:
         raise UsageError(f"--tree is for trees, and {args.model} is none")
     if args.tree is not None:
@@ -141,7 +140,7 @@ def _answers(args, configuration, form, workers):
     elif args.decoder is not None:
         wanted = decoders_of(tree, (args.decoder,))
     else:
-        wanted = list(kept.values())[:None if args.base is None else 1]
+        wanted = list(kept_decodings(configuration).values())[:None if args.base is None else 1]
     data = None if args.data is None else read_training(args.data, form)
     for decoding in wanted:
         key = decoding.calibration_key(tree)

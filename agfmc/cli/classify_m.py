@@ -64,18 +64,20 @@ def get_parser():
 
 
 def _add_decoding(group):
-    group.add_argument("-Q", "--method", default=str(DEFAULT.number), metavar="METHOD",
-                       help="the decoder of coding matrices, by number or name:\n" + "\n".join(
+    group.add_argument("-Q", "--method", metavar="METHOD",
+                       help="the decoder of coding matrices, by number or name (default: the one "
+                            "that control or the model names, else 0):\n" + "\n".join(
                            (f"{m.number} " if m.number is not None else "")
                            + f"{m.name}: {m.summary}" for m in METHODS))
     group.add_argument("-0", "--decision-values", action="store_true",
                        help="print the raw decision values of the binary models, in the order "
                             "and with the signs of LIBSVM, instead of probabilities")
-    group.add_argument("--tree", choices=_MODES, default=_MODES[0], metavar="MODE",
-                       help="for decision trees and nested configurations: recursive (default) "
-                            "descends to one class and prints nothing; path prints the "
-                            "probability of that class; full queries all binary classifiers and "
-                            "prints all probabilities, products along the branches")
+    group.add_argument("--tree", choices=_MODES, metavar="MODE",
+                       help="for decision trees and nested configurations: recursive (default, "
+                            "unless control or the model names a decoder) descends to one class "
+                            "and prints nothing; path prints the probability of that class; full "
+                            "queries all binary classifiers and prints all probabilities, "
+                            "products along the branches")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
@@ -172,13 +174,16 @@ def execute(args):
     form = input_format(args, lvq or args.lvq, not args.no_labels)
     _check_together(args, form.kind)
     # the text that -O writes has room for the one probability
-    decoding = Decoding(args.method, "path" if external and args.tree == "recursive" else args.tree,
+    mode = args.tree or _MODES[0]
+    decoding = Decoding(args.method or DEFAULT.name,
+                        "path" if external and mode == "recursive" else mode,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
                         PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
                         calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
                                               args.by_class, args.set_score, args.p_values),
                         without_floor=args.quantity)
+    own = args.method is None and args.tree is None and not args.decision_values
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
@@ -187,8 +192,11 @@ def execute(args):
                          args.path, args.unnormalised, foreign=external,
                          calibration=args.calibration,
                          # which holds a learned decoder, that may do without its map
-                         uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned")
+                         uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
+                         own_decoder=own)
     configuration = load_configuration(source)
+    if own:
+        decoding = decoding.as_named(configuration.tree)
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning,

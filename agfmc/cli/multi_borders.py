@@ -46,10 +46,11 @@ def get_parser():
                              "(- is standard output)")
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS",
-                       help='training options where the control file has "": LIBSVM\'s -s -t '
-                            "-d -g -r -c -n -m -e -h, and -w0 -w1 for the left and right side (-b "
-                            "and -q change nothing: probabilities are always fitted); or "
-                            "learner=NAME and the options of that learner: linear, logistic, or "
+                       help='training options where the control file has "", in place of those in '
+                            "its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for the "
+                            "left and right side (-b and -q change nothing: probabilities are "
+                            "always fitted); or learner=NAME and the options of that learner: "
+                            "linear, logistic, or "
                             "nystrom, which trains all classifiers from one pass over the data")
     add_seed(group)
     add_workers(group)
@@ -102,8 +103,8 @@ def get_parser():
                             "decision values of samples that were held out, and written beside "
                             "control-out, as CONTROL-OUT.cal")
     group.add_argument("--no-names", action="store_true",
-                       help="leave the class names out of control-out: libAGF cannot read a "
-                            "control file that holds them")
+                       help="leave the class names and the decoder out of control-out: libAGF "
+                            "cannot read a control file that holds them")
     group = parser.add_argument_group("training by another program")
     group.add_argument("--command", metavar="COMMAND",
                        help="`-- COMMAND` does the same: the program that trains each binary "
@@ -139,6 +140,7 @@ def _range(text):
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..learners.commands import Command
+    from ..prediction.decoding import named_decoding
     from ..training.external import Trainer
     from ..training.fit import MEGABYTES, TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
@@ -166,6 +168,7 @@ def execute(args):
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
     work = plan(source, output, settings, trainer)
+    named_decoding(work.tree)  # refused before the training, not after it
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     if args.dry_run:
@@ -267,7 +270,7 @@ def _calibration(args, work, trained):
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         return None, ("warning: the probabilities are not calibrated: "
                       + (str(error) or "not enough memory"))
-    key = Decoding().calibration_key(work.tree)
+    key = Decoding().as_named(work.tree).calibration_key(work.tree)
     if key not in losses:
         return calibration, ""
     count, before, after = losses[key]
@@ -288,7 +291,7 @@ def _save(args, tree, calibration=None, finish=lambda: None):
     from ..formats.calibration_file import format_calibration
 
     if args.no_names:
-        tree = changed(tree, names={})
+        tree = changed(tree, names={}, headings={})
     path, contents, earlier_goes = _calibration_file(args), {}, None
     if args.control_out != "-":
         contents[args.control_out] = "".join(tree_lines(tree))

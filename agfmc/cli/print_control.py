@@ -70,20 +70,22 @@ def get_parser():
                             "order of the labels")
     add_seed(group)
     group.add_argument("-+", "--options", default="", metavar="TEXT",
-                       help='training options to write into the quotes (default none: "")')
+                       help='training options to write into the quotes, or with --best into the '
+                            'head of the control file (default none: "")')
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="with -Q 9: folder that is put before the names of the models")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, carried along as comments")
     group.add_argument("--no-names", action="store_true",
-                       help="leave out the class names that data or a control file give: libAGF "
-                            "cannot read a control file that holds them")
+                       help="leave out the class names that data or a control file give, and what "
+                            "else stands in its head: libAGF cannot read a control file that holds "
+                            "them")
     group = parser.add_argument_group("best")
     group.add_argument("--best", action="store_true",
-                       help="the configuration that cross-validation on data prefers, with a table "
-                            "of all of them on standard error; -Q may list schemes with commas "
-                            f"(default {','.join(COMPARED)} and adjacent-ordered), and --options "
-                            "is also what they are trained with")
+                       help="the configuration that cross-validation on data prefers, with its "
+                            "decoder, and a table of all of them on standard error; -Q may list "
+                            f"schemes with commas (default {','.join(COMPARED)} and "
+                            "adjacent-ordered), and --options is also what they are trained with")
     add_trying(group, by=True)
     add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
@@ -119,14 +121,14 @@ def execute(args):
 def _output(args, tree, heights):
     from ..control.write import require_readable, tree_lines
 
-    if args.options:
+    if args.options and (args.no_names or not args.best):
         from ..control.build import with_options
         tree = with_options(tree, args.options)
     if args.no_names or args.names is not None:
         from ..control.tree import changed
         from ..formats.class_names import read_names_of
-        names = {} if args.no_names else read_names_of(args.names, tree.classes)
-        tree = changed(tree, names=names)
+        tree = changed(tree, names={}, headings={}) if args.no_names else \
+            changed(tree, names=read_names_of(args.names, tree.classes))
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)
@@ -311,8 +313,9 @@ def _require_two(labels, source):
 def best(args):
     """The control tree, for `with`: what is finished is kept until that block ends well.
 
-    The table goes to standard error.
+    Its head has the decoder, and the options if there are any.  The table goes to standard error.
     """
+    from ..control.build import with_heading
     from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
     from ..experiments.tables import plain_table, row_notes
@@ -341,7 +344,8 @@ def best(args):
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                  f"{plain_table(result)}{row_notes(result)}")
         _report_choice(args, choice)
-        yield choice.tree
+        tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
+        yield with_heading(tree, "options", args.options or tree.options or None)
 
 
 def _report_choice(args, choice):
@@ -353,6 +357,5 @@ def _report_choice(args, choice):
                            f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
                            f"{'more' if row is top else 'not more'} than one standard error of "
                            f"the difference, {margin.error:.4f} ({margin.source})")
-    command = {"recursive": "classify_m", "full": "classify_m --tree full"}.get(
-        row["decoder"], f"classify_m -Q {row['decoder']}")
-    report(args, PROG, f"best by {args.by}: {row['configuration']}, to be used with {command}")
+    report(args, PROG, f"best by {args.by}: {row['configuration']} with the decoder "
+                       f"{row['decoder']}")

@@ -29,7 +29,7 @@ def get_parser():
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".",
-        usage="%(prog)s [--search WAY] [--per-partition] [--kernels KERNEL,...] "
+        usage="%(prog)s [--search WAY] [--again] [--per-partition] [--kernels KERNEL,...] "
               "[--log2c LO:HI[:STEP]] [--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] "
               "[--log2r LO:HI[:STEP]] "
               "[--degrees LO:HI] [--coef0 VALUE,...] "
@@ -47,6 +47,11 @@ def get_parser():
     group.add_argument("--search", choices=("fast", "full"), default="fast", metavar="WAY",
                        help="fast, the whole grid on a part of the data and the best on more and "
                             "more (default), or full, every point on all splits")
+    group.add_argument("--again", action="store_true",
+                       help="tune the rows of control that have options, too: those of the learner "
+                            "of -+, of the options in the head of control, or else of its first "
+                            "row. The search starts from -+ or the head, or else from the options "
+                            "that most of these rows have")
     group.add_argument("--per-partition", action="store_true",
                        help="tune each binary problem on its own, too, and take what is found "
                             "where splits that chose nothing show that it is better than one set "
@@ -103,7 +108,7 @@ def execute(args):
     _check_outputs(args)
     by = BY_OPTION[args.by]
     plan = plan_of(args, 1, 5)
-    candidate = read_one_candidate(args, PROG)
+    candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
     task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
@@ -127,6 +132,18 @@ def execute(args):
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(experiment.cache, result, tree))
+
+
+def _again(args, candidate):
+    """The `Candidate` whose rows that have options are tuned, too, where that is wanted."""
+    from ..experiments.open_options import opened_again
+
+    if not args.again:
+        return candidate
+    if candidate.tree is None:
+        raise UsageError(f"--again is for a control file: {candidate.name} is a scheme, whose rows "
+                         "have no options")
+    return replace(candidate, tree=opened_again(candidate.tree, args.options, args.seed))
 
 
 def _check_outputs(args):

@@ -1,16 +1,17 @@
 """Trees from coding matrices and from nested pairs, and trees from other trees."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
 from ..errors import ControlError, UsageError
 from .limits import differing
-from .tree import changed, clash, Leaf, Made, Node, Row, Tree
+from .parse import heading_fault
+from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DECODERS
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "named_as", "relabelled",
-           "rename", "rename_directs", "resolve_options", "restricted", "to_code", "with_options",
-           "written_out"]
+           "rename", "rename_directs", "reopened", "resolve_options", "restricted", "to_code",
+           "with_heading", "with_options", "written_out"]
 
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
@@ -83,8 +84,9 @@ def _spread(row, spans):
 def to_code(tree: Tree) -> Tree:
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
 
-    The options "." are written out, as the nodes that they refer to go away.
-    Raises `ControlError` for a multi-class node, which has no place in a code.
+    The options "." are written out, as the nodes that they refer to go away, and a decoder that
+    is for trees is left out.  Raises `ControlError` for a multi-class node, which has no place in
+    a code.
     """
     for direct in tree.directs.values():
         raise tree.place(direct).error(
@@ -93,7 +95,36 @@ def to_code(tree: Tree) -> Tree:
     rows = Made(_leaf_row, [(row, text, spans)
                             for text, (row, spans) in zip(written_out(tree), _spans(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
-    return changed(tree, nodes=(Node(rows, leaves, False, 0),))
+    return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),)))
+
+
+def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
+    """`tree` with this text in its heading `keyword`, one of `HEADINGS`; None: without it.
+
+    Raises `UsageError` for a text that could not be read again.
+    """
+    headings = {word: heading for word, heading in tree.headings.items() if word != keyword}
+    if text is not None:
+        text = " ".join(text.split())
+        if wrong := heading_fault(keyword, text):
+            raise UsageError(wrong)
+        headings[keyword] = Heading(text)
+    return changed(tree, headings=headings)
+
+
+def _without_idle_options(tree):
+    """`tree` without its heading of options where no row takes them."""
+    default = object()
+    if not tree.options or all(row.quoted for row in tree.rows) and \
+            default in resolve_options(tree, default):
+        return tree
+    return with_heading(tree, "options", None)
+
+
+def _without_tree(tree, code):
+    """`code`, which was made of `tree`, without a decoder for trees where it has become none."""
+    lost = tree.hierarchical and not code.hierarchical and code.decoder in TREE_DECODERS
+    return with_heading(code, "decoder", None) if lost else code
 
 
 def _leaf_row(item):
@@ -112,19 +143,22 @@ def written_out(tree: Tree) -> list[str]:
 
 
 def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
-    """`tree` with other names (or options, where `quoted`), in the order of the text."""
+    """`tree` with other names (or options, where `quoted`), in the order of the text.
+
+    Its heading of options stays where a row still takes them.
+    """
     texts = iter(texts)
     nodes = []
     for node in tree.nodes:
         rows = tuple(changed(row, text=next(texts), quoted=quoted) for row in node.rows)
         nodes.append(changed(node, rows=rows))
-    return changed(tree, nodes=tuple(nodes))
+    return _without_idle_options(changed(tree, nodes=tuple(nodes)))
 
 
 def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
-    return changed(tree, nodes=tuple(
-        changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes))
+    return _without_idle_options(changed(tree, nodes=tuple(
+        changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes)))
 
 
 def _with_options(text, row):
@@ -141,11 +175,12 @@ def rename_directs(tree: Tree, names: dict[int, str | None]) -> Tree:
 def resolve_options(tree: Tree, default: object = "") -> list:
     """The options each binary classifier is trained with, in the order of the text.
 
-    `""` stands for `default`, `" "` for none, `"."` for the last options used
-    in the same node, else in the node above, else `default`.
+    `""` stands for `default`, or without one for the options of the tree's heading, `" "` for
+    none, `"."` for the last options used in the same node, else in the node above, else as `""`.
     Options replace the default; they are not added to it.
     """
     tree.require_options()
+    default = default or tree.options
     last: list = [None] * len(tree.nodes)
     parents = {child: number for number, node in enumerate(tree.nodes)
                for child in node.children if not isinstance(child, Leaf)}
@@ -166,6 +201,17 @@ def resolve_options(tree: Tree, default: object = "") -> list:
             last[scope] = current
         last[number] = current
     return result
+
+
+def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
+    """`tree` with "" in place of the options of the rows that have one of `texts`.
+
+    A row with "." has those that it stands for.  options: of the heading, for all rows with "".
+    """
+    default = object()
+    rows = ["" if text is default or text in texts else text or " "
+            for text in resolve_options(tree, default)]
+    return rename(with_heading(tree, "options", options or None), rows, quoted=True)
 
 
 def check_classes(tree: Tree, counts: dict[int, int], source: str,
@@ -230,8 +276,9 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
 
     A row with an empty side goes; so does one that has become the same partition as an earlier
     row with the same options.  A node with one branch left is replaced by that branch.  The
-    options "." are written out, as the row that they refer to may go.  So one-vs-one stays
-    one-vs-one, and likewise for one-vs-rest, adjacent and exhaustive codes.
+    options "." are written out, as the row that they refer to may go, and a decoder for trees is
+    left out where none is left.  So one-vs-one stays one-vs-one, and likewise for one-vs-rest,
+    adjacent and exhaustive codes.
 
     Raises `ControlError` where fewer than two classes are left, or one that no row separates
     from the others.
@@ -263,8 +310,9 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
     if not thin:
         raise ControlError("names fewer than two of the classes that are left in the data",
                            file=tree.source)
-    return changed(tree, nodes=_numbered(thin), names={
+    fewer = changed(tree, nodes=_numbered(thin), names={
         label: name for label, name in tree.names.items() if label in keep})
+    return _without_idle_options(_without_tree(tree, fewer))
 
 
 def _rows(rows, texts, position, tree):

@@ -15,9 +15,10 @@ from bisect import bisect_right
 
 from ..errors import ControlError
 from .learners import NODE_LEARNERS
-from .tree import clash, Direct, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node, Row, Tree
+from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
+                   MAX_LABEL, Node, Row, Tree)
 
-__all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "heading_fault", "parse"]
 
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
@@ -25,6 +26,7 @@ __all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "pars
 MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
+_LONGEST_OPTIONS, _LONGEST_DECODER = 4096, 64  # characters of a heading
 
 
 class Sizes:
@@ -68,6 +70,7 @@ _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
 _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
+_HEADING = re.compile(rf"^[ \t]*#[ \t]*({'|'.join(HEADINGS)}):(.*)", re.M)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
@@ -160,7 +163,7 @@ def parse(text: str, source: str | None = None) -> Tree:
     at = src.skip(at)
     if at < len(src.text):
         raise src.error(at, f"expected the end of the file, found {src.found(at)}")
-    return Tree(tuple(nodes), _class_names(src, labels), source)
+    return Tree(tuple(nodes), _class_names(src, labels), source, _headings(src))
 
 
 def _class_names(src, labels):
@@ -171,6 +174,39 @@ def _class_names(src, labels):
         raise src.error(found[wrong[0]].start(),
                         f"{wrong[1]}: expected a unique name for each class")
     return dict(named)
+
+
+def heading_fault(keyword: str, text: str) -> str | None:
+    """Words on what is wrong with the text of the heading `keyword`; None where nothing is.
+
+    Of a decoder only the form is looked at here: which there are is not known on this floor.
+    """
+    longest = _LONGEST_OPTIONS if keyword == "options" else _LONGEST_DECODER
+    if len(text) > longest:
+        return f"'# {keyword}:' has {len(text)} characters: expected {longest} at most"
+    if keyword == "options" and (text in ("", ".") or not looks_like_options(text)):
+        return "expected training options after '# options:', which begin with - or learner="
+    if keyword == "decoder" and len(text.split()) != 1:
+        return "expected the name of a decoder after '# decoder:', one word"
+    if not text.replace("\t", " ").isprintable():
+        return f"'# {keyword}:' has characters that cannot be printed"
+    return None
+
+
+def _headings(src):
+    """{keyword: `Heading`} of the comments before the first model."""
+    found, head = {}, src.skip(0)
+    for match in _HEADING.finditer(src.text):
+        keyword, text, at = match[1], match[2].strip(), match.start(1)
+        if at > head:
+            raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
+        if wrong := heading_fault(keyword, text):
+            raise src.error(at, wrong)
+        if keyword in found:
+            raise src.error(at, f"'# {keyword}:' stands twice, first on line "
+                                f"{found[keyword].line}")
+        found[keyword] = Heading(text, *src.place(at))
+    return found
 
 
 class _Open:

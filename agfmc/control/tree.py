@@ -15,8 +15,9 @@ from types import MappingProxyType
 from ..errors import ControlError, Place
 from .learners import NODE_LEARNERS
 
-__all__ = ["Direct", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL", "Made", "Node",
-           "Row", "Tree", "changed", "clash", "looks_like_options", "model_names", "node_names"]
+__all__ = ["Direct", "HEADINGS", "Heading", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL",
+           "Made", "Node", "Row", "TREE_DECODERS", "Tree", "changed", "clash", "looks_like_options",
+           "model_names", "node_names"]
 
 
 class Made(Sequence):
@@ -59,6 +60,12 @@ MAX_CELLS = 2**29
 # Of the name of a model, beyond its base: forty levels of a tree. A file name has room for 255
 # bytes, the base and an ending among them.
 LONGEST_NAME = 120
+
+# The lines `# KEYWORD: TEXT` that may stand at the head of a control file.
+HEADINGS = ("options", "decoder")
+
+# Decoders that go through a tree; any other takes a tree as the coding matrix it stands for.
+TREE_DECODERS = ("recursive", "full")
 
 
 
@@ -110,13 +117,34 @@ class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,
     __slots__ = ()
 
 
-class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({}), None))):
-    """A whole control file: nodes in pre-order, the first one the root."""
+class Heading(namedtuple("Heading", "text line column", defaults=(1, 1))):
+    """The text of a line `# KEYWORD: TEXT` at the head of a control file."""
 
     __slots__ = ()
 
-    def __getnewargs__(self):
-        return self.nodes, dict(self.names), self.source  # a mapping proxy cannot be pickled
+
+class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
+        MappingProxyType({}), None, MappingProxyType({})))):
+    """A whole control file: nodes in pre-order, the first one the root.
+
+    names: {label: name} of its classes;  source: the name of the file, or None;  headings:
+    {one of `HEADINGS`: `Heading`} of those that it has.
+    """
+
+    __slots__ = ()
+
+    def __getnewargs__(self):  # a mapping proxy cannot be pickled
+        return self.nodes, dict(self.names), self.source, dict(self.headings)
+
+    @property
+    def options(self):
+        """Training options of rows with "" where no others are given; "" without any."""
+        return self.headings["options"].text if "options" in self.headings else ""
+
+    @property
+    def decoder(self):
+        """Name of the decoder that is used where no other is chosen, or None."""
+        return self.headings["decoder"].text if "decoder" in self.headings else None
 
     @property
     def labels(self):
@@ -195,7 +223,7 @@ class Tree(namedtuple("Tree", "nodes names source", defaults=(MappingProxyType({
         return [tuple(labels[slice(*span)] for span in spans) for spans in self.spans()]
 
     def place(self, record):
-        """The `Place` of a `Row`, `Leaf` or `Direct` in the control file."""
+        """The `Place` of a `Row`, `Leaf`, `Direct` or `Heading` in the control file."""
         return Place(self.source, record.line, record.column)
 
     def require_names(self):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..errors import ControlError, UsageError
 from .parse import MAX_DEPTH, MAX_TEXT, Sizes
-from .tree import Leaf, looks_like_options, Tree
+from .tree import HEADINGS, Leaf, looks_like_options, Tree
 
 __all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",
            "tree_lines"]
@@ -47,13 +47,17 @@ def libagf_begins(name: str) -> bool:
 def format_tree(tree: Tree) -> str:
     """Control text of `tree`: training or classification file, any nesting.
 
-    Class names go into comments `# class LABEL: NAME` at the top.
+    Headings and class names go into comments at the top, `# options: TEXT`, `# decoder: NAME`
+    and `# class LABEL: NAME`.
     """
     return "".join(tree_lines(tree))
 
 
 def tree_lines(tree: Tree) -> Iterator[str]:
     """Yield the lines of `format_tree`: a row of a large code is made when it is its turn."""
+    for keyword in HEADINGS:
+        if keyword in tree.headings:
+            yield f"# {keyword}: {tree.headings[keyword].text}\n"
     for label, name in sorted(tree.names.items()):
         yield f"# class {label}: {name}\n"
     stack = [(0, 0)]

@@ -403,7 +403,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _decoder_for(self, tree, machines=None):
         """The `Decoding` for a tree; machines: they may hold no probabilities, only votes."""
         wanted = self.decoder
-        if wanted is None and machines is not None and not tree.hierarchical and \
+        if wanted is None and tree.decoder is None and machines is not None and \
+                not tree.hierarchical and \
                 not np.isfinite(machines.a).all():
             wanted = "vote"
         decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]

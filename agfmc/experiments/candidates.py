@@ -12,7 +12,8 @@ from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, UsageError
-from ..prediction.decoding import decoders_of, Decoding, TREE_DECODERS
+from ..learners.protocol import parse_options
+from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DECODERS
 from ..training.design import design_for
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
@@ -58,8 +59,9 @@ def decoders_for(tree: Tree, wanted: tuple | None = None,
     """
     decoders = decoders_of(tree, wanted, points)
     if wanted is None:
-        decoders = tuple(replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
-                         for decoder in decoders)
+        decoders = tuple(dict.fromkeys(  # those that a tree names may be the same then
+            replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
+            for decoder in decoders))
     return tuple(replace(decoder, calibrated=flag) for decoder in decoders for flag in
                  (calibrated if decoder.calibration_key(tree) else calibrated[:1]))
 
@@ -80,6 +82,9 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
     if name == "-" or os.path.exists(name) and not os.path.isdir(name):
         tree = read_control(name)
         tree.require_options()
+        if tree.options:
+            parse_options(tree.options, **tree.place(tree.headings["options"])._asdict())
+        named_decoding(tree)
         for direct in tree.directs.values():
             if direct.learner.is_program:
                 raise tree.place(direct).error(

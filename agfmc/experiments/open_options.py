@@ -5,12 +5,15 @@ They are those of rows; where no row is open, those of multi-class nodes.
 
 from __future__ import annotations
 
-from ..control.build import rename, resolve_options
+from collections import Counter
+
+from ..control.build import rename, reopened, resolve_options
 from ..control.tree import changed, Tree
 from ..errors import UsageError
+from ..learners.protocol import parse_options, plan_jobs
 from .search import SearchedOptions
 
-__all__ = ["open_nodes", "open_rows", "searched_options", "with_options"]
+__all__ = ["open_nodes", "open_rows", "opened_again", "searched_options", "with_options"]
 
 
 def open_rows(tree: Tree) -> list[bool]:
@@ -24,6 +27,29 @@ def open_nodes(tree: Tree) -> list[int]:
     return [number for number, direct in tree.directs.items() if direct.options == ""]
 
 
+def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
+    """`tree` whose rows of one learner are all open, whatever options they have.
+
+    text: options to begin with, else those of the tree's heading, else those that most of these
+    rows have; they name the learner, or else the first row does, if none is open.  Raises
+    `UsageError` where options that are not searched differ between the rows and none are given,
+    and as `plan_jobs`.
+    """
+    jobs, given = plan_jobs(tree, "m", text, seed)[:len(tree.rows)], text or tree.options
+    named = given or not jobs or any(open_rows(tree))
+    learner = type(parse_options(given) if named else jobs[0].options)
+    texts = Counter(job.text for job in jobs if type(job.options) is learner)
+    if not texts:
+        return tree
+    if not given:
+        others = sorted({SearchedOptions(one).fixed for one in texts})
+        if len(others) > 1:
+            raise UsageError("the rows to be tuned again differ in options that are not searched, "
+                             f"'{others[0]}' and '{others[1]}': -+ gives those of all")
+        given = texts.most_common(1)[0][0]
+    return reopened(tree, texts, given)
+
+
 def searched_options(tree: Tree, text: str) -> SearchedOptions:
     """The options of `tree` that a search begins with; text: those of open rows.
 
@@ -35,7 +61,7 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
     codes = sorted({tree.directs[number].code for number in open_nodes(tree)})
     if not codes:
         raise UsageError('there is nothing to tune: no row or node of the control has "" for its '
-                         'options')
+                         'options (tune_m --again searches those of rows that have some)')
     if len(codes) > 1:
         raise UsageError(f'nodes of several learners, {" and ".join(codes)}, have "" for their '
                          'options: the nodes of one alone can be tuned, give those of the others '

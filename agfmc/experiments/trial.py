@@ -13,7 +13,7 @@ import numpy as np
 from .._version import __version__
 from ..collate.merge import assemble
 from ..control.build import check_classes
-from ..control.tree import Tree
+from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
@@ -142,8 +142,8 @@ class LaidOutCandidate:
 
     @cached_property
     def text(self):
-        """The control text."""
-        return format_tree(self.tree)
+        """The control text; what its headings say is in the jobs and the decoders."""
+        return format_tree(changed(self.tree, headings={}))
 
     def outcome_key(self, name, split, experiment):
         """The key of the `Outcome` with one decoder."""

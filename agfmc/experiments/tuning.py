@@ -70,6 +70,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate,
     their own are nu-SVC; else such controls are trained with folds.
     """
     settings = experiment.settings
+    if candidate.tree is not None:
+        settings = replace(settings, options=settings.options or candidate.tree.options)
     tree, x = experiment.tree_of(candidate)
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)

@@ -270,7 +270,7 @@ def format_ascii_model(configuration):
 
 def _lines(model, tree):
     yield "SVM\n"
-    yield format_tree(changed(tree, names={}))
+    yield format_tree(changed(tree, names={}, headings={}))
     kernel = model.kernels[0]
     yield KERNELS[kernel.kind].libagf + "\n"
     yield _joined(map(float, kernel.values.values()))[:-1] + "\n"

@@ -160,12 +160,18 @@ class Job:
 def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     """The `Job`s of a training control file: binary ones in the order of its text, then nodes.
 
-    base: name of the model; default: options where the file has `""`; it is for binary
-    classifiers.  All options are parsed here, before anything is trained; parse: by what,
-    where it is none of our learners that is to understand those of binary classifiers.
+    base: name of the model; default: options where the file has `""`, those of its heading where
+    this is empty; they are for binary classifiers.  All options are parsed here, before anything
+    is trained; parse: by what, where it is none of our learners that is to understand those of
+    binary classifiers.
     Raises `UsageError` or `ControlError` with the place of a row that is wrong.
     """
-    default_options = parse(default)
+    heading = None if default else tree.headings.get("options")
+    if heading is None:
+        default_options = parse(default)
+    else:
+        default = heading.text
+        default_options = parse(default, **tree.place(heading)._asdict())
     jobs = []
     for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
                                       resolve_options(tree, default)):

@@ -21,7 +21,7 @@ from ..score.probabilities import log_loss
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decoding,
-                       LEARNED_POINTS, learning_pays)
+                       LEARNED_POINTS)
 
 __all__ = ["HeldOutValues", "calibrated", "fit_calibration", "fit_learned_decoder",
            "held_out_answers"]
@@ -50,7 +50,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all, and for a learned one where it pays;
+    wanted: the only decoders that have one, None for all, and for a learned one where it pays or
+    the control tree names it;
     quick: every map is a temperature and a floor, fitted to a thousand points at most, and no
     points are kept;  losses: gets {key: (number of points, their log loss before, after)} of the
     decoders that keep points; where a tree is descended, of the probability that the answer is
@@ -89,7 +90,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
         maps[key] = DecoderCalibration(fitted, kept)
     learned = None
-    if "learned" in only if only is not None else learning_pays(tree, len(all_held_out.rows)):
+    if "learned" in (only if only is not None else {
+            one.calibration_key(tree) for one in decoders_of(tree, points=len(all_held_out.rows))}):
         with suppress(AgfmcError):  # too large, or a class without points
             learned, maps["learned"] = _learned(configuration, all_held_out)
     counts = np.bincount(column, minlength=len(classes))

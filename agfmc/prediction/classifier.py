@@ -24,7 +24,7 @@ from ..learners.protocol import node_classifier
 from ..models import Configuration, LearnedDecoder, ModelFiles
 from .decision_values import MachineValues
 from .decision import calibration_of, Decision
-from .decoding import decoders_of, Decoding
+from .decoding import decoders_of, Decoding, named_decoding
 from .external import Execution, ExternalClassifier, ExternalValues
 
 __all__ = ["Answers", "Classifier", "classifier_for", "classify"]
@@ -52,17 +52,20 @@ class Answers:
 class Classifier:
     """A configuration with a decoder, ready for points.
 
-    decoding: a `Decoding`, or the name of its method alone;  execution: how the classifiers are
-    run;  values: gives their decision values and those of multi-class nodes, None for the
-    classifiers of the configuration.  Raises `ModelError` where the decoder needs probabilities
+    decoding: a `Decoding`, or the name of its method alone, None for the one that the control
+    tree names, or else least squares;  execution: how the classifiers are run;  values: gives
+    their decision values and those of multi-class nodes, None for the classifiers of the
+    configuration.  Raises `ModelError` where the decoder needs probabilities
     that the models lack, and `UsageError` where it does not suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
     classes (k,) are their labels;  threshold: the least probability of an answer, or None.
     """
 
-    def __init__(self, configuration: Configuration, decoding: Decoding | str = Decoding(),
+    def __init__(self, configuration: Configuration, decoding: Decoding | str | None = None,
                  execution: Execution = Execution(), values: Any = None):
+        if decoding is None:
+            decoding = named_decoding(configuration.tree) or Decoding()
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
         self._made = configuration, decoding, execution, values

@@ -27,6 +27,7 @@ from ..learners.protocol import learner_class, read_node
 from ..formats.mbm import MAGIC, read_store, write_store
 from ..models import BinaryModel, Configuration, ModelFiles, Normalisation
 from ..provenance import classes_text
+from .decoding import named_decoding
 from .external import ExternalClassifier
 
 __all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "merged",
@@ -45,7 +46,9 @@ class ModelSource:
     names: of the labels of a LIBSVM model, entry i names label i;
     foreign: the binary models of the control file are for another program, and not read;
     calibration: file of the calibration, in place of CONTROL.cal or of the one in a .mbm;
-    uncalibrated: no calibration is wanted, wherever there is one.
+    uncalibrated: no calibration is wanted, wherever there is one;
+    own_decoder: the decoder that the control file names will be used: where that is a learned one,
+    it is read with its calibration in any case.
     """
 
     path: str
@@ -56,6 +59,7 @@ class ModelSource:
     foreign: bool = False
     calibration: str | None = None
     uncalibrated: bool = False
+    own_decoder: bool = False
 
     def __post_init__(self):
         if self.unnormalised and self.foreign:
@@ -113,7 +117,8 @@ def _calibrated(configuration, source, beside="-"):
 
     Raises `ModelError` for that of other classifiers.
     """
-    if source.uncalibrated:
+    own = named_decoding(configuration.tree) if source.own_decoder else None
+    if source.uncalibrated and (own is None or own.decoder.takes != "learned"):
         return replace(configuration, calibration=None)
     if source.calibration is not None:
         path, calibration = source.calibration, read_calibration(source.calibration)

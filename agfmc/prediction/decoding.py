@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
-from ..control.tree import Tree
-from ..decode.code_kinds import one_vs_one
+from ..control.tree import Tree, TREE_DECODERS
+from ..decode.code_kinds import KINDS, one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.priors import Adjustment, class_counts
 from ..decode.pair_strategies import QueryOptions
 from ..decode.sets import SCORES
-from ..errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..errors import AgfmcWarning, ControlError, DataError, ModelError, UsageError
 from ..formats.class_names import number_classes
 from ..formats.confusions import read_pair_errors
 from ..formats.vectors import read_cls, refuse_negative
@@ -28,13 +28,12 @@ from ..models import Configuration
 
 __all__ = ["Decoding", "Guarantees", "LEARNED_POINTS", "PairQueries", "TREE_DECODERS",
            "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples", "coding_matrix",
-           "decoders_of", "gives_probabilities", "learning_pays", "listed", "proportions"]
+           "decoders_of", "gives_probabilities", "learning_pays", "listed", "named_decoding",
+           "proportions"]
 
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
 TREE_MODES = ("recursive", "path", "full", "flat")
-# Any other decoder takes a tree as a coding matrix.
-TREE_DECODERS = ("recursive", "full")
 # A learned decoder is fitted unasked to so many points for each class, on the average, and with so
 # many weights at most: its time grows with their product.
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
@@ -179,6 +178,13 @@ class Decoding:
             raise UsageError(f"{self.guarantees.option} rests on the calibration: it cannot be "
                              "combined with --uncalibrated")
 
+    def as_named(self, tree: Tree) -> Decoding:
+        """The same with the decoder that a control tree names; itself where it names none."""
+        own = named_decoding(tree)
+        if own is None or own.tree == "recursive" and self.tree in ("recursive", "path"):
+            return self
+        return replace(self, method=own.method, tree=own.tree)
+
     @property
     def decoder(self) -> Method:
         """The decoder of coding matrices."""
@@ -220,12 +226,13 @@ class Decoding:
 
 def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0) \
         -> tuple[Decoding, ...]:
-    """The `Decoding`s for a control tree: those wanted, else those that suit its structure.
+    """The `Decoding`s for a control tree: those wanted, else those that suit it.
 
-    One-vs-one: inverse;  an orthogonal code: orthogonal;  other coding
-    matrices: least-squares;  trees: recursive, and the tree as a code by
-    least-squares;  a multi-class node at the root, or in a tree: recursive.  points: of the
-    calibration, with enough of which learned comes second for a code without zeros.
+    These are the one that the tree names, `named_decoding`, and then by its structure one-vs-one:
+    inverse;  an orthogonal code: orthogonal;  other coding matrices: least-squares;  trees:
+    recursive, and the tree as a code by least-squares;  a multi-class node at the root, or in a
+    tree: recursive.  points: of the calibration, with enough of which learned comes next for a
+    code without zeros.
     """
     hierarchical, direct = tree.hierarchical, bool(tree.directs)
     if wanted is None:
@@ -235,7 +242,30 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0
             wanted = ("least-squares",)
         else:
             wanted = (_suiting(tree), *(["learned"] if learning_pays(tree, points) else []))
+        own = named_decoding(tree)
+        suiting = [_named(word, hierarchical, direct) for word in wanted]
+        return tuple(dict.fromkeys([own, *suiting])) if own else tuple(suiting)
     return tuple(_named(word, hierarchical, direct) for word in wanted)
+
+
+def named_decoding(tree: Tree) -> Decoding | None:
+    """The `Decoding` of the decoder that a control tree names in its head; None without one.
+
+    Raises `ControlError`, with its place, where there is no such decoder, or it is for others.
+    """
+    heading = tree.headings.get("decoder")
+    if heading is None:
+        return None
+    try:
+        found = _named(heading.text, tree.hierarchical, bool(tree.directs))
+        kind = found.decoder.codes
+        if kind != "any" and (tree.directs or KINDS[kind](coding_matrix(
+                to_code(tree) if tree.hierarchical else tree)) is None):
+            raise UsageError(f"the decoder {heading.text} needs a {kind} configuration")
+    except UsageError as error:
+        raise tree.place(heading).error(
+            ControlError, f"'# decoder: {heading.text}': {error.message}") from None
+    return found
 
 
 def _named(word, hierarchical, direct):

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import ModelError, one_line
 from ..models import Configuration, KERNELS
@@ -26,7 +27,8 @@ def describe(configuration: Configuration) -> dict:
                     for label in tree.classes],
         "samples": _samples(configuration),
         "configuration": _kind(tree),
-        "control": format_tree(tree) if tree.hierarchical else None,
+        "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
+        "decoder": tree.decoder,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
@@ -104,6 +106,8 @@ def format_description(info: dict) -> str:
         f"classes           {len(info['classes'])}: " + ", ".join(
             f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
             for c in info["classes"]),
+        *([] if info["decoder"] is None else
+          [f"decoder           {info['decoder']}, unless another is chosen"]),
         *([] if info["samples"] is None else
           [f"samples           {sum(info['samples'])} in training, of the classes "
            + " ".join(map(str, info["samples"]))]),

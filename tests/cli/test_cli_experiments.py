@@ -340,9 +340,9 @@ def test_adjacent_is_best_for_ordered_classes(classes, root, data):
                                      "--uncalibrated", "--by", "accuracy",
                                      root / "sample_data" / "ordered")
     assert status == 0
-    assert messages.endswith("best by accuracy: adjacent, to be used with classify_m -Q "
-                             "least-squares\n")
-    assert text.splitlines()[0] == '"-c 10 -g 0.005" 0 / 1 2 3 4 5 6 7;'
+    assert messages.endswith("best by accuracy: adjacent with the decoder least-squares\n")
+    assert text.splitlines()[:3] == ["# options: -c 10 -g 0.005", "# decoder: least-squares",
+                                     '"" 0 / 1 2 3 4 5 6 7;']
     assert text.splitlines()[-1] == "{ 0 1 2 3 4 5 6 7}"
     assert not left_behind()
 
@@ -353,9 +353,8 @@ def test_one_vs_one_is_best_for_digits(classes, root, data):
                                      "--options", "-c 50 -g 0.01", "--trials", "1", "-M",
                                      root / "sample_data" / "digits.svm")
     assert status == 0
-    assert messages.endswith("best by log-loss: one-vs-one, to be used with classify_m -Q "
-                             "inverse\n")
-    assert len(text.splitlines()) == 46
+    assert messages.endswith("best by log-loss: one-vs-one with the decoder inverse\n")
+    assert len(text.splitlines()) == 48
 
 
 @pytest.mark.long
@@ -374,9 +373,10 @@ def test_shuffled_order_is_recovered(classes, root, tmp_path, data):
 
 def test_a_tree_may_be_best_as_a_code(classes, ask, data):
     status, text, messages = classes("-Q", "tree:least-squares", "train")
-    assert status == 0 and "tree, to be used with classify_m -Q least-squares" in messages
+    assert status == 0 and "tree with the decoder least-squares" in messages
     assert text.endswith('"" 0 / 1 2;\n"" 1 / 2;\n{ 2 5 9}\n')
-    assert classes("-Q", "tree:full", "train")[1].splitlines()[3] == '"" {'
+    lines = classes("-Q", "tree:full", "train")[1].splitlines()
+    assert lines[0] == "# decoder: full" and lines[4] == '"" {'
 
 
 @pytest.mark.parametrize("words, status, message", [

@@ -105,6 +105,7 @@ def tree_again(tree, raw):
         assert one.text == other.text or one.text == "./" + other.text and \
             looks_like_options(other.text)
     assert again.names == tree.names
+    assert (again.options, again.decoder) == (tree.options, tree.decoder)
     assert format_dot(tree).endswith("}\n")
     tree.sides(), tree.classes, tree.spans()
 
@@ -363,6 +364,7 @@ PLAIN = "".join(lvq.lvq_lines(X, header=False)).encode()
 NAMES = class_names.names_bytes(("ant", "b\u00e4r", "a cat"))
 CONTROLS = (
     b'"" 0 / 1;\n"-c 2" 0 2 / 1; # x\n{ 2 5 9}\n',
+    b'# options: -c 5 -g 1\n# decoder: loss:hinge\n"" {0 "." {1 2}}\n',
     b'# class 3: b\xc3\xa4r\nm-00 0 1 / 2;\n"m 01" 0 / 1 2;\n'
     b'{\n  m.00 {\n    3 \n 0\n  }\n  7\n 8}\n',
     b'"-c 1" {"" K {0 1 4} "-r 2" L {2 3}}\n', b'k K "-k 3" {\n 0\n 1\n}\n',

@@ -48,7 +48,8 @@ def public_readers():
 
 
 NO_FILE = {  # they take text that a reader has taken apart already
-    "control.build.from_pairs", "control.build.from_rows", "control.build.with_options",
+    "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",
+    "control.build.with_options", "control.parse.heading_fault",
     "control.dot.visible",
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "formats.controlfile.model_file", "formats.controlfile.model_files",

@@ -10,7 +10,8 @@ from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import changed, Direct, Leaf, looks_like_options, MAX_LABEL, Node, Row, Tree
+from agfmc.control.tree import (changed, Direct, Heading, Leaf, looks_like_options, MAX_LABEL, Node,
+                                Row, Tree)
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.errors import ControlError, UsageError
 from agfmc.formats import controlfile
@@ -21,7 +22,8 @@ def bare_of_places(tree):
         node, rows=tuple(changed(row, line=1, column=1) for row in node.rows),
         direct=node.direct and changed(node.direct, line=1, column=1),
         children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children))
-        for node in tree.nodes), tree.names)
+        for node in tree.nodes), tree.names, headings={
+            keyword: Heading(heading.text) for keyword, heading in tree.headings.items()})
 
 
 def test_layout_of_a_training_code():
@@ -201,7 +203,10 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
     named = draw(st.lists(st.sampled_from(used), max_size=2))
     names = draw(st.lists(NAMES.filter(lambda name: name == name.strip()), min_size=len(named),
                           max_size=len(named), unique=True))
-    return Tree(tuple(nodes), dict(zip(named, names)))
+    headings = {"options": st.sampled_from(["-c 1", "learner=linear", '-x "a # \\ ß']),
+                "decoder": st.sampled_from(["full", "loss:hinge"])}
+    return Tree(tuple(nodes), dict(zip(named, names)), headings={
+        keyword: Heading(draw(text)) for keyword, text in headings.items() if draw(st.booleans())})
 
 
 @settings(max_examples=30, deadline=None)
@@ -209,7 +214,7 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
 def test_what_is_written_is_read(tree):
     text = format_tree(tree)
     assert bare_of_places(parse(text)) == tree and format_tree(parse(text)) == text
-    if not tree.names:
+    if not tree.names and not tree.headings:
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
 
@@ -246,7 +251,8 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
 
 TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
                           "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
-                          "{0 1}", "m ", "# class 1: x\n", "9" * 11])
+                          "{0 1}", "m ", "# class 1: x\n", "# options: -c 1\n",
+                          "# decoder: full\n", "# options: ", "9" * 11])
 
 
 @settings(max_examples=150, deadline=None)

@@ -11,6 +11,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from sklearn.svm import SVC
 
+import agfmc
 from agfmc.errors import AgfmcError
 from agfmc.estimators import MultiClassFromBinary
 from agfmc.formats.libsvm_data import write_svm
@@ -183,3 +184,26 @@ def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
     MultiClassFromBinary(text, options=OPTIONS, normalise=True).fit(x, y).save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+
+
+@pytest.mark.parametrize("design, decoder", [("one-vs-rest", "renormalised"), ("tree", "full")])
+def test_options_and_decoder_of_a_control_file(run, design, decoder):
+    """The estimator trains by the head of its control, and a loaded model has its decoder."""
+    x, y = points()
+    commands(run, x, y, ("-Q", design))
+    head = f"# options: {OPTIONS}\n# decoder: {decoder}\n"
+    Path("head.mbt").write_text(head + Path("train.mbc").read_text())
+    run("multi_borders", "head.mbt", "train", "m", "m.mbc")
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    own = MultiClassFromBinary(Path("head.mbt").read_text()).fit(x, y)
+    own.save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+    loaded = MultiClassFromBinary.load("m.mbm")
+    again = MultiClassFromBinary(loaded.control, C=5, gamma=.1).fit(x, y)
+    expected = classifier_for(agfmc.load("m.mbm"), decoder).probabilities(x)
+    for p in (own.predict_proba(x), loaded.predict_proba(x), again.predict_proba(x),
+              agfmc.load("own.mbm").classifier().probabilities(x),
+              agfmc.Classifier(agfmc.load("m.mbm")).probabilities(x)):
+        assert np.array_equal(p, expected)
+    assert own.decoder_ == loaded.decoder_ == again.decoder_ == decoder
+    assert MultiClassFromBinary.load("m.mbm", decoder="least-squares").decoder_ == "least-squares"
