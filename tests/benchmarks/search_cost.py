@@ -42,8 +42,9 @@ class Runner:
 
     def run(self, *words, output=None, expected=(0,)):
         """(seconds of processor, seconds on the clock, standard output) of a command."""
-        command = [sys.executable, str(self.package / "bin" / words[0]), *words[1:]] \
-            if (self.package / "bin" / words[0]).exists() else list(words)
+        ours = self.package / "bin" / words[0]
+        command = [sys.executable, str(ours), *words[1:]] \
+            if ours.parent == self.package / "bin" and ours.exists() else list(words)
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         done = subprocess.run(command, cwd=self.folder, env=self.environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
@@ -89,17 +90,20 @@ def unit(runner, name):
                               "train.model")[0]}
 
 
-def peers(runner, folder):
-    """Lines of the state for scikit-learn's searches over the first grid of tune_m."""
+def peers(runner):
+    """Lines of the state for scikit-learn's searches over the first grid of tune_m.
+
+    Like tune_m they pay for the search and for all they import; the last fit, which gives
+    probabilities, is `final`. Options are compared by accuracy: for the log loss each of their
+    fits would have to give probabilities, by a cross-validation of its own.
+    """
     for name in ("grid", "halving"):
-        code = PEER.format(name=name)
-        cpu, wall, text = runner.run(sys.executable, "-c", code)
-        found = json.loads(text)
-        yield name, {"cpu": cpu, "wall": wall, "tried": 30, **found}
+        _, wall, text = runner.run(sys.executable, "-c", PEER, name)
+        yield name, {"wall": wall, **json.loads(text)}
 
 
 PEER = """
-import json, sys, warnings
+import json, sys, time, warnings
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.experimental import enable_halving_search_cv
@@ -111,16 +115,20 @@ train = load_svmlight_file("train.svm")
 test = load_svmlight_file("test.svm", n_features=train[0].shape[1])
 x, tx = train[0].toarray(), test[0].toarray()
 scale = round(-np.log2(x.var(axis=0).sum()))
-grid = {{"C": 2.0 ** np.arange(-1, 10, 2), "gamma": 2.0 ** (scale + np.arange(-4, 5, 2))}}
+grid = {"C": 2.0 ** np.arange(-1, 10, 2), "gamma": 2.0 ** (scale + np.arange(-4, 5, 2))}
+kind, more = (GridSearchCV, {}) if sys.argv[1] == "grid" else (
+    HalvingGridSearchCV, {"random_state": 1, "factor": 3})
 folds = StratifiedKFold(5, shuffle=True, random_state=1)
-kind = GridSearchCV if "{name}" == "grid" else HalvingGridSearchCV
-more = {{}} if "{name}" == "grid" else {{"random_state": 1, "factor": 3}}
-search = kind(SVC(), grid, cv=folds, refit=False, **more).fit(x, train[1])
+search = kind(SVC(), grid, cv=folds, refit=False, n_jobs=1, **more).fit(x, train[1])
+cpu = time.process_time()
 best = SVC(probability=True, random_state=1, **search.best_params_).fit(x, train[1])
+final = time.process_time() - cpu
 p = best.predict_proba(tx)
-print(json.dumps({{"options": str(search.best_params_), "searched": search.best_score_,
-                   "accuracy": accuracy_score(test[1], best.predict(tx)),
-                   "log_loss": log_loss(test[1], p)}}))
+print(json.dumps({"cpu": cpu, "final": final, "tried": len(search.cv_results_["params"]),
+                  "options": "-g {gamma:g} -c {C:g}".format(**search.best_params_),
+                  "searched": search.best_score_,
+                  "accuracy": accuracy_score(test[1], best.predict(tx)),
+                  "log_loss": log_loss(test[1], p)}))
 """
 
 
@@ -155,7 +163,7 @@ def run(args):
             if "peers" in others:
                 runner.run("agf2ascii", "-M", "train", output="train.svm")
                 runner.run("agf2ascii", "-M", "test", output="test.svm")
-                lines += [(way, None, line) for way, line in peers(runner, folder)]
+                lines += [(way, None, line) for way, line in peers(runner)]
             for way, limit, line in lines:
                 write(state, name, split, way, limit, line)
             for way, limit in wanted:
