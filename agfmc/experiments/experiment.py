@@ -259,8 +259,12 @@ class Experiment:
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
 
-def part_of(progress, done: int, total: int):
-    """Progress within one of `total` equal parts, of which `done` are behind."""
+def part_of(progress, done: int, total: int, words: str = ""):
+    """Progress(done, total) within one of `total` equal parts, of which `done` are behind.
+
+    words: what is being done there, and the best so far.
+    """
     if progress is None:
         return None
-    return lambda part, whole: progress(1000 * done + 1000 * part // max(whole, 1), 1000 * total)
+    return lambda part, whole: progress(1000 * done + 1000 * part // max(whole, 1), 1000 * total,
+                                        words)
