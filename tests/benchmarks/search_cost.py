@@ -7,12 +7,14 @@ scored on what was held out. Costs are seconds of processor of whole process tre
 `svm-train -b 1` there as a unit, which can be had on any machine.
 
     python tests/benchmarks/search_cost.py run STATE [--splits 1,2,...] [--way NAME=OPTIONS]
-        [--package PATH] [--limits 5,15,60,240] [--peers] FILE.svm ...
+        [--package PATH] [--limits 5,15,60,240] [--peers] [--rows N [--classes K]] FILE.svm ...
     python tests/benchmarks/search_cost.py table STATE
 
 `run` adds a line of JSON to STATE for each run that is not there yet. A way is a name and options
 of tune_m, as in --way "full=--search full"; PATH is a checkout, by default this one. --peers runs
-scikit-learn's GridSearchCV and HalvingGridSearchCV on the first grid of tune_m instead.
+scikit-learn's GridSearchCV and HalvingGridSearchCV on the first grid of tune_m as well. With --rows
+the search has so many rows, of the first --classes of the classes, and all others are held out:
+what small data promise, against the truth.
 """
 
 import argparse
@@ -77,7 +79,7 @@ def tuned(runner, way, limit, jobs):
     point = None if result["best"] is None else result["points"][result["best"]]
     line = {"cpu": cpu, "wall": wall, "tried": result["tried"],
             "options": point and point["options"], "searched": point and point["score"],
-            "estimate": result.get("estimate")}
+            "estimate": result.get("estimate"), "by": result["by"]}
     if not text:  # nothing was found in the time: what is given stays
         return line | scores(runner, "given.mbt")
     return line | scores(runner, "tuned.mbt")
@@ -142,19 +144,26 @@ def run(args):
     if args.limits_only:
         limits = limits[1:]
     for path in args.files:
-        name = Path(path).stem
+        sizes = [str(size) for size in (args.rows, args.classes) if size]
+        name = "-".join([Path(path).stem, *sizes])
         for split in map(int, args.splits.split(",")):
             wanted = [(way, limit) for way in ways for limit in limits]
             wanted = [key for key in wanted if (name, split, *key) not in done]
-            others = [] if (name, split, "unit", None) in done else ["unit"]
+            others = [] if (name, split, "unit", None) in done or name not in UNITS else ["unit"]
             if args.peers and (name, split, "grid", None) not in done:
                 others.append("peers")
             if not wanted and not others:
                 continue
             folder = tempfile.mkdtemp(prefix="search-")
             runner = Runner(args.package, folder)
-            runner.run("svm2agf", str(Path(path).resolve()), "raw")
-            runner.run("agf_preprocess", "--stratified", "-f", "0.25", "-n", "--seed",
+            lines = Path(path).read_text().splitlines(keepends=True)
+            if args.classes:
+                first = sorted({int(line.split()[0]) for line in lines})[:args.classes]
+                lines = [line for line in lines if int(line.split()[0]) in first]
+            (runner.folder / "raw.svm").write_text("".join(lines))
+            runner.run("svm2agf", "raw.svm", "raw")
+            held_out = 1 - args.rows / len(lines) if args.rows else 0.25
+            runner.run("agf_preprocess", "--stratified", "-f", str(held_out), "-n", "--seed",
                        str(split), "raw", "train", "test")
             runner.run("print_control", "-Q", "one-vs-one", "train", output="given.mbt")
             lines = []
@@ -206,6 +215,8 @@ def table(args):
               spread([run["log_loss"] for run in runs.values()]))
     for data in sorted({line["data"] for line in lines}):
         paired(data, groups)
+    for (data, way, limit), runs in sorted(groups.items(), key=str):
+        promised(f"{data} {way} {limit or ''}".rstrip(), list(runs.values()))
 
 
 def paired(data, groups):
@@ -224,6 +235,26 @@ def paired(data, groups):
         print(text)
 
 
+def promised(head, runs):
+    """Print the searched score and the estimate for new data beside the truth."""
+    runs = [run for run in runs if run.get("estimate") and run["estimate"]["score"] is not None]
+    if not runs:
+        return
+    by = runs[0]["by"]
+    truth = [run[by] for run in runs]
+    text = f"{head}, {len(runs)} splits, {by}: truth {spread(truth)}"
+    for word, values in (("searched", [run["searched"] for run in runs]),
+                         ("estimate", [run["estimate"]["score"] for run in runs])):
+        gaps = [value - right for value, right in zip(values, truth)]
+        text += f"; {word} {spread(values)}, less the truth {spread(gaps)}"
+    errors = [run["estimate"].get("error") for run in runs]
+    if None not in errors:
+        within = [abs(run["estimate"]["score"] - right) <= 2 * error
+                  for run, right, error in zip(runs, truth, errors)]
+        text += f"; within two of its errors {sum(within)} times"
+    print(text)
+
+
 def main():
     """Read the options and do what they say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -236,6 +267,8 @@ def main():
     parser.add_argument("--limits", default="")
     parser.add_argument("--limits-only", action="store_true")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--classes", type=int)
     parser.add_argument("-j", "--jobs", type=int, default=1)
     args = parser.parse_intermixed_args()
     {"run": run, "table": table}[args.what](args)
