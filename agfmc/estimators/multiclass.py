@@ -22,6 +22,7 @@ from ..errors import AgfmcError, AgfmcWarning
 from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan
+from ..experiments.open_options import open_rows
 from ..experiments.tuned import find_options
 from ..formats.controlfile import read_control
 from ..learners.protocol import parse_options, unnamed
@@ -262,13 +263,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             points, labels, tree, _, settings = tuned._prepare(X, y)
             candidate = Candidate("control", tree, None) if _given(self.control) else Candidate(
                 self.control, None, self.control, design={"seed": settings.seed})
-            result, _ = find_options(
+            result, best = find_options(
                 Experiment(Dataset(points, labels.astype(np.int32)),
                            SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
                            calibrated=(bool(self.calibrated),)),
                 replace(candidate, wanted=None if self.decoder is None else (self.decoder,)),
                 by=by, search=search, time_limit=time_limit, space=space, progress=progress)
-            found = parameters_of(result["points"][result["best"]]["options"])
+            found = parameters_of(result["points"][result["best"]]["options"]) \
+                if any(open_rows(tree)) else {"control": best}  # options of nodes are written there
         tuned.set_params(**found)
         result["params"] = {name: value for name, value in found.items()
                             if value != getattr(self, name)}

@@ -32,8 +32,8 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     before anything was scored.
     """
     start, space = time.monotonic(), SearchSpace() if space is None else space
-    for word, value, known in (("by", by, SCORES), ("search", search, ("fast", "full")),
-                               *(("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels)):
+    kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())
+    for word, value, known in (("by", by, SCORES), ("search", search, ("fast", "full")), *kernels):
         if value not in known:
             raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
     if time_limit is not None and not time_limit >= 0:

@@ -10,6 +10,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from sklearn.base import clone
 
+from agfmc.control.write import format_tree
 from agfmc.estimators import MultiClassFromBinary
 from agfmc.estimators.multiclass import options_of, parameters_of
 from agfmc.experiments.search import Axis, SearchSpace
@@ -50,7 +51,8 @@ def test_classes_of_any_kind(labels):
              for kind in ((0, 1, 2), labels)]
     (_, first), (model, second) = found
     assert second["params"] == first["params"] and second["points"] == first["points"]
-    assert model.classes_.tolist() == list(labels) and set(model.predict(points()[0])) <= set(labels)
+    assert model.classes_.tolist() == list(labels)
+    assert set(model.predict(points()[0])) == set(labels)
 
 
 def test_threads_change_nothing():
@@ -73,11 +75,21 @@ def test_it_is_the_search_of_the_command(tmp_path, run):
     assert own["points"] == result["points"] and own["best"] == result["best"]
 
 
+def test_options_of_nodes_stand_in_the_control():
+    x, y = points(("a", "b", "c"))
+    model = MultiClassFromBinary('"" K {0 1 2}')
+    tuned, result = model.tune(x, y, by="accuracy")
+    assert result["params"].keys() == {"control"}
+    best = result["points"][result["best"]]["options"]
+    assert best.startswith("-k ") and f'"{best}" K' in format_tree(tuned.control)
+    np.testing.assert_array_equal(clone(tuned).fit(x, y).predict(x), tuned.predict(x))
+
+
 @pytest.mark.parametrize("learner, text", [
     ("svm", "-g 0.03125 -c 11.3"), ("svm", "-t 1 -d 3 -g 0.0884 -r 1 -c 2 -e 0.01 -h 0"),
     ("svm", "-t 0 -c 0.5 -m 200"), ("svm", "-c 1"),
     ("nystrom", "learner=nystrom -g 0.125 -m 30 -l auto"), ("linear", "learner=linear -c 4"),
-    ("logistic", "learner=logistic")])
+    ("logistic", "learner=logistic -c 32")])
 def test_options_and_parameters_mean_the_same(learner, text):
     model = MultiClassFromBinary(learner=learner, C=77).set_params(**parameters_of(text))
     assert parse_options(options_of(model)) == parse_options(text)
