@@ -70,7 +70,7 @@ def _compared(experiment, candidates, against, by, progress):
         _check_left_out(experiment, candidates)
     cached = 0
     for done, split in enumerate(experiment.splits()):
-        words = split.name + _best_words(names, tally, by) if progress else ""
+        words = _best_words(names, tally, by) + split.name if progress else ""
         outcomes = run_trial(split, candidates, experiment, progress=part_of(
             progress, done - cached, plan.count - cached, words))
         cached += all(outcome.resumed for outcome in outcomes)
@@ -135,7 +135,7 @@ def _best_words(names, tally, by):
     best = best_row([{"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
                      for (number, decoder), outcomes in tally.items()
                      if all(outcome.error is None for outcome in outcomes)], by)
-    return "" if best is None else f"; best {best['words']}: {_number(best[by])}"
+    return "" if best is None else f"best {best['words']}: {_number(best[by])}; "
 
 
 def _number(column):
@@ -282,8 +282,8 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *,
         words = split.name
         if progress and trials:
             so_far = _summaries([outcomes[0] for outcomes in trials], _TOLD)
-            words += "".join(f"; {SCORES[name].short} {_number(column)}"
-                             for name, column in so_far.items() if column is not None)
+            words = "".join(f"{SCORES[name].short} {_number(column)}; "
+                            for name, column in so_far.items() if column is not None) + words
         outcomes = run_trial(split, [candidate], experiment, keep=True, first=True,
                              progress=part_of(progress, done, plan.count, words))
         for outcome in outcomes:

@@ -42,7 +42,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
                           candidate)
     with ResultCache(None) as cache:
         result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
-                            by=by, progress=progress,
+                            by=by, search=search, progress=progress,
                             deadline=None if time_limit is None else start + time_limit)
     if tree is None:
         raise JobsFailed(f"the time limit of {time_limit:g} s was reached before anything was "

@@ -144,11 +144,11 @@ def test_progress_names_the_split_and_the_best_so_far(data):
               for row in result["rows"]}
     best = max(values, key=lambda name: values[name][0])
     assert told[0] == "trial 1, part 1" and len(told) == 3
-    assert told[1] == f"trial 1, part 2; best {best}: {values[best][0]:.4f}".replace(" 0.", " .")
+    assert told[1] == f"best {best}: {values[best][0]:.4f}; trial 1, part 2".replace(" 0.", " .")
     del told[:]
     one, = cross_validate(experiment_, candidates("tree")[0], progress=follow)
     assert told[0] == "trial 1, part 1" and len(told) == 3
-    assert told[1] == "trial 1, part 2; log loss {:.4f}; accuracy {:.4f}".format(
+    assert told[1] == "log loss {:.4f}; accuracy {:.4f}; trial 1, part 2".format(
         *(one.columns[name]["values"][0] for name in ("log_loss", "accuracy"))).replace(" 0.", " .")
 
 
