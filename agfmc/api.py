@@ -58,16 +58,16 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     does; -> (configuration, result of the search).
 
     control, x, y: as for `train`;  by: the score that decides, a name of `scores`;  search:
-    "fast", or "full" for all options on all parts;  time_limit: seconds of the search, after
+    "fast", or "full" for all options on all of the data;  time_limit: seconds of the search, after
     which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
     gamma and C about what suits the data;  training: options, which stay but for those searched,
     normalise, seed and the further settings of `train`, such as `workers`.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
-    tried (options, score, sd ...);  best: the index of that taken;  estimate: its score for new
-    data, corrected for the search, as that of the best is too good, or None;  complete: False
-    where the time limit ended the search.  Raises `JobsFailed` where it came before anything was
-    scored.
+    tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
+    was chosen by it;  estimate: what to expect of new data (score, error, points, how), or None;
+    complete: False where the time limit ended the search.  Raises `JobsFailed` where it came
+    before anything was scored.
 
     >>> import numpy as np
     >>> import agfmc

@@ -226,8 +226,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             The score that decides: "log_loss", "accuracy", "brier", "uncertainty_coefficient" ...;
             the first and the third need a decoder that gives the probabilities of all classes.
         search : {"fast", "full"}, default="fast"
-            "fast": most points are scored on a sample of the data, few on all of it;  "full": each
-            point on all five parts.
+            "fast": the grid is scored on a sample of the data, the best of it on more, and few on
+            all;  "full": each point on all of the data.
         time_limit : float, default=None
             Seconds of the search, after which the best so far is taken.
         space : agfmc.experiments.search.SearchSpace, default=None
@@ -242,10 +242,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         result : dict
             params: the parameters of the clone that differ from this estimator's;  points: what
             was tried, a dictionary for each with options, kernel, score, sd ... (a table for
-            `pandas.DataFrame`);  best: the index of the one taken;  estimate: its score for new
-            data, corrected for the search, or None (that of the best point is too good, as it was
-            chosen by it);  complete: False where the time limit ended the search;  further what
-            tune_m writes with --json.
+            `pandas.DataFrame`);  best: the index of the one taken, whose score is too good, as it
+            was chosen by it;  estimate: what to expect of new data (score, error, points, how), or
+            None;  complete: False where the time limit ended the search;  further what tune_m
+            writes with --json.
 
         Raises ValueError as `fit` does, and where the time limit comes before any score.
 

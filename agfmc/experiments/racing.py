@@ -399,7 +399,7 @@ def _score(tuner, task, states, batch, level, later):
             scored = state.summary(text)
             state.search.record(point, None if scored is None else scored["pooled"])
     if len(states) == 1 and (best := states[0].best) is not None:
-        tuner.best = f"{best}: {states[0].tried[best]['pooled']:.4f}"
+        tuner.best = f"{best}: " + f"{states[0].tried[best]['pooled']:.4f}".removeprefix("0")
 
 
 @contextmanager
