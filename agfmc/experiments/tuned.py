@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..control.tree import Tree
 from ..errors import JobsFailed, UsageError
+from ..executors.threads import available_cores
 from ..models import TUNED_KERNELS
 from ..score.scores import SCORES
 from .candidates import Candidate
@@ -38,8 +39,9 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
             raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
     if time_limit is not None and not time_limit >= 0:
         raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
-    task = prepare_tuning(replace(experiment, settings=replace(experiment.settings, loo=True)),
-                          candidate)
+    settings = replace(experiment.settings, loo=True,
+                       workers=experiment.settings.workers or available_cores())
+    task = prepare_tuning(replace(experiment, settings=settings), candidate)
     with ResultCache(None) as cache:
         result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
                             by=by, search=search, progress=progress,
