@@ -7,8 +7,9 @@
     print(agfmc.scores(truth, classifier.classify(new_x).classes)["accuracy"])
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
-are `classifier.classes`, ascending.  `agfmc.load` reads what `save` or the commands wrote;
-`agfmc.estimators` has the same for scikit-learn.
+are `classifier.classes`, ascending.  `agfmc.tune` is `agfmc.train` with the options that a
+search finds.  `agfmc.load` reads what `save` or the commands wrote; `agfmc.estimators` has the
+same for scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
@@ -22,7 +23,7 @@ from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, Data
                      ModelError, UsageError)
 
 if TYPE_CHECKING:
-    from .api import scores, train
+    from .api import scores, train, tune
     from .models import Configuration, Normalisation
     from .prediction.classifier import Answers, Classifier, classifier_for
     from .prediction.configuration import export, load, save
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed", "ModelError",
            "Normalisation", "UsageError", "__version__", "classifier_for", "design", "export",
-           "load", "save", "scores", "train"]
+           "load", "save", "scores", "train", "tune"]
 
 _HOMES = {
-    "api": ("scores", "train"),
+    "api": ("scores", "train", "tune"),
     "models": ("Configuration", "Normalisation"),
     "prediction.classifier": ("Answers", "Classifier", "classifier_for"),
     "prediction.configuration": ("export", "load", "save"),

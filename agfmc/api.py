@@ -6,14 +6,18 @@ import numpy as np
 
 from .control.tree import Tree
 from .errors import DataError, UsageError
-from .models import Configuration
+from .experiments.candidates import Candidate
+from .experiments.experiment import Experiment, SplitPlan
+from .experiments.search import SearchSpace
+from .experiments.tuned import find_options
+from .models import Configuration, Dataset
 from .prediction.calibration import calibrated
 from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
 from .training.design import design_for
 from .training.fit import TrainingSettings
-from .training.memory import train_configuration
+from .training.memory import checked_points, train_configuration
 
-__all__ = ["scores", "train"]
+__all__ = ["scores", "train", "tune"]
 
 
 def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "",
@@ -39,14 +43,59 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     >>> model.classifier().probabilities(x[:5]).shape
     (5, 4)
     """
-    if hasattr(x, "toarray"):
-        raise DataError("x is sparse: expected an array, x.toarray()")
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = _dense(x), np.asarray(y)
     if not isinstance(control, Tree):
         labels = [int(label) for label in np.unique(y)]
         control = design_for(control, x, y, labels, None, seed=seed)
     return calibrated(*train_configuration(control, x, y, TrainingSettings(
         options, seed, normalise, **training)))
+
+
+def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_loss",
+         search: str = "fast", time_limit: float | None = None, space: SearchSpace | None = None,
+         **training) -> tuple[Configuration, dict]:
+    """Train a configuration with the options that a search by cross-validation finds, as tune_m
+    does; -> (configuration, result of the search).
+
+    control, x, y: as for `train`;  by: the score that decides, a name of `scores`;  search:
+    "fast", or "full" for all options on all of the data;  time_limit: seconds of the search, after
+    which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
+    gamma and C about what suits the data;  training: options, which stay but for those searched,
+    normalise, seed and the further settings of `train`, such as `workers`.
+
+    The result has, among others: points, a list of dictionaries, one for each of the options
+    tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
+    was chosen by it;  estimate: what to expect of new data (score, error, points, how), or None;
+    complete: False where the time limit ended the search.  Raises `JobsFailed` where it came
+    before anything was scored.
+
+    >>> import numpy as np
+    >>> import agfmc
+    >>> x = np.random.default_rng(0).normal(size=(120, 2))
+    >>> y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
+    >>> model, result = agfmc.tune("one-vs-rest", x, y, options="learner=nystrom -m 40")
+    >>> result["points"][result["best"]]["options"].startswith("learner=nystrom -g ")
+    True
+    """
+    x, y = checked_points(_dense(x), y)
+    settings = _settings(**training)
+    candidate = Candidate("control", control, None) if isinstance(control, Tree) else \
+        Candidate(control, None, control, design={"seed": settings.seed})
+    experiment = Experiment(Dataset(x, y), SplitPlan(parts=5, trials=1, seed=settings.seed),
+                            settings, calibrated=(settings.calibration > 0,))
+    result, tree = find_options(experiment, candidate, by=by, search=search,
+                                time_limit=time_limit, space=space)
+    return calibrated(*train_configuration(tree, x, y, settings)), result
+
+
+def _settings(options="", normalise=False, seed=1, **training):
+    return TrainingSettings(options, seed, normalise, **training)
+
+
+def _dense(x):
+    if hasattr(x, "toarray"):
+        raise DataError("x is sparse: expected an array, x.toarray()")
+    return np.asarray(x)
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,

@@ -98,41 +98,61 @@ def discard(stream):
 
 
 class Progress:
-    """The progress of the work: a bar on a terminal, else a line a minute; none with `--quiet`.
+    """The progress of the work: a line that stays in place on a terminal, else a line a minute;
+    none with `--quiet`.
 
-    what: the word for the work;  prog: the command;  clock: tells seconds.
+    what: the word for the work;  prog: the command;  clock: tells seconds;  deadline: of the
+    work, on that clock, or None.
     """
 
-    def __init__(self, args, what, prog=None, clock=time.monotonic):
+    def __init__(self, args, what, prog=None, clock=time.monotonic, deadline=None):
         self._what = what
         self._prog = prog or os.path.basename(sys.argv[0])
         self._clock = clock
+        self._deadline = deadline
         self._start = clock()
+        self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
         self._active = not args.quiet
-        self._bar = sys.stderr.isatty()
-        self._pause = 0.1 if self._bar else 60.0
-        self._told = self._start - self._pause if self._bar else self._start
+        self._on_terminal = sys.stderr.isatty()
+        self._pause = 0.1 if self._on_terminal else 60.0
+        self._told = self._start - self._pause if self._on_terminal else self._start
         self._drawn = False
 
     def __call__(self, done, total, words="", earlier=0):
-        """`done` of `total` are done, in words too; earlier: so many before this run began."""
+        """`done` of `total` are done; words: what is being done, and the best so far;
+        earlier: so many were done before this run began."""
         now = self._clock()
-        last = self._bar and done >= total
+        last = self._on_terminal and done >= total
         if not self._active or (now - self._told < self._pause and not last):
             return
         self._told = now
-        share = f"{100 * done // max(total, 1):3d}"
-        left = ""
-        if done > earlier:
-            left = _span((now - self._start) * (total - done) / (done - earlier))
-        if not self._bar:
+        share = f"{100 * done // max(total, 1)}"
+        left = self._left(now, done - earlier, max(total - done, 0))
+        if self._on_terminal:
+            self._drawn = True
+            filled = 20 * done // max(total, 1)
+            self._draw("\r" + _in_columns(
+                f"{self._what} ", f"[{'#' * filled}{'.' * (20 - filled)}] ",
+                f"{share:>3}%{left and f' {left} left'}{words and f', {one_line(words)}'}")
+                + "\033[K")
+        else:
             words = f" ({words})" if words else ""
-            say(self._prog, f"{self._what} {share.strip()} %{words}{left and f', {left} left'}")
-            return
-        filled = 30 * done // max(total, 1)
-        self._drawn = True
-        self._draw(f"\r{self._what} [{'#' * filled}{'.' * (30 - filled)}] "
-                   f"{share}% {left and f'{left} left'} \033[K")
+            say(self._prog, f"{self._what} {share} %{words}{left and f', {left} left'}")
+
+    def _left(self, now, done, missing):
+        """The remaining time as text, "" where nothing tells it; done: by this run.
+
+        From the speed since an earlier moment, a quarter to a half of the work's time ago, and a
+        minute at least: what a search tries first and last takes times of its own.
+        """
+        (then, past), times = self._before, []
+        if done > past:
+            times.append((now - then) * missing / (done - past))
+        if self._deadline is not None:
+            times.append(max(self._deadline - now, 0.0))
+        if now - self._recent[0] >= max(60.0, (now - self._start) / 4):
+            self._before, self._recent = self._recent, (now, done)
+        return _span(min(times)) if times else ""
 
     def _draw(self, text):
         if not tell(text):  # the terminal has gone away
@@ -144,6 +164,22 @@ class Progress:
     def __exit__(self, *error):
         if self._drawn:
             self._draw("\r\033[K")
+
+
+def _in_columns(head, bar, text):
+    """One line of the terminal: without the bar, and then cut, where it would be wrapped."""
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+    except (OSError, ValueError):
+        width = 0
+    width = width if width > 0 else 79  # a terminal may not know its size
+    # characters beyond ASCII may take two columns
+    ends = list(itertools.accumulate(1 if character < "\x7f" else 2 for character in head + text))
+    if ends[-1] + len(bar) <= width:
+        return head + bar + text
+    if ends[-1] <= width:
+        return head + text
+    return (head + text)[:sum(end <= width - 3 for end in ends)] + "..."[:width]
 
 
 def _span(seconds):

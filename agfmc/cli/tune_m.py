@@ -122,7 +122,7 @@ def execute(args):
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
     with result_cache(args, PROG, task.experiment, repr(candidate),
                       args.per_partition) as experiment:
-        with Progress(args, "tuning") as progress:
+        with Progress(args, "tuning", deadline=deadline) as progress:
             result, tree = tune(replace(task, experiment=experiment), space, by=by,
                                 search=args.search, per_partition=args.per_partition,
                                 deadline=deadline, progress=progress)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,6 +20,10 @@ from ..decode.maps import apply_map
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..errors import AgfmcError, AgfmcWarning
 from ..executors.threads import available_cores
+from ..experiments.candidates import Candidate
+from ..experiments.experiment import Experiment, SplitPlan
+from ..experiments.open_options import open_rows
+from ..experiments.tuned import find_options
 from ..formats.controlfile import read_control
 from ..learners.protocol import parse_options, unnamed
 from ..formats.vectors import read_std
@@ -66,6 +70,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     Probabilities are calibrated: `fit` holds out training points in turn, and fits a map of the
     decoder's probabilities to them (`calibrated`).  An answer can be refused (`reject`,
     `max_error`), or be a set that holds the true class with a wanted probability (`predict_set`).
+    `tune` finds kernel, gamma and C.
     The points that such guarantees come from were held out of single binary classifiers, which
     makes them approximate; `calibrate`, with points that `fit` has not seen, makes them exact.
 
@@ -197,6 +202,83 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         Raises ValueError for data, options or a control that do not go together.
         """
+        with refused_as_value_error():
+            X, y, tree, labelled, settings = self._prepare(X, y)
+            decoding = self._decoder_for(tree)
+            self._rejecting(decoding)  # refused before the training
+            configuration = calibrated(*train_configuration(tree, X, y, settings),
+                                       [decoding] if decoding.decoder.takes == "learned" else None)
+            return self._keep(configuration, labelled)
+
+    def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
+             progress=None):
+        """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
+
+        The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
+        points are scored on parts of the data that they were not trained on, all with the layout,
+        decoder and settings of this estimator, which itself stays as it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        by : str, default="log_loss"
+            The score that decides: "log_loss", "accuracy", "brier", "uncertainty_coefficient" ...;
+            the first and the third need a decoder that gives the probabilities of all classes.
+        search : {"fast", "full"}, default="fast"
+            "fast": the grid is scored on a sample of the data, the best of it on more, and few on
+            all;  "full": each point on all of the data.
+        time_limit : float, default=None
+            Seconds of the search, after which the best so far is taken.
+        space : agfmc.experiments.search.SearchSpace, default=None
+            Kernels and grids; None: an rbf kernel, gamma and C about what suits the data.
+        progress : callable, default=None
+            progress(done, total, words) is called again and again during the search.
+
+        Returns
+        -------
+        estimator : MultiClassFromBinary
+            A clone with the parameters found, fitted to all of the data.
+        result : dict
+            params: the parameters of the clone that differ from this estimator's;  points: what
+            was tried, a dictionary for each with options, kernel, score, sd ... (a table for
+            `pandas.DataFrame`);  best: the index of the one taken, whose score is too good, as it
+            was chosen by it;  estimate: what to expect of new data (score, error, points, how), or
+            None;  complete: False where the time limit ended the search;  further what tune_m
+            writes with --json.
+
+        Raises ValueError as `fit` does, and where the time limit comes before any score.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from agfmc.estimators import MultiClassFromBinary
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model, result = MultiClassFromBinary(normalise=True).tune(X, y, by="accuracy")
+        >>> sorted(result["params"]), model.predict_proba(X[:2]).shape
+        (['C', 'gamma', 'kernel'], (2, 3))
+        """
+        tuned = clone(self)
+        with refused_as_value_error():
+            points, labels, tree, _, settings = tuned._prepare(X, y)
+            candidate = Candidate("control", tree, None) if _given(self.control) else Candidate(
+                self.control, None, self.control, design={"seed": settings.seed})
+            result, best = find_options(
+                Experiment(Dataset(points, labels.astype(np.int32)),
+                           SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
+                           calibrated=(bool(self.calibrated),)),
+                replace(candidate, wanted=None if self.decoder is None else (self.decoder,)),
+                by=by, search=search, time_limit=time_limit, space=space, progress=progress)
+            found = parameters_of(result["points"][result["best"]]["options"]) \
+                if any(open_rows(tree)) else {"control": best}  # options of nodes are written there
+        tuned.set_params(**found)
+        result["params"] = {name: value for name, value in found.items()
+                            if value != getattr(self, name)}
+        return tuned.fit(X, y), result
+
+    def _prepare(self, X, y):
+        """What `fit` and `tune` work with: (X float, labels y (n,), control tree, `Labelled`,
+        `TrainingSettings`), all checked."""
         X, y = validate_data(self, X, y, dtype=_DTYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -205,20 +287,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self.platt not in ("cv", "loo"):
             raise ValueError(f"platt must be 'cv' or 'loo', not {self.platt!r}")
         labelled, seed = labels_for(classes), seed_of(self.random_state)
-        with refused_as_value_error():
-            tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
-            tree, labelled = named(tree, labelled)
-            decoding = self._decoder_for(tree)
-            self._rejecting(decoding)  # refused before the training
-            self._reject_label(classes)
-            configuration = calibrated(*train_configuration(
-                tree, X, labelled.labels[codes], TrainingSettings(
-                    options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
-                    loo=self.platt == "loo", workers=workers_of(self.n_jobs),
-                    kernel_memory=self.kernel_memory,
-                    **({} if self.calibrated else {"calibration": 0}))),
-                [decoding] if decoding.decoder.takes == "learned" else None)
-            return self._keep(configuration, labelled)
+        tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
+        tree, labelled = named(tree, labelled)
+        self._reject_label(classes)
+        settings = TrainingSettings(
+            options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
+            loo=self.platt == "loo", workers=workers_of(self.n_jobs),
+            kernel_memory=self.kernel_memory, **({} if self.calibrated else {"calibration": 0}))
+        return X, labelled.labels[codes], tree, labelled, settings
 
     def predict(self, X):
         """The classes (n_samples,) of X (n_samples, n_features).
@@ -520,6 +596,27 @@ def options_of(estimator):
                                  + (": its penalty is alpha, about 1 / C" if name == "C" else ""))
     words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name))}" for name in given]
     return " ".join(words).strip()
+
+
+def parameters_of(text):
+    """Parameters of the estimator for training options `text`, whole, such that `options_of` an
+    estimator with them means the same."""
+    words, options = text.split(), parse_options(text)
+    found = dict.fromkeys(_LETTERS)
+    if words and words[0].startswith("learner="):
+        found["learner"] = words.pop(0).removeprefix("learner=")
+    names = {letter: name for name, letter in _LETTERS.items()
+             if options.shares or name not in _SHARED}
+    others = []
+    for letter, word in zip(words[::2], words[1::2]):
+        if letter not in names:
+            others += [letter, word]
+        elif names[letter] in _WHOLE:
+            found[names[letter]] = int(word)
+        else:
+            found[names[letter]] = word if word == "auto" else float(word)
+    found["kernel"] = getattr(options, "kernel", None)
+    return {**found, "options": " ".join(others)}
 
 
 def _word(name, value):

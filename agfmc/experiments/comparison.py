@@ -19,10 +19,13 @@ from ..score.significance import mcnemar, resampled_t
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import difference_of, pooled, summary, zero_probability
+from .tables import spread
 from .trial import COLUMNS, run_trial, UNCALIBRATED
 
 __all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
            "write_held_out"]
+
+_TOLD = ("log_loss", "accuracy")  # of a cross-validation that is under way
 
 
 def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
@@ -31,8 +34,8 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
 
     by: the score that decides which is the best;  against: "configuration" or
     "configuration:decoder" that the others are compared with, by default one-vs-one, or else
-    the first;  progress(done, total);  tuning: a `NestedTuning`, whose `words` are then under the
-    key tuned.
+    the first;  progress(done, total, words): words for the split and the best so far;  tuning: a
+    `NestedTuning`, whose `words` are then under the key tuned.
 
     Keys: points, classes, splits, trials, plan (its description), by, left_out (the number of
     points with leave-one-out values, where the plan is that), calibrated (as in the experiment),
@@ -44,7 +47,7 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     "p_value"}} or None, and in place of all that `error` where it could not be trained.  "pooled"
     is the score of the held-out points of all splits together.
     """
-    rows, reference, _ = _compared(experiment, candidates, against, progress, tuning)
+    rows, reference, _ = _compared(experiment, candidates, against, by, progress, tuning)
     result = _result(experiment, rows, reference, by)
     return result if tuning is None else {**result, "tuned": tuning.words}
 
@@ -60,7 +63,7 @@ def _result(experiment, rows, reference, by):
             "rows": rows}
 
 
-def _compared(experiment, candidates, against, progress, tuning=None):
+def _compared(experiment, candidates, against, by, progress, tuning=None):
     """(rows, the one that the others are compared with, for each row its outcomes)."""
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
@@ -69,8 +72,9 @@ def _compared(experiment, candidates, against, progress, tuning=None):
         _check_left_out(experiment, candidates)
     cached = 0
     for done, split in enumerate(experiment.splits()):
-        outcomes = trial(split, candidates, experiment,
-                         progress=part_of(progress, done - cached, plan.count - cached))
+        words = _best_words(names, tally, by) + split.name if progress else ""
+        outcomes = trial(split, candidates, experiment, progress=part_of(
+            progress, done - cached, plan.count - cached, words))
         cached += all(outcome.resumed for outcome in outcomes)
         for outcome in outcomes:
             tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
@@ -126,14 +130,26 @@ def _row(name, decoder, outcomes):
             "zero_probability": zero_probability(outcomes), "best": []}
 
 
-def _summaries(outcomes):
-    """{column: summary, or None where a split has no such score} of outcomes on all splits."""
-    columns = {}
-    for column in COLUMNS:
+def _summaries(outcomes, columns=COLUMNS):
+    """{column: summary, or None where a split has no such score} of outcomes on some splits."""
+    summaries = {}
+    for column in columns:
         values = [outcome.value(column) for outcome in outcomes]
-        columns[column] = None if any(value is None for value in values) else summary(
+        summaries[column] = None if any(value is None for value in values) else summary(
             values, pooled(column, outcomes) if column in SCORES else None)
-    return columns
+    return summaries
+
+
+def _best_words(names, tally, by):
+    """Words for the best by a score on the splits so far, for the progress; "" without any."""
+    best = best_row([{"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
+                     for (number, decoder), outcomes in tally.items()
+                     if all(outcome.error is None for outcome in outcomes)], by)
+    return "" if best is None else f"best {best['words']}: {_number(best[by])}; "
+
+
+def _number(column):
+    return spread({**column, "sd": None})
 
 
 def best_row(rows: list, by: str) -> dict | None:
@@ -223,7 +239,7 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     a coding matrix where a tree did best as one.  Arguments as for `compare`.  Raises
     `JobsFailed` where no candidate could be trained, or none has the score.
     """
-    rows, reference, outcomes = _compared(experiment, candidates, None, progress)
+    rows, reference, outcomes = _compared(experiment, candidates, None, by, progress)
     top = best_row(rows, by)
     if top is None:
         failed = [row["error"] for row in rows if "error" in row]
@@ -268,14 +284,19 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
 
     It has one, or two where `calibrated` of the experiment has two entries, in their order, and
     the decoder gives probabilities that can be calibrated.  The candidate has one decoder, or
-    the first that suits it is taken.  tuning: a `NestedTuning`, or None.  Raises the first error
-    of a split.
+    the first that suits it is taken.  progress(done, total, words): words for the split and the
+    scores so far;  tuning: a `NestedTuning`, or None.  Raises the first error of a split.
     """
     trials, rows, plan = [], [], experiment.plan
     trial = _trial_of(tuning, experiment, [candidate])
     for done, split in enumerate(experiment.splits()):
+        words = split.name
+        if progress and trials:
+            so_far = _summaries([outcomes[0] for outcomes in trials], _TOLD)
+            words = "".join(f"{SCORES[name].short} {_number(column)}; "
+                            for name, column in so_far.items() if column is not None) + words
         outcomes = trial(split, [candidate], experiment, keep=True, first=True,
-                         progress=part_of(progress, done, plan.count))
+                         progress=part_of(progress, done, plan.count, words))
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error

@@ -265,9 +265,17 @@ class Experiment:
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
 
-def part_of(progress, done: int, total: int, size: int = 1):
-    """Progress within `size` of `total` equal parts, of which `done` are behind."""
+def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
+    """Progress(done, total, words) within `size` of `total` equal parts, `done` of them behind.
+
+    words: what is being done there, and the best so far; what is told of it there comes behind.
+    """
     if progress is None:
         return None
-    return lambda part, whole, *words: progress(
-        1000 * done + 1000 * size * part // max(whole, 1), 1000 * total, *words)
+
+    def follow(part, whole, *more):
+        told = "; ".join(word for word in (words, *more) if word)
+        progress(1000 * done + 1000 * size * part // max(whole, 1), 1000 * total,
+                 *([told] if told else []))
+
+    return follow

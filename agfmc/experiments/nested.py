@@ -78,7 +78,7 @@ class NestedTuning:
                    if candidate.name not in self.untuned]
         whole = _WEIGHT * len(numbers) + 1
         for done, number in enumerate(numbers):
-            follow = part_of(progress, _WEIGHT * done, whole, _WEIGHT)
+            follow = part_of(progress, _WEIGHT * done, whole, size=_WEIGHT)
             try:
                 tuned[number] = self._tuned(candidates[number], split, experiment, follow)
             except AgfmcError as error:

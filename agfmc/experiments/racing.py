@@ -202,7 +202,7 @@ class Tuner:
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         text = items[0][1] if isinstance(items[0][1], str) else "each its own"
         where = "" if self.experiment.plan.left_out else f", part {part.number + 1}"
-        return f"{text}{more}{rows}{where}{self.best and '; best so far ' + self.best}"
+        return f"{self.best and f'best {self.best}; '}{text}{more}{rows}{where}"
 
     def _check_time(self):
         if self.deadline is not None and time.monotonic() >= self.deadline:
@@ -398,7 +398,7 @@ def _score(tuner, task, states, batch, level, later):
             scored = state.summary(text)
             state.search.record(point, None if scored is None else scored["pooled"])
     if len(states) == 1 and (best := states[0].best) is not None:
-        tuner.best = f"{best}: {states[0].tried[best]['pooled']:.4f}"
+        tuner.best = f"{best}: " + f"{states[0].tried[best]['pooled']:.4f}".removeprefix("0")
 
 
 @contextmanager

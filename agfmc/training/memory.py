@@ -15,7 +15,7 @@ from ..prepare.normalise import fit_normalisation
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
 
-__all__ = ["fit_nodes", "train_configuration"]
+__all__ = ["checked_points", "fit_nodes", "train_configuration"]
 
 
 def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None):
@@ -32,7 +32,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     where the tree does not fit the labels, `UsageError` for options, and the error of the
     first binary classifier that cannot be trained.
     """
-    x, y = _checked(x, y)
+    x, y = checked_points(x, y)
     jobs = plan_jobs(tree, name, settings.options, settings.seed)
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
@@ -73,8 +73,8 @@ def fit_nodes(tree, jobs, x, y, normalisation=None):
             for number, job in zip(tree.directs, nodes)}
 
 
-def _checked(x, y):
-    """x float32 or float64, y int32: what `fit` may rely on."""
+def checked_points(x, y):
+    """x (n, d) float32 or float64, y (n,) int32: what `fit` may rely on; else `DataError`."""
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype not in (np.float32, np.float64):
         x = x.astype(np.float64)

@@ -7,12 +7,16 @@ scored on what was held out. Costs are seconds of processor of whole process tre
 `svm-train -b 1` there as a unit, which can be had on any machine.
 
     python tests/benchmarks/search_cost.py run STATE [--splits 1,2,...] [--way NAME=OPTIONS]
-        [--package PATH] [--limits 5,15,60,240] [--peers] FILE.svm ...
+        [--package PATH] [--limits 5,15,60,240 [--processor]] [--peers]
+        [--rows N [--classes K]] FILE.svm ...
     python tests/benchmarks/search_cost.py table STATE
 
 `run` adds a line of JSON to STATE for each run that is not there yet. A way is a name and options
 of tune_m, as in --way "full=--search full"; PATH is a checkout, by default this one. --peers runs
-scikit-learn's GridSearchCV and HalvingGridSearchCV on the first grid of tune_m instead.
+scikit-learn's GridSearchCV and HalvingGridSearchCV on the first grid of tune_m as well. With
+--processor the limits are seconds of processor, which a busy machine does not change. With --rows
+the search has so many rows, of the first --classes of the classes, and all others are held out:
+what small data promise, against the truth.
 """
 
 import argparse
@@ -40,10 +44,18 @@ class Runner:
         self.environment = dict(os.environ, PYTHONPATH=str(self.package), OMP_NUM_THREADS="1",
                                 OPENBLAS_NUM_THREADS="1")
 
+    def count_processor_seconds(self):
+        """Let `time.monotonic` of all commands be the seconds of processor that they used."""
+        (self.folder / "clock").mkdir()
+        (self.folder / "clock" / "sitecustomize.py").write_text(
+            "import time\ntime.monotonic = time.process_time\n")
+        self.environment["PYTHONPATH"] += os.pathsep + str(self.folder / "clock")
+
     def run(self, *words, output=None, expected=(0,)):
         """(seconds of processor, seconds on the clock, standard output) of a command."""
-        command = [sys.executable, str(self.package / "bin" / words[0]), *words[1:]] \
-            if (self.package / "bin" / words[0]).exists() else list(words)
+        ours = self.package / "bin" / words[0]
+        command = [sys.executable, str(ours), *words[1:]] \
+            if ours.parent == self.package / "bin" and ours.exists() else list(words)
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         done = subprocess.run(command, cwd=self.folder, env=self.environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
@@ -76,7 +88,7 @@ def tuned(runner, way, limit, jobs):
     point = None if result["best"] is None else result["points"][result["best"]]
     line = {"cpu": cpu, "wall": wall, "tried": result["tried"],
             "options": point and point["options"], "searched": point and point["score"],
-            "estimate": result.get("estimate")}
+            "estimate": result.get("estimate"), "by": result["by"]}
     if not text:  # nothing was found in the time: what is given stays
         return line | scores(runner, "given.mbt")
     return line | scores(runner, "tuned.mbt")
@@ -89,17 +101,20 @@ def unit(runner, name):
                               "train.model")[0]}
 
 
-def peers(runner, folder):
-    """Lines of the state for scikit-learn's searches over the first grid of tune_m."""
+def peers(runner):
+    """Lines of the state for scikit-learn's searches over the first grid of tune_m.
+
+    Like tune_m they pay for the search and for all they import; the last fit, which gives
+    probabilities, is `final`. Options are compared by accuracy: for the log loss each of their
+    fits would have to give probabilities, by a cross-validation of its own.
+    """
     for name in ("grid", "halving"):
-        code = PEER.format(name=name)
-        cpu, wall, text = runner.run(sys.executable, "-c", code)
-        found = json.loads(text)
-        yield name, {"cpu": cpu, "wall": wall, "tried": 30, **found}
+        _, wall, text = runner.run(sys.executable, "-c", PEER, name)
+        yield name, {"wall": wall, **json.loads(text)}
 
 
 PEER = """
-import json, sys, warnings
+import json, sys, time, warnings
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.experimental import enable_halving_search_cv
@@ -111,16 +126,20 @@ train = load_svmlight_file("train.svm")
 test = load_svmlight_file("test.svm", n_features=train[0].shape[1])
 x, tx = train[0].toarray(), test[0].toarray()
 scale = round(-np.log2(x.var(axis=0).sum()))
-grid = {{"C": 2.0 ** np.arange(-1, 10, 2), "gamma": 2.0 ** (scale + np.arange(-4, 5, 2))}}
+grid = {"C": 2.0 ** np.arange(-1, 10, 2), "gamma": 2.0 ** (scale + np.arange(-4, 5, 2))}
+kind, more = (GridSearchCV, {}) if sys.argv[1] == "grid" else (
+    HalvingGridSearchCV, {"random_state": 1, "factor": 3})
 folds = StratifiedKFold(5, shuffle=True, random_state=1)
-kind = GridSearchCV if "{name}" == "grid" else HalvingGridSearchCV
-more = {{}} if "{name}" == "grid" else {{"random_state": 1, "factor": 3}}
-search = kind(SVC(), grid, cv=folds, refit=False, **more).fit(x, train[1])
+search = kind(SVC(), grid, cv=folds, refit=False, n_jobs=1, **more).fit(x, train[1])
+cpu = time.process_time()
 best = SVC(probability=True, random_state=1, **search.best_params_).fit(x, train[1])
+final = time.process_time() - cpu
 p = best.predict_proba(tx)
-print(json.dumps({{"options": str(search.best_params_), "searched": search.best_score_,
-                   "accuracy": accuracy_score(test[1], best.predict(tx)),
-                   "log_loss": log_loss(test[1], p)}}))
+print(json.dumps({"cpu": cpu, "final": final, "tried": len(search.cv_results_["params"]),
+                  "options": "-g {gamma:g} -c {C:g}".format(**search.best_params_),
+                  "searched": search.best_score_,
+                  "accuracy": accuracy_score(test[1], best.predict(tx)),
+                  "log_loss": log_loss(test[1], p)}))
 """
 
 
@@ -134,19 +153,28 @@ def run(args):
     if args.limits_only:
         limits = limits[1:]
     for path in args.files:
-        name = Path(path).stem
+        sizes = [str(size) for size in (args.rows, args.classes) if size]
+        name = "-".join([Path(path).stem, *sizes])
         for split in map(int, args.splits.split(",")):
             wanted = [(way, limit) for way in ways for limit in limits]
             wanted = [key for key in wanted if (name, split, *key) not in done]
-            others = [] if (name, split, "unit", None) in done else ["unit"]
+            others = [] if (name, split, "unit", None) in done or name not in UNITS else ["unit"]
             if args.peers and (name, split, "grid", None) not in done:
                 others.append("peers")
             if not wanted and not others:
                 continue
             folder = tempfile.mkdtemp(prefix="search-")
             runner = Runner(args.package, folder)
-            runner.run("svm2agf", str(Path(path).resolve()), "raw")
-            runner.run("agf_preprocess", "--stratified", "-f", "0.25", "-n", "--seed",
+            if args.processor:
+                runner.count_processor_seconds()
+            lines = Path(path).read_text().splitlines(keepends=True)
+            if args.classes:
+                first = sorted({int(line.split()[0]) for line in lines})[:args.classes]
+                lines = [line for line in lines if int(line.split()[0]) in first]
+            (runner.folder / "raw.svm").write_text("".join(lines))
+            runner.run("svm2agf", "raw.svm", "raw")
+            held_out = 1 - args.rows / len(lines) if args.rows else 0.25
+            runner.run("agf_preprocess", "--stratified", "-f", str(held_out), "-n", "--seed",
                        str(split), "raw", "train", "test")
             runner.run("print_control", "-Q", "one-vs-one", "train", output="given.mbt")
             lines = []
@@ -155,7 +183,7 @@ def run(args):
             if "peers" in others:
                 runner.run("agf2ascii", "-M", "train", output="train.svm")
                 runner.run("agf2ascii", "-M", "test", output="test.svm")
-                lines += [(way, None, line) for way, line in peers(runner, folder)]
+                lines += [(way, None, line) for way, line in peers(runner)]
             for way, limit, line in lines:
                 write(state, name, split, way, limit, line)
             for way, limit in wanted:
@@ -198,6 +226,8 @@ def table(args):
               spread([run["log_loss"] for run in runs.values()]))
     for data in sorted({line["data"] for line in lines}):
         paired(data, groups)
+    for (data, way, limit), runs in sorted(groups.items(), key=str):
+        promised(f"{data} {way} {limit or ''}".rstrip(), list(runs.values()))
 
 
 def paired(data, groups):
@@ -216,6 +246,26 @@ def paired(data, groups):
         print(text)
 
 
+def promised(head, runs):
+    """Print the searched score and the estimate for new data beside the truth."""
+    runs = [run for run in runs if run.get("estimate") and run["estimate"]["score"] is not None]
+    if not runs:
+        return
+    by = runs[0]["by"]
+    truth = [run[by] for run in runs]
+    text = f"{head}, {len(runs)} splits, {by}: truth {spread(truth)}"
+    for word, values in (("searched", [run["searched"] for run in runs]),
+                         ("estimate", [run["estimate"]["score"] for run in runs])):
+        gaps = [value - right for value, right in zip(values, truth)]
+        text += f"; {word} {spread(values)}, less the truth {spread(gaps)}"
+    errors = [run["estimate"].get("error") for run in runs]
+    if None not in errors:
+        within = [abs(run["estimate"]["score"] - right) <= 2 * error
+                  for run, right, error in zip(runs, truth, errors)]
+        text += f"; within two of its errors {sum(within)} times"
+    print(text)
+
+
 def main():
     """Read the options and do what they say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -227,7 +277,10 @@ def main():
     parser.add_argument("--package", default=str(ROOT))
     parser.add_argument("--limits", default="")
     parser.add_argument("--limits-only", action="store_true")
+    parser.add_argument("--processor", action="store_true")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--classes", type=int)
     parser.add_argument("-j", "--jobs", type=int, default=1)
     args = parser.parse_intermixed_args()
     {"run": run, "table": table}[args.what](args)

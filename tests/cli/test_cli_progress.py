@@ -1,7 +1,8 @@
-"""How far the work is: lines for a log file, a bar for a terminal, by a clock of the test."""
+"""How far the work is: lines for a log file, one line of a terminal, by a clock of the test."""
 
 import argparse
 import io
+import os
 import sys
 
 import pytest
@@ -13,6 +14,9 @@ from agfmc.cli.options import time_span
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+    def fileno(self):
+        return 2
 
 
 class Clock:
@@ -98,13 +102,64 @@ def test_a_bar_on_a_terminal(progress):
     text = told(progress, Terminal(), [1, 1.05, 2, 100], 4)
     drawn = text.split("\r")
     assert len(drawn) == 5  # 1.05 follows too soon; the last one clears the line
-    assert drawn[1].startswith("training [#######.......................]  25% 0:00:03 left")
-    assert drawn[2].startswith("training [######################........]  75% 0:00:01 left")
+    assert drawn[1] == "training [#####...............]  25% 0:00:03 left\033[K"
+    assert drawn[2] == "training [###############.....]  75% 0:00:01 left\033[K"
     assert "100%" in drawn[3] and drawn[4] == "\033[K" and "\n" not in text
 
 
 def test_a_bar_after_an_interruption(progress):
     assert "  95% 0:00:10 left" in told(progress, Terminal(), [1, 2, 4, 8, 10], earlier=90)
+
+
+@pytest.mark.parametrize("columns, line", [
+    (82, "training [##########..........]  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+    (81, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+    (59, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+    (58, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: ...."), (5, "t..."), (3, ".."),
+    (0, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907")])
+def test_a_terminal_line_is_not_wrapped(progress, monkeypatch, columns, line):
+    monkeypatch.setattr("os.get_terminal_size", lambda number: os.terminal_size((columns, 24)))
+    text = told(progress, Terminal(), [1], 2, "-c 8, part 1; best -c 2: .0907")
+    assert text == f"\r{line}\033[K\r\033[K" and len(line) < (columns or 80)
+
+
+def test_wide_and_unseen_characters_of_a_terminal_line(progress, monkeypatch):
+    monkeypatch.setattr("os.get_terminal_size", lambda number: os.terminal_size((38, 24)))
+    for words, shown in (("樹a木b林c", "樹a木b林c"), ("樹a木b林cd", "樹a木b..."),
+                         ("a\n\033", r"a\n\x1b")):
+        assert f"0:00:01 left, {shown}\033[K" in told(progress, Terminal(), [1], 2, words)
+
+
+def test_the_time_left_is_that_of_the_last_part_of_the_work(progress):
+    clock, bar = progress(io.StringIO())
+    for done in range(1, 61):  # slow, then ten times faster
+        clock.now += 60
+        bar(done, 1000)
+    for done in range(70, 1000, 10):
+        clock.now += 60
+        bar(done, 1000)
+    lines = sys.stderr.getvalue().splitlines()
+    assert lines[59] == "multi_borders: training 6 %, 15:40:00 left"
+    assert lines[89] == "multi_borders: training 36 %, 1:04:00 left"
+
+
+def test_the_time_left_where_there_is_more_work_than_was_said(progress):
+    clock, bar = progress(io.StringIO())
+    for done, total in ((10, 20), (20, 100), (20, 100), (20, 20)):
+        clock.now += 60
+        bar(done, total)
+    assert [line.partition(" %")[2] for line in sys.stderr.getvalue().splitlines()] == [
+        ", 0:01:00 left", ", 0:08:00 left", ", 0:16:00 left", ""]
+
+
+@pytest.mark.parametrize("limit, left", [(3600, "0:05:00"), (150, "0:01:30"), (10, "0:00:00")])
+def test_no_more_time_is_left_than_the_limit_leaves(monkeypatch, limit, left):
+    clock = Clock()
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    bar = Progress(argparse.Namespace(quiet=False), "tuning", "tune_m", clock, clock.now + limit)
+    clock.now += 60
+    bar(1, 6)
+    assert sys.stderr.getvalue() == f"tune_m: tuning 16 %, {left} left\n"
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])

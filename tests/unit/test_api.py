@@ -4,11 +4,13 @@ import doctest
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import agfmc
 import agfmc.api
 from agfmc.cli.options import finite_number, whole_number
 from agfmc.errors import UsageError
+from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.learners.neighbours import NeighbourOptions
 from agfmc.numerals import numeral
 
@@ -39,6 +41,25 @@ def test_a_session(data, tmp_path):
     plain.export(str(tmp_path / "m.svm"), "svm")
     np.testing.assert_allclose(agfmc.load(tmp_path / "m.svm").classifier().probabilities(x),
                                plain.classifier().probabilities(x), atol=1e-12)
+
+
+def test_a_search(data):
+    x, y = data
+    space = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-3, -1, 2), refine=0)
+    model, result = agfmc.tune("one-vs-rest", x, y, by="accuracy", space=space, normalise=True)
+    best = result["points"][result["best"]]
+    assert best["score"] == max(point["score"] for point in result["points"])
+    same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True)
+    np.testing.assert_array_equal(model.classifier().probabilities(x),
+                                  same.classifier().probabilities(x))
+    tree = agfmc.design("one-vs-rest", [0, 2, 4])
+    assert agfmc.tune(tree, x, y, by="accuracy", space=space, normalise=True)[1] == result
+    with pytest.raises(agfmc.DataError, match="sparse"):
+        agfmc.tune("tree", csr_matrix(x), y)
+    with pytest.raises(agfmc.DataError, match="row 3"):
+        agfmc.tune("tree", np.where(np.arange(90)[:, None] == 3, np.nan, x), y)
+    with pytest.raises(agfmc.JobsFailed, match="time limit"):
+        agfmc.tune("tree", x, y, time_limit=0)
 
 
 def test_landmarks(data, tmp_path):

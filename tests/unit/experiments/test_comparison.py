@@ -14,7 +14,7 @@ from agfmc.errors import ControlError, DataError, JobsFailed, UsageError
 from agfmc.experiments import binary_problems, comparison, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
-from agfmc.experiments.comparison import best_row, compare, find_best
+from agfmc.experiments.comparison import best_row, compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.training.fit import TrainingSettings
@@ -128,6 +128,28 @@ def test_with_one_split_every_row_has_mcnemars_p(data):
     assert f"{result['rows'][1]['difference']['log_loss']['pooled']:+.4f}" in rest
     several = plain_table(compare(experiment(data, Plan(trials=2)), candidates("one-vs-one")))
     assert several.splitlines()[0].split()[-2:] == ["diff.", "p"]
+
+
+def test_progress_names_the_split_and_the_best_so_far(data):
+    told = []
+
+    def follow(done, total, words):
+        assert 0 <= done <= total
+        if words not in told:
+            told.append(words)
+
+    experiment_ = experiment(data, Plan(parts=3, trials=1))
+    result = compare(experiment_, candidates(*SCHEMES), by="accuracy", progress=follow)
+    values = {row["configuration"] + ":" + row["decoder"]: row["accuracy"]["values"]
+              for row in result["rows"]}
+    best = max(values, key=lambda name: values[name][0])
+    assert told[0] == "trial 1, part 1" and len(told) == 3
+    assert told[1] == f"best {best}: {values[best][0]:.4f}; trial 1, part 2".replace(" 0.", " .")
+    del told[:]
+    one, = cross_validate(experiment_, candidates("tree")[0], progress=follow)
+    assert told[0] == "trial 1, part 1" and len(told) == 3
+    assert told[1] == "log loss {:.4f}; accuracy {:.4f}; trial 1, part 2".format(
+        *(one.columns[name]["values"][0] for name in ("log_loss", "accuracy"))).replace(" 0.", " .")
 
 
 @pytest.mark.parametrize("plan, source", [

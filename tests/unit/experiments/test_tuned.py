@@ -1,0 +1,58 @@
+"""A search in one call: what it refuses, and that it is the search of the command."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.errors import JobsFailed, UsageError
+from agfmc.experiments.candidates import read_candidate
+from agfmc.experiments.experiment import Experiment, SplitPlan
+from agfmc.experiments.search import Axis, SearchSpace
+from agfmc.experiments.tuned import find_options
+from agfmc.models import Dataset
+from agfmc.training.fit import TrainingSettings
+
+SMALL = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-3, -1, 2), refine=0)
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    y = np.arange(90, dtype=np.int32) % 3
+    x = np.random.default_rng(0).normal(size=(90, 4)) + 1.5 * np.eye(3, 4)[y]
+    return Experiment(Dataset(x, y), SplitPlan(parts=5, trials=1), TrainingSettings())
+
+
+def test_the_best_options_stand_in_the_tree(experiment):
+    told = []
+    result, tree = find_options(experiment, read_candidate("one-vs-rest"), by="accuracy",
+                                search="full", space=SMALL,
+                                progress=lambda done, total, words="": told.append(done / total))
+    scores = [point["score"] for point in result["points"]]
+    assert result["tried"] == len(scores) >= 5 and result["complete"] and max(told) <= 1
+    assert scores[result["best"]] == max(scores)
+    assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
+
+
+def test_workers_change_nothing(experiment):
+    with ThreadPoolExecutor(2) as pool:
+        results = [find_options(
+            replace(experiment, settings=TrainingSettings(workers=workers)),
+            read_candidate("tree"), by="brier", space=SMALL) for workers in (1, 0, pool)]
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({"by": "beauty"}, "by: expected one of accuracy, .*'beauty'"),
+    ({"search": "slow"}, "search: expected one of fast, full, found 'slow'"),
+    ({"space": SearchSpace(kernels=("rbf", "sigmoid"))}, "kernels: expected .*'sigmoid'"),
+    ({"time_limit": -1}, "time_limit: .*-1"), ({"time_limit": float("nan")}, "time_limit: .*nan")])
+def test_what_is_refused(experiment, wrong, message):
+    with pytest.raises(UsageError, match=message):
+        find_options(experiment, read_candidate("one-vs-one"), **wrong)
+
+
+def test_no_time(experiment):
+    with pytest.raises(JobsFailed, match="0 s was reached before anything was scored"):
+        find_options(experiment, read_candidate("one-vs-one"), time_limit=0)
