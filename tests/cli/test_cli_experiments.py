@@ -675,6 +675,15 @@ def test_each_learner_is_tuned_by_its_own_parameter(tune, base, control, written
     assert told["log_loss"]["pooled"] == pytest.approx(float(best["score"]), abs=0.05)
 
 
+def test_planes_are_tuned_per_partition(tune, data):
+    _, text, err = tune("tune_m", "-d", "2", "--refine", "0", "--per-partition", "--json", "a.json",
+                        "-+", "learner=logistic -e 1e-4", "one-vs-one", "train")
+    assert text.count('"learner=logistic -c ') == 3 and text.count(" -e 1e-4") == 3
+    for part in json.loads(Path("a.json").read_text())["partitions"]:
+        assert len({point["score"] for point in part["points"]}) > 3
+    assert "whole configuration" in err
+
+
 def test_a_second_search_tunes_the_nodes(tune, data):
     quick = ("-d", "2", "--refine", "0", "-+", "learner=linear", "-", "train")
     rows = tune("tune_m", *quick, stdin='"" {"" K {2 5} 9}')[1]
