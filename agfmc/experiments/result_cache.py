@@ -333,8 +333,7 @@ class ResultFolder:
                 raise OSError("it is a folder of other files")
             for name in (_FOLDER, data and _DATA + data):  # the first before anything else
                 if name and name not in others:
-                    with open(os.path.join(path, name), "ab"):
-                        pass
+                    os.close(os.open(os.path.join(path, name), os.O_CREAT | os.O_WRONLY, 0o666))
             os.makedirs(os.path.join(path, "tmp"), exist_ok=True)
         except OSError as error:
             raise DataError(f"cannot keep finished work here: {error.strerror or error}",
@@ -383,7 +382,8 @@ class ResultFolder:
         new, place = os.path.join(self.path, "tmp", secrets.token_hex(12)), self._place(key)
         try:
             try:
-                with open(new, "xb") as file:
+                handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+                with os.fdopen(handle, "wb") as file:
                     file.write(_RESULT_HEAD + self._checksum(key, value) + value)
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 os.rename(new, place)

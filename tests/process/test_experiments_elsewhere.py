@@ -100,3 +100,11 @@ def test_wrong_executors(big, words, status, told):
                     ("print_control", "--best", "big")):
         big.call(*command, *words, status=status).refused(told)
     assert not (big / "cache").exists()
+
+
+def test_same_nested_search(big):
+    words = ("nfold", "--tune", "-b", "-d", "2", "--no-state", "one-vs-one", "big", "held")
+    big.ok(*words)
+    files = big.files()
+    big.ok(*words, "--executor=processes:2")
+    assert big.files() == files and "held.txt" in files
