@@ -76,11 +76,11 @@ class NestedTuning:
         tuned, failed = list(candidates), {}
         numbers = [number for number, candidate in enumerate(candidates)
                    if candidate.name not in self.untuned]
-        whole = _WEIGHT * len(numbers) + 1
+        whole, inner = _WEIGHT * len(numbers) + 1, _inside(split, experiment)
         for done, number in enumerate(numbers):
             follow = part_of(progress, _WEIGHT * done, whole, size=_WEIGHT)
             try:
-                tuned[number] = self._tuned(candidates[number], split, experiment, follow)
+                tuned[number] = self._tuned(candidates[number], split.name, inner, follow)
             except AgfmcError as error:
                 failed[number] = error
         outcomes = run_trial(split, tuned, experiment, **how,
@@ -88,9 +88,10 @@ class NestedTuning:
         return [replace(outcome, error=failed.get(outcome.candidate, outcome.error))
                 for outcome in outcomes]
 
-    def _tuned(self, candidate, split, experiment, progress) -> Candidate:
-        """The candidate with the best options for a training part; adds to `records`."""
-        inner = _inside(split, experiment)
+    def _tuned(self, candidate, name, inner, progress) -> Candidate:
+        """The candidate with the best options for the training part of a split of this name.
+
+        inner: the `Experiment` of its search;  adds to `records`."""
         key = key_of("search seconds", __version__, key_of("raw", inner.data.x, inner.data.y), repr(
             (candidate, inner.settings.options, self.by, self.search, self.space)))
         start = time.process_time()
@@ -100,13 +101,13 @@ class NestedTuning:
             result, tree = tune(prepare_tuning(inner, candidate), self.space, by=self.by,
                                 search=self.search, deadline=deadline, progress=progress)
         if tree is None:
-            raise JobsFailed(f"{split.name}: time limit of the search reached before anything was "
+            raise JobsFailed(f"{name}: time limit of the search reached before anything was "
                              "finished")
-        seconds = _remembered(experiment.cache, key, time.process_time() - start,
+        seconds = _remembered(inner.cache, key, time.process_time() - start,
                               result["complete"])
         best = result["points"][result["best"]]
         self.records.append({
-            "configuration": candidate.name, "split": split.name, "options": best["options"],
+            "configuration": candidate.name, "split": name, "options": best["options"],
             "tried": result["tried"], "searched": best["score"], "estimate": result["estimate"],
             "complete": result["complete"], "seconds": seconds})
         return replace(candidate, tree=tree)

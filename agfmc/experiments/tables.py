@@ -327,14 +327,14 @@ def nested_table(tuned: dict, splits: int) -> str:
 
 
 def estimate_line(estimate: dict | None, searched: float, tried: int, by: str) -> str:
-    """The score of a search, which is too good, and below it what to expect of new data.
+    """The score of a search, which is not one for new data, and below it what to expect there.
 
     estimate: score, error, points (their number) and how, or None where there is none;
     searched: the best score of `tried` options;  by: its name.
     """
     head = _HEADS[by]
     best = "the options given" if tried == 1 else f"the best of {tried} options on the points " \
-        "that chose it: too good"
+        "that chose it: not what new data will give"
     text = f"searched: {head} {_number(searched)}, {best}\n"
     if estimate is None:
         return text
