@@ -148,7 +148,8 @@ CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hie
 EXPECTED = {
     "float_to_class": (("values.names only in the new", "thresholds.names only in the new"),
                        "the limits of the classes are their names"),
-    "mbm_info": (("standard output",), "calibrations are shown"),
+    "mbm_info": (("standard output",), "calibrations and decoders are shown"),
+    "print_control": (("best.mbt",), "options and decoder are in its head"),
     "eval_uc": (("standard output",), "more scores, and intervals"),
     "nfold": (("standard output",), "more scores"),
     "compare_control": (("standard output",), "more scores")}
