@@ -269,9 +269,10 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
 def _configuration(candidate, split, parts, experiment):
     """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
     {key: seconds} of the calibration of each decoder."""
-    import scipy.optimize  # the maps need it, and to load it is no part of their time
+    if not experiment.quick_maps:
+        import scipy.optimize  # the maps need it, and to load it is no part of their time
 
-    del scipy
+        del scipy
     tree, jobs = candidate.tree, candidate.jobs
     seconds = sum(part.seconds for part in parts)
     shared: dict = {}

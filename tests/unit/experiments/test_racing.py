@@ -1,0 +1,251 @@
+"""The race of options: what is scored on how much, who goes on, and what it is estimated by."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.errors import AgfmcWarning
+from agfmc.experiments import binary_problems, racing, tuning
+from agfmc.experiments.candidates import read_candidate
+from agfmc.experiments.experiment import Experiment, Part, SplitPlan
+from agfmc.experiments.open_options import with_options
+from agfmc.experiments.pooling import Difference
+from agfmc.experiments.result_cache import ResultCache
+from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
+from agfmc.experiments.trial import run_trial
+from agfmc.experiments.tuning import prepare_tuning, tune
+from agfmc.models import Dataset
+from agfmc.prepare.split import stratified_sample
+from agfmc.training.fit import TrainingSettings
+
+SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-5.0, -1.0, 2.0), refine=1)
+pytestmark = pytest.mark.filterwarnings("ignore:the best")
+
+
+def blobs(n, k=3, seed=5, spread=1.0):
+    """n points of k classes that overlap."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    x = generator.normal(size=(n, 4)) * spread + 1.5 * np.eye(max(k, 4))[y][:, :4]
+    return Dataset(x, y)
+
+
+def begin(data, parts=5, cache=ResultCache(None), text="one-vs-one", base="", **more):
+    plan = SplitPlan(None, parts, 1, 1)
+    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache),
+                          read_candidate(text))
+
+
+def points_at(result, rows):
+    return [point for point in result["points"] if point["rows"] == rows]
+
+
+def test_levels_and_parts(monkeypatch):
+    """700 training points of three classes: 300 at first; 175 are held out, so two parts choose."""
+    start = begin(blobs(875))
+    parts = racing.first_parts(start.experiment)
+    assert parts == [Part(0), Part(1)]
+    assert racing._levels(start.experiment, parts) == [
+        [Part(0, 300), Part(1, 300)], [Part(0), Part(1)]]
+    assert racing.first_parts(begin(blobs(300)).experiment) == [Part(n) for n in range(5)]
+    assert racing.first_parts(begin(blobs(300)).experiment, spare=2) == [
+        Part(0), Part(1), Part(2)]
+    assert racing._levels(begin(blobs(300)).experiment, [Part(0)]) == [[Part(0)]]
+    many = begin(blobs(9000, 10))
+    assert [level[0].rows for level in racing._levels(many.experiment, [Part(0)])] == [
+        500, 2000, None]
+
+
+def test_whole_grid_on_little_and_finalists_on_all():
+    result, tree = tune(begin(blobs(1000)), SMALL, by="log_loss")
+    coarse = {point["options"] for point in result["points"]}
+    assert len(coarse) == result["tried"] >= 9
+    assert all(point["parts"] == [1, 2] for point in points_at(result, 300))
+    best = result["points"][result["best"]]
+    assert best["rows"] is None and best["parts"] == [1, 2, 3, 4, 5]
+    finalists = [point for point in result["points"] if point["parts"] == [1, 2, 3, 4, 5]]
+    assert 1 <= len(finalists) <= 2 and best["score"] == min(one["score"] for one in finalists)
+    assert {row.text for row in tree.rows} == {best["options"]}
+    assert result["points"][result["given"]]["rows"] is None
+    estimate = result["estimate"]
+    assert estimate["points"] == 600
+    assert estimate["how"].startswith("parts 3 to 5, which had no say")
+    # of points that had no say: near the best's score there
+    assert estimate["score"] == pytest.approx(np.mean(best["values"][2:]), abs=0.03)
+    assert 0 < estimate["error"] < 0.1
+
+
+def test_small_data_are_scored_whole_by_all_parts():
+    result, _ = tune(begin(blobs(150)), SMALL, by="accuracy")
+    assert {(point["rows"], tuple(point["parts"])) for point in result["points"]} == {
+        (None, (1, 2, 3, 4, 5))}
+    assert result["estimate"]["points"] == 150
+    assert result["estimate"]["score"] <= result["points"][result["best"]]["score"] + 1e-9
+    assert "choice among" in result["estimate"]["how"]
+
+
+def test_the_race_finds_what_the_full_search_finds():
+    data = blobs(1000, spread=0.7)
+    fast, _ = tune(begin(data), SMALL, by="log_loss")
+    full, _ = tune(begin(data), SMALL, by="log_loss", search="full")
+    best = [result["points"][result["best"]]["score"] for result in (fast, full)]
+    assert best[0] <= best[1] + 0.005 and best[1] <= best[0]
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
+    data = blobs(700)
+
+    def run(cache=ResultCache(None), **more):
+        return tune(begin(data, cache=cache, **more), SMALL, by="log_loss", per_partition=parted)
+
+    one = run()
+    assert run(workers=3) == one
+
+    class Clock:
+        """Time is over after so many looks at it."""
+
+        left = 40
+
+        def __le__(self, now):
+            Clock.left -= 1
+            return Clock.left < 0
+
+    path = str(tmp_path / "state")
+    with ResultCache(path, keep=True) as cache:
+        part, _ = tune(begin(data, cache=cache), SMALL, by="log_loss", per_partition=parted,
+                       deadline=Clock())
+    assert not part["complete"] and part["estimate"] is None
+    with ResultCache(path, keep=True) as cache:
+        assert run(cache) == one and cache.found
+
+
+def test_best_so_far_when_time_is_over(monkeypatch):
+    """At any moment the options that were scored most thoroughly are the best."""
+    start = begin(blobs(1000))
+    monkeypatch.setattr(racing, "_finals", lambda *args: (_ for _ in ()).throw(racing.TimeUp))
+    result, tree = tune(start, SMALL, by="log_loss")
+    best = result["points"][result["best"]]
+    assert not result["complete"] and best["rows"] is None and best["parts"] == [1, 2]
+    assert best["score"] == min(p["score"] for p in points_at(result, None))
+    result, tree = tune(start, SMALL, by="log_loss", deadline=time.monotonic())
+    assert tree is None and result["tried"] == 0 and result["best"] is None
+
+
+def test_near_leaves_out_what_is_worse_and_what_is_the_same():
+    class Fake:
+        def __init__(self, loss):
+            self.loss = loss
+
+    state = racing.SearchState("given", -1, Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)]))
+    noise = np.random.default_rng(1).normal(size=400) * 0.1
+    shifts = {"a": 0.0, "same": 0.0, "b": 0.001, "far": 0.1}
+    for number, (text, shift) in enumerate(shifts.items()):
+        state.record(text, {Part(0): Fake(noise * (1 + number * (text != "same")) + shift)}, 0,
+                     {"pooled": 1.0 + shift})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
+        assert state.near("log_loss", 2.0, 4) == ["a", "b"]
+        assert state.near("log_loss", 2.0, 1) == ["a"]
+        assert state.gap("log_loss", "far", "a") > 5 and state.gap("log_loss", "same", "a") == 0
+        patch.setattr(racing, "losses", lambda by, outcomes: None)
+        assert state.near("kappa", 2.0, 9) == ["a", "b", "far"]
+
+
+def test_steps_are_not_halved_where_nothing_can_be_told_apart():
+    grid = Grid("rbf", 0, 0.0, Axis(0, 4, 2), Axis(-4, 0, 2))
+
+    def points(is_flat):
+        search, tried = Search([grid], 2, 1, is_flat=is_flat), []
+        while fresh := search.next_points():
+            tried += fresh
+            for point in fresh:
+                search.record(point, -abs(point.log2c - 2.0) - abs(point.log2g + 2.0))
+        return tried
+
+    seen = []
+    assert len(points(lambda around: seen.append(around) or True)) == 9
+    assert len(seen[0]) == 9 and (seen[0][0].log2c, seen[0][0].log2g) == (2.0, -2.0)
+    assert len(points(lambda around: False)) == 25
+
+
+def test_a_start_is_followed_by_half_steps_around_the_best():
+    grid = Grid("rbf", 0, 0.0, Axis(0, 4, 2), Axis(-4, 0, 2))
+    start = grid.points[:2]
+    search = Search([grid], 1, 1, start)
+    assert search.next_points() == start
+    for point, score in zip(start, (2.0, 1.0)):
+        search.record(point, score)
+    assert {(abs(point.log2c - start[0].log2c), abs(point.log2g - start[0].log2g))
+            for point in search.next_points()} == {(0, 1), (1, 0), (1, 1)}
+
+
+def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
+    data = blobs(700)
+    start = begin(data)
+    result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+    common = result["common"]["points"][result["common"]["best"]]["options"]
+    assert len(result["partitions"]) == 3 and set(result["whole"]) == {"common", "tuned"}
+    gain = result["whole"]["common"]["log_loss"]["pooled"] - \
+        result["whole"]["tuned"]["log_loss"]["pooled"]
+    assert result["own"] == (gain > 0) or not result["own"]
+    if not result["own"]:
+        assert {row.text for row in tree.rows} == {common}
+    for gain, error, own in ((0.2, 0.1, True), (0.1, 0.2, False)):
+        margin = Difference(gain, error, "")
+        monkeypatch.setattr(tuning, "difference_of", lambda *args, margin=margin: margin)
+        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+        assert result["own"] is own
+        texts = [row.text for row in tree.rows]
+        chosen = [part["points"][part["best"]]["options"] for part in result["partitions"]]
+        assert texts == (chosen if own else [common] * 3)
+
+
+def test_partitions_of_a_single_split_cannot_be_judged():
+    data = blobs(300)
+    plan = SplitPlan(0.3, None, 1, 1)
+    start = prepare_tuning(Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
+                           read_candidate("one-vs-one"))
+    with pytest.warns(AgfmcWarning, match="cannot be judged on a single split"):
+        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+    assert not result["own"] and len({row.text for row in tree.rows}) == 1
+
+
+def test_unbounded_solutions_stand_for_larger_c(monkeypatch):
+    """The same outcomes, and fewer fits."""
+    data = blobs(120, spread=0.3)
+    start = begin(data)
+    split = start.experiment.prepared(Part(0))
+    trials = [replace(start.candidate, tree=with_options(start.tree, f"-g 0.5 -c {c}"))
+              for c in (1, 32, 1024, 4096)]
+    fits = []
+    whole = binary_problems.fit
+    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *more, **words: fits.extend(jobs)
+                        or whole(jobs, *more, **words))
+    counts, scores = [], []
+    for along in (False, True):
+        fits.clear()
+        outcomes = run_trial(split, trials, replace(start.experiment, along_cost=along),
+                             first=True)
+        counts.append(len(fits))
+        scores.append([outcome.scores["log_loss"] for outcome in outcomes])
+    assert counts[0] == 12 and counts[1] < 12
+    assert scores[1] == pytest.approx(scores[0], rel=1e-3)
+    assert scores[1][2] == scores[1][3]
+
+
+def test_parts_are_samples_with_the_shares_of_the_classes():
+    y = np.repeat([0, 1, 2], [700, 280, 20])
+    rows = stratified_sample(y, 100, 3)
+    assert np.bincount(y[rows]).tolist() == [70, 28, 5]
+    assert np.array_equal(rows, np.unique(rows))
+    assert np.array_equal(rows, stratified_sample(y, 100, 3))
+    assert not np.array_equal(rows, stratified_sample(y, 100, 4))
+    assert len(stratified_sample(y, 1000, 3)) == 1000
+    experiment = begin(blobs(1000)).experiment
+    split, small = experiment.prepared(Part(2)), experiment.prepared(Part(2, 90))
+    assert len(split.y) == 800 and 90 <= len(small.y) <= 93 and 90 <= len(small.test_y) <= 93
+    assert np.isin(small.rows, split.rows).all()
+    assert experiment.training_size(Part(2, 90)) == 90 and experiment.training_size(Part(2)) == 800
