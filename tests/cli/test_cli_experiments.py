@@ -535,7 +535,7 @@ def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
     monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
                         or fit(jobs, *args, **more))
     for command, more in (("compare_control", ("train", "one-vs-one", "one-vs-rest")),
-                          ("nfold", ("one-vs-one", "train"))):
+                          ("nfold", ("--seed", "1", "one-vs-one", "train"))):
         assert "reused" in tune(command, *words, *more)[2] and not trained
     assert "reused" in tune("tune_m", *words, "--log2c", "1:3:2", "--log2g", "0:2:2", "--refine",
                             "0", "one-vs-one", "train")[2]
