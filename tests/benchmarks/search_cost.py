@@ -251,7 +251,7 @@ def promised(head, runs):
     runs = [run for run in runs if run.get("estimate") and run["estimate"]["score"] is not None]
     if not runs:
         return
-    by = runs[0]["by"]
+    by = runs[0].get("by", "log_loss")
     truth = [run[by] for run in runs]
     text = f"{head}, {len(runs)} splits, {by}: truth {spread(truth)}"
     for word, values in (("searched", [run["searched"] for run in runs]),
