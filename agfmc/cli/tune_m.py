@@ -208,10 +208,10 @@ def _table(result):
     if result["left_out"] is not None:
         how, head = f"leave-one-out values of {result['left_out']} points", how
     text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried, {result['search']} search, {how}\n"
+           f"{count} point{'' if count == 1 else 's'} tried ({result['search']} search), {how}\n"
     shown = result.get("common", result)
     if "points" in shown:
-        text += search_table(shown, by, SCORES[by].sign)
+        text += search_table(shown, by, SCORES[by].sign, result["left_out"] is not None)
     if result.get("partitions"):
         text += "\n" * ("common" in result) + partition_table(result["partitions"], by)
     if result.get("whole") is not None:

@@ -237,10 +237,11 @@ def partition_text(search: dict, width: int | None = None) -> str:
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 
 
-def search_table(search: dict, by: str, sign: int) -> str:
+def search_table(search: dict, by: str, sign: int, left_out: bool = False) -> str:
     """The best points with score and deviation, and what was given, for a terminal.
 
-    Points that were scored on more points and parts come first.
+    Points that were scored on more points and parts come first.  left_out: the scores are those of
+    leave-one-out values.
     """
     points = search["points"]
     order = sorted((i for i, point in enumerate(points) if point["score"] is not None), key=lambda
@@ -256,6 +257,7 @@ def search_table(search: dict, by: str, sign: int) -> str:
         size, parts = points[i]["rows"], points[i]["parts"]
         rows.append([points[i]["options"], _score(points[i]),
                      "all" if size is None else f"{size} points",
+                     "values left out" if left_out else
                      f"part{'s' * (len(parts) > 1)} {runs_text(parts)}", ", ".join(words)])
     failed = sum(point["score"] is None for point in points)
     error = next((point["error"] for point in points if "error" in point), "")

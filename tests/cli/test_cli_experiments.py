@@ -479,8 +479,9 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
     [told] = json.loads(tune("compare_control", "-d", "3", "--platt", "loo", "--uncalibrated",
                              "--json", "train", "tuned.mbc")[1])["rows"]
     if words:
-        assert told["accuracy"] == found["whole"]["tuned"]["accuracy"]
-        assert "whole configuration" in err and "partition" in err
+        columns = found["whole"]["tuned" if found["own"] else "common"]  # on parts 2 and 3
+        assert told["accuracy"]["values"][1:] == columns["accuracy"]["values"]
+        assert "whole configuration" in err and "partition" in err and "written: " in err
     else:
         best = found["points"][found["best"]]
         assert told["log_loss"]["pooled"] == best["score"] and best["options"] in err
@@ -581,7 +582,7 @@ def test_time_limit(tune, monkeypatch, data):
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
         patch.setattr("agfmc.cli.tune_m.time", clock)
-        patch.setattr("agfmc.experiments.tuning.time", clock)
+        patch.setattr("agfmc.experiments.racing.time", clock)
         status, text, err = tune("tune_m", *words, "--time-limit", "60")
     assert status == 3 and text.count('"-g ') + text.count('"-c ') == 3
     assert "the best of which is written; the same command continues from there" in err
@@ -731,9 +732,11 @@ def test_shared_landmarks_are_tuned_without_parts(tune, data):
     assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
     assert (found["left_out"], best["sd"], found["plan"]) == (120, None, "each of 3 parts held out")
     head, *lines = err[err.index("one-vs-one, "):].splitlines()
-    assert head.endswith("points tried, leave-one-out values of 120 points")
+    assert head.endswith("points tried (fast search), leave-one-out values of 120 points")
     assert lines[1].split("  ")[0] == best["options"] and "±" not in lines[1]
-    assert lines[-3].startswith("each of 3 parts held out") and lines[-1].count("±") == 6
+    assert "part 1" not in lines[1] and "values left out" in lines[1]
+    assert lines[-5].startswith("each of 3 parts held out") and lines[-3].count("±") == 6
+    assert lines[-1].startswith("estimate for new data: log loss ")
     Path("tuned.mbc").write_text(text)
     words = ("--uncalibrated", "--json", "train", "tuned.mbc")
     [parts] = json.loads(tune("compare_control", "-d", "3", *words)[1])["rows"]
@@ -750,7 +753,7 @@ def test_leave_one_out_scores_alone(tune, data):
     pytest.importorskip("matplotlib")
     words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
     one = tune("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
-    assert "leave-one-out values of 120 points" in one[2] and "±" not in one[2]
+    assert "leave-one-out values of 120 points" in one[2] and "±" not in one[2].split("estimate")[0]
     assert tune("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
     assert Path("all.svg").stat().st_size
     noted = tune("tune_m", *words, "--platt", "cv")
@@ -770,7 +773,7 @@ def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
 
     monkeypatch.setattr(tuning.WholeConfiguration, "score", late)
     monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
-    monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
+    monkeypatch.setattr("agfmc.experiments.racing.time", clock)
     status, text, err = tune("tune_m", *words, "--time-limit", "50")
     assert (status, text) == (0, whole[1])
     assert "the result is written, and not scored: time limit reached" in err
@@ -904,7 +907,7 @@ def test_what_is_said_when_the_time_is_over(small, monkeypatch, capsys, where):
         os.chmod("cache/agfmc", 0o777)
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
-    monkeypatch.setattr("agfmc.experiments.tuning.time", clock)
+    monkeypatch.setattr("agfmc.experiments.racing.time", clock)
     assert main_of("tune_m")([*WORDS[tune_m], "--time-limit", "3"]) == 3
     err = capsys.readouterr().err
     assert "time limit reached" in err and (GOES_ON in err) == (where == "kept")
