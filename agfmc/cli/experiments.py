@@ -9,11 +9,12 @@ from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_workers, finite_number, input_format, time_span, whole_number, workers)
 
-__all__ = ["CONTINUES", "add_answers", "add_experiment", "add_nested", "add_splits", "add_state",
-           "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
+__all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_splits",
+           "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
            "read_one_candidate", "report_reused", "result_cache"]
 
 CONTINUES = "the same command continues from there"
+SEARCHES = ("fast", "full")  # of tune_m; the first is the default
 _BY = "log-loss"  # decides wherever something is chosen
 
 
@@ -93,8 +94,8 @@ def add_nested(parser, by=False):
         group.add_argument("--by", choices=tuple(BY_OPTION), metavar="SCORE",
                            help=f"the score that this search is for: {', '.join(BY_OPTION)} "
                                 f"(default {_BY})")
-    group.add_argument("--search", choices=("fast", "full"),
-                       help="how it searches, as for tune_m (default fast)")
+    group.add_argument("--search", choices=SEARCHES, metavar="WAY",
+                       help="fast or full, as for tune_m (default fast)")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
                        help="end each of these searches after TIME, in seconds, M:SS or H:MM:SS, "
                             "with the best so far")

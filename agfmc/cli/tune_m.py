@@ -10,7 +10,7 @@ from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
-from .experiments import (add_answers, add_experiment, CONTINUES, for_data, plan_of,
+from .experiments import (SEARCHES, add_answers, add_experiment, CONTINUES, for_data, plan_of,
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
@@ -44,9 +44,9 @@ def get_parser():
                                         "of a scheme of print_control")
     add_train(parser)
     group = parser.add_argument_group("search")
-    group.add_argument("--search", choices=("fast", "full"), default="fast", metavar="WAY",
-                       help="fast, the whole grid on a part of the data and the best on more and "
-                            "more (default), or full, every point on all splits")
+    group.add_argument("--search", choices=SEARCHES, default=SEARCHES[0], metavar="WAY",
+                       help="fast, the whole grid on few points of the data and the best of it "
+                            "on more (default), or full, everything on all splits")
     group.add_argument("--again", action="store_true",
                        help="tune the rows of control that have options, too: those of the learner "
                             "of -+, of the options in the head of control, or else of its first "
@@ -77,8 +77,9 @@ def get_parser():
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
                        metavar="VALUE,...",
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
-    group.add_argument("--refine", type=whole_number(0, 10), default=2, metavar="N",
-                       help="number of times that the step around the best is halved (default 2)")
+    group.add_argument("--refine", type=whole_number(0, 10), metavar="N",
+                       help="number of times that the step around the best is halved, at most "
+                            "(default 1; with --search full 2)")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
                        help="stop after TIME, in seconds, M:SS or H:MM:SS, and write the best "
                             "so far; the exit status is then 3, and the same command "

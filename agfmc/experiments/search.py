@@ -245,8 +245,8 @@ class SearchSpace(NamedTuple):
     """What is tried: the kernels, None for rbf, the degrees and coefficients -r of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
-    grids is halved;  others: {column of one of `PARAMETERS`: `Axis`};  searched: the parameters
-    of the learner.
+    grids is halved, at most, None for what suits the search;  others: {column of one of
+    `PARAMETERS`: `Axis`};  searched: the parameters of the learner.
     """
 
     kernels: tuple | None = None
@@ -254,7 +254,7 @@ class SearchSpace(NamedTuple):
     coefficients: tuple = (0.0, 1.0)
     log2c: Axis | None = None
     log2g: Axis | None = None
-    refine: int = 2
+    refine: int | None = None
     others: Any = MappingProxyType({})
     searched: tuple[Parameter, ...] = LEARNERS["svm"].searched
 

@@ -221,12 +221,13 @@ def search_csv(searches: list) -> str:
     columns = dict.fromkeys(("options", "kernel", "degree", "coef0", "log2g", "log2c"))
     columns.update((key, None) for search in searches for point in search["points"]
                    for key in point if key in PARAMETERS)
-    columns = [*columns, "score", "sd"]
+    columns = [*columns, "score", "sd", "rows", "parts"]
     parted = any("left" in search for search in searches)
     lines = [[*["partition"] * parted, *columns, "chosen"]]
     for search in searches:
         before = [partition_text(search)] if parted else []
-        lines += [[*before, *(point[column] for column in columns), number == search["best"]]
+        lines += [[*before, *(runs_text(point.get(column, [])) if column == "parts" else
+                              point.get(column) for column in columns), number == search["best"]]
                   for number, point in enumerate(search["points"])]
     return _csv(lines)
 

@@ -14,7 +14,7 @@ from .candidates import Candidate
 from .experiment import Experiment
 from .result_cache import ResultCache
 from .search import SearchSpace
-from .tuning import prepare_tuning, tune
+from .tuning import SEARCHES, prepare_tuning, tune
 
 __all__ = ["find_options"]
 
@@ -34,7 +34,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     """
     start, space = time.monotonic(), SearchSpace() if space is None else space
     kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())
-    for word, value, known in (("by", by, SCORES), ("search", search, ("fast", "full")), *kernels):
+    for word, value, known in (("by", by, SCORES), ("search", search, SEARCHES), *kernels):
         if value not in known:
             raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
     if time_limit is not None and not time_limit >= 0:

@@ -28,7 +28,7 @@ from .candidates import Candidate, decoders_for
 from .estimate import corrected
 from .experiment import Experiment
 from .open_options import open_nodes, open_rows, searched_options, with_options
-from .pooling import difference_of
+from .pooling import difference_of, pooled
 from .racing import first_parts, race, scores_of, search_all, Tuner, without_repeated_warnings
 from .result_cache import key_of
 from .search import scale_exponent, SearchedOptions, SearchSpace
@@ -38,7 +38,8 @@ from .trial import Outcome, run_trial
 __all__ = ["BinaryProblems", "SEARCHES", "TuningTask", "WholeConfiguration", "prepare_tuning",
            "tune"]
 
-SEARCHES = ("fast", "full")  # the first is the default
+# How often each search halves the step of the grids; the first is the default.
+SEARCHES = {"fast": 1, "full": 2}
 _SIDES = {"low": "smallest", "high": "largest"}
 _OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 
@@ -117,7 +118,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
         experiment = replace(experiment, along_cost=True)
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
-    run = _Run(task, tuner, whole, space.grids(task.scale), space.refine, searched)
+    refine = SEARCHES[search] if space.refine is None else space.refine
+    run = _Run(task, tuner, whole, space.grids(task.scale), refine, searched)
     result = {"by": by, "plan": task.experiment.plan.description, "search": search,
               "decoder": whole.decoder}
     if per_partition:
@@ -214,10 +216,12 @@ class _Run:
         own = margin.gain > margin.error
         estimate = corrected(tuner.by, [outcomes[name] for name in sorted(
             rows, key=lambda name: (name == "tuned") != own)], task.experiment.plan.seed)
+        chosen = "tuned" if own else "common"
         found |= {"own": own, "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
-                  "estimate": {**estimate._asdict(), "how": f"{self._names(rest)}, which chose "
-                               "options of no partition: corrected for the choice between these "
-                               "and common options"}}
+                  "estimate": self._with_final_maps(
+                      estimate, whole, rows[chosen], outcomes[chosen], rest,
+                      f"{self._names(rest)}, which chose options of no partition: corrected for "
+                      "the choice between these and common options")}
         return found, with_options(task.tree, rows["tuned"]) if own else tree
 
     def _search(self, scoring, parts, fast):
@@ -255,16 +259,38 @@ class _Run:
         texts = [text for text in state.ranked
                  if state.outcomes[text].keys() >= state.outcomes[best].keys()]
         judges = rest or list(state.outcomes[best])
+        outcomes = [[state.outcomes[text][part] for part in judges] for text in texts]
         estimate = corrected(
-            tuner.by, [[state.outcomes[text][part] for part in judges] for text in texts],
-            self.task.experiment.plan.seed,
+            tuner.by, outcomes, self.task.experiment.plan.seed,
             rows=np.concatenate([tuner.held_out[part] for part in judges]))
         among = f"corrected for the choice among {len(texts)} options"
         if rest:
             among = f"{self._names(rest)}, which " + (
                 f"had no say until {len(texts)} options were left: {among}" if len(texts) > 1 else
                 "had no say")
-        return {**estimate._asdict(), "how": among}
+        return self._with_final_maps(estimate, self.whole, best, outcomes[0], judges, among)
+
+    def _with_final_maps(self, estimate, whole, best, outcomes, parts, how):
+        """The estimate as a dictionary; by as much better or worse as `best` is with the
+        calibration maps of a final model, in place of the quick ones of a search (`outcomes`), on
+        the first of the parts, as these maps take long."""
+        tuner = self.tuner
+        parts = parts[:len(first_parts(tuner.experiment))]
+        found = {**estimate._asdict(), "how": how}
+        if True not in tuner.experiment.calibrated:
+            return found
+        experiment = replace(tuner.experiment, quick_maps=False)
+        final = replace(tuner, experiment=experiment, progress=None, _split=None)
+        try:
+            [results] = final.trials(whole.of(experiment), [(0, best)], parts)
+        except TimeUp:
+            tuner.complete = False
+            return None
+        results = list(results.values())
+        if any(isinstance(one, AgfmcError) for one in results):
+            return found
+        gain = pooled(tuner.by, results) - pooled(tuner.by, outcomes[:len(results)])
+        return found | {"score": found["score"] + gain}
 
     def _names(self, parts):
         """Splits in words, as "parts 2 to 5"."""
@@ -314,12 +340,18 @@ class WholeConfiguration:
     finals = True
 
     def __init__(self, candidate, tree, experiment):
-        self._candidate, self._experiment = candidate, experiment
+        self._candidate, self._tree, self._experiment = candidate, tree, experiment
         self._trees = {}
         self.decoder = decoders_for(tree, candidate.wanted)[0].name
         self.searched = searched_options(tree, experiment.settings.options)
         self.rows = [[number for number, is_open in enumerate(open_rows(tree)) if is_open]]
         self.jobs = len(self.rows[0] or open_nodes(tree))
+
+    def of(self, experiment) -> WholeConfiguration:
+        """The same in another experiment with the same splits."""
+        other = WholeConfiguration(self._candidate, self._tree, experiment)
+        other._trees = self._trees
+        return other
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (0, options).

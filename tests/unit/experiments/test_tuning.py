@@ -311,7 +311,7 @@ def test_tables(data):
     assert lines[1].split()[-4:] == ["all", "parts", "1-3", "chosen"]
     assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
     text = search_csv([result]).splitlines()
-    assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,chosen"
+    assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,rows,parts,chosen"
     assert len(text) == 1 + result["tried"] and sum(line.endswith(",1") for line in text) == 1
     parted, _ = tune(start, SMALL, by="brier_all", per_partition=True)
     assert partition_table(parted["partitions"], "brier_all").splitlines()[1].startswith("2 / 5 ")
@@ -355,7 +355,8 @@ def test_each_gamma_is_trained_once_and_parts_judge_the_result(data, fits):
     result, tree = tune(begin(data, "one-vs-one", SHARED), GAMMAS, by="log_loss")
     assert result["tried"] >= 4 and result["plan"] == PLAN.description
     groups = [jobs for jobs in fits if jobs]
-    assert [len(jobs) for jobs in groups] == [3] * (result["tried"] + 2 * 3)
+    # the best once more, with the maps of a final model, and two options on three parts
+    assert [len(jobs) for jobs in groups] == [3] * (result["tried"] + 1 + 2 * 3)
     assert "-l" not in result["points"][result["best"]]["options"]  # it is chosen anew
     candidate = Candidate("plan", tree, None)
     row, = compare(replace(begin(data, "one-vs-one", SHARED).experiment, cache=ResultCache(None)),
