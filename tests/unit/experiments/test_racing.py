@@ -2,24 +2,27 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from agfmc.data_tools.training_data import load_training
 from agfmc.errors import AgfmcWarning
 from agfmc.experiments import binary_problems, racing, tuning
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.open_options import with_options
-from agfmc.experiments.pooling import Difference
+from agfmc.experiments.pooling import Difference, pooled
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.experiments.trial import run_trial
 from agfmc.experiments.tuning import prepare_tuning, tune
-from agfmc.models import Dataset
+from agfmc.models import Dataset, InputFormat
 from agfmc.prepare.split import stratified_sample
 from agfmc.training.fit import TrainingSettings
 
+ORDERED = Path(__file__).resolve().parents[3] / "sample_data" / "ordered"
 SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-5.0, -1.0, 2.0), refine=1)
 pytestmark = pytest.mark.filterwarnings("ignore:the best")
 
@@ -249,3 +252,19 @@ def test_parts_are_samples_with_the_shares_of_the_classes():
     assert len(split.y) == 800 and 90 <= len(small.y) <= 93 and 90 <= len(small.test_y) <= 93
     assert np.isin(small.rows, split.rows).all()
     assert experiment.training_size(Part(2, 90)) == 90 and experiment.training_size(Part(2)) == 800
+
+
+def test_estimate_is_that_of_final_maps():
+    """With one option and nothing to choose it is the score of the maps that training fits."""
+    data = load_training(str(ORDERED), InputFormat())[0]
+    kept = stratified_sample(data.y, 370, 1)
+    start = begin(Dataset(np.asarray(data.x[kept]), data.y[kept]), text="adjacent",
+                  base="-g 0.03125 -c 4", scale=True)
+    alone = SearchSpace(log2c=Axis(2.0, 2.0, 2.0), log2g=Axis(-5.0, -5.0, 2.0), refine=0)
+    result, tree = tune(start, alone, by="log_loss")
+    assert result["tried"] == 1
+    final = replace(start.experiment, quick_maps=False)
+    candidate = replace(start.candidate, tree=tree)
+    outcomes = [run_trial(split, [candidate], final, first=True)[0] for split in final.splits()]
+    assert result["estimate"]["score"] == pytest.approx(pooled("log_loss", outcomes))
+    assert result["points"][0]["score"] > 1.05 * result["estimate"]["score"]
