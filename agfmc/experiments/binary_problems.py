@@ -20,7 +20,8 @@ from .experiment import Experiment, part_of
 from .on_workers import run_on_workers
 from .result_cache import are_numbers, CLASSIFIER, key_of, shuffled_for
 
-__all__ = ["Trained", "binary_model", "problem_key", "train_missing"]
+__all__ = ["Trained", "binary_model", "problem_key", "smaller_costs",
+           "train_missing"]
 
 _TURN = 4  # problems a worker
 
@@ -154,7 +155,7 @@ def _turns(problems, wanted, experiment):
 
 def _train_missing(problems, split, experiment, progress, wanted):
     y, cache = split.y, experiment.cache
-    smaller = _smaller(problems) if experiment.along_cost else dict.fromkeys(problems, ())
+    smaller = smaller_costs(problems, experiment)
     if wanted is not None:
         needed = set(wanted).union(*(smaller[key] for key in wanted))
         problems = {key: job for key, job in problems.items() if key in needed}
@@ -207,15 +208,16 @@ def _found(problems, split, experiment):
     return found
 
 
-def _smaller(problems):
-    """{key: keys of the problems that differ in a smaller C alone, ascending}."""
-    lines = {}
-    for key, job in problems.items():
+def smaller_costs(problems: dict, experiment: Experiment) -> dict:
+    """{key: keys of the problems whose solution may stand for it, as they differ in a smaller C
+    alone; ascending} of problems {key: job} that are trained in one call."""
+    lines: dict = {}
+    for key, job in problems.items() if experiment.along_cost else ():
         cost = getattr(job.options, "cost", None)
         if cost is not None:
             lines.setdefault((job.sides, job.seed, replace(job.options, cost=1.0)), []).append(
                 (cost, key))
-    smaller = dict.fromkeys(problems, ())
+    smaller: dict = dict.fromkeys(problems, ())
     for line in lines.values():
         line.sort()
         for number, (_, key) in enumerate(line):

@@ -28,8 +28,8 @@ from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, zero_probability
 from .search import Search
 
-__all__ = ["SearchState", "Tuner", "first_parts", "race", "scores_of", "search_all",
-           "without_repeated_warnings"]
+__all__ = ["COMPARED", "HOPELESS", "SearchState", "Tuner", "first_parts", "race", "scores_of",
+           "search_all", "without_repeated_warnings"]
 
 # Points for training, at least, on the lowest level: of all, and of each class on average.
 _LEAST, _LEAST_OF_CLASS = 300, 50
@@ -37,7 +37,8 @@ _GROWTH = 4  # of the sample from level to level
 _HELD_OUT = 300  # points that choose, at least
 _NEAR = 2.0  # standard errors of the difference to the best
 _SURVIVORS = 4  # at most
-_FINALISTS = (6, 3, 2)  # at most on the first, second and further parts that had no say
+_FINALISTS = 6, 2  # at most, on the first and on further parts that had no say
+HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
@@ -57,17 +58,21 @@ class SearchState:
 
     given: the options that there were before;  sign: 1 where larger scores are better, else -1;
     search: the `Search` of the level that is reached;  tried: {options: the last result of
-    `Tuner.summary`};  texts: {`Point`: options};  outcomes: {options: {`Part`: `Outcome`}} and
-    depth: {options: `Depth`}, of those that could be trained.
+    `Tuner.summary`};  level: {options: the last level they were tried on};  texts: {`Point`:
+    options};  depth: {options: `Depth`} of those that could be trained;  outcomes: {options:
+    {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the choice of
+    the last options, or had it in that alone.
     """
 
     given: str
     sign: int
     search: Search
     tried: dict = field(default_factory=dict)
+    level: dict = field(default_factory=dict)
     texts: dict = field(default_factory=dict)
-    outcomes: dict = field(default_factory=dict)
     depth: dict = field(default_factory=dict)
+    outcomes: dict = field(default_factory=dict)
+    judges: list = field(default_factory=list)
 
     def summary(self, text):
         """The summary of options that were tried, or None."""
@@ -101,17 +106,22 @@ class SearchState:
 
     def record(self, text: str, results: dict, level: int, scored) -> None:
         """Keep `Outcome`s or errors {`Part`: result} of options; scored: their summary."""
-        self.tried[text] = scored
+        self.tried[text], self.level[text] = scored, level
         self.depth.pop(text, None)
         if isinstance(scored, dict):
             self.outcomes[text] = results
             self.depth[text] = Depth(level, len(results))
+            if len(self.outcomes) > 2 * COMPARED:  # of a million points these are large
+                kept = self.ranked[:COMPARED]
+                self.outcomes = {one: self.outcomes[one] for one in kept if one in self.outcomes}
 
     def gap(self, by: str, text: str, other: str) -> float:
         """How much worse options are than others on the same points, in standard errors.
 
         0 for a score that is no mean over the points.
         """
+        if text not in self.outcomes:
+            return math.inf
         first, second = (losses(by, list(self.outcomes[one].values())) for one in (text, other))
         if first is None or second is None or len(first) < 2:
             return 0.0
@@ -134,8 +144,16 @@ class SearchState:
     def is_flat(self, by: str, points: Sequence) -> bool:
         """True where the first of `points` cannot be told from the others."""
         texts = [self.texts[point] for point in points]
+        if losses(by, list(self.outcomes[texts[0]].values())) is None:
+            return False
         return all(abs(self.gap(by, text, texts[0])) <= _NEAR for text in texts[1:]
                    if text in self.depth)
+
+    @property
+    def border(self):
+        """What `Search.border` says of the best options; [] where these are the ones given."""
+        points = [point for point, text in self.texts.items() if text == self.best]
+        return self.search.border(points[0]) if points and self.best != self.given else []
 
 
 @dataclass(eq=False)
@@ -254,29 +272,33 @@ def scores_of(outcomes: list) -> dict:
             for name in SCORES}
 
 
-def first_parts(experiment: Experiment, share: float = 1.0, spare: int = 0) -> list[Part]:
+def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
     """The splits that choose: as few as hold out enough points.
 
     share: of the points that count;  spare: so many are left over in any case, as far as there are
-    more than these.
+    more; without it all splits choose where the others would hold out too few points to judge.
     """
     plan = experiment.plan
-    held_out = plan.held_out * len(experiment.data.y) * share
-    wanted = math.ceil(_HELD_OUT / max(held_out, 1))
-    return [Part(number) for number in range(min(wanted, max(plan.count - spare, 1)))]
+    held_out = plan.held_out * len(experiment.data.y)
+    wanted = math.ceil(_HELD_OUT / max(held_out * share, 1))
+    if spare is not None:
+        wanted = min(wanted, max(plan.count - spare, 1))
+    elif (plan.count - wanted - 1) * held_out < _HELD_OUT:
+        wanted = plan.count
+    return [Part(number) for number in range(wanted)]
 
 
-def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part]) -> list[SearchState]:
+def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
+         rest: Sequence[Part] = ()) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
     task: a `WholeConfiguration`, or `BinaryProblems`;  refine: how often the step is halved, at
-    most;  parts: those that choose.  Of a whole configuration the finalists are scored on the
-    other parts, too.  Ends early at the time limit, and `tuner.complete` is False then.
+    most;  parts: those that choose;  rest: others, where the finalists meet.  Ends early at the
+    time limit, and `tuner.complete` is False then.
     """
     sign, given = SCORES[tuner.by].sign, task.searched.given
     levels = _levels(tuner.experiment, parts)
     states = [SearchState(given, sign, Search(grids, 0, sign)) for _ in task.rows]
-    rest = [part for part in tuner.parts if part not in parts] if task.finals else []
     with without_repeated_warnings():
         try:
             for number, level in enumerate(levels):
@@ -286,8 +308,7 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part]) ->
                 for state in states:
                     state.search = _search_of_level(tuner, state, grids, number,
                                                     refine if last else 0)
-                _rounds(tuner, task, states, (number, level), later)
-            _score(tuner, task, states, _given(states), (len(levels) - 1, levels[-1]), 0.0)
+                _rounds(tuner, task, states, (number, level), later, last)
             _finals(tuner, task, states, len(levels) - 1, rest)
         except TimeUp:
             tuner.complete = False
@@ -300,8 +321,7 @@ def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState
     states = [SearchState(given, sign, Search(grids, refine, sign)) for _ in task.rows]
     with without_repeated_warnings():
         try:
-            _score(tuner, task, states, _given(states), (0, tuner.parts), 0.0)
-            _rounds(tuner, task, states, (0, tuner.parts), 0.0)
+            _rounds(tuner, task, states, (0, tuner.parts), 0.0, True)
         except TimeUp:
             tuner.complete = False
     return states
@@ -331,32 +351,45 @@ def _search_of_level(tuner, state, grids, number, refine):
 
 
 def _finals(tuner, task, states, level, rest):
-    """Score the finalists of each search on the parts that had no say, one part after the other;
-    those that fall behind leave."""
-    for done, part in enumerate(rest):
-        most = _FINALISTS[min(done, len(_FINALISTS) - 1)]
+    """Score the finalists of each search on parts that had no say: on the first of them some, then
+    few, which have the others as their judges."""
+    for most, parts in zip(_FINALISTS, (rest[:1], rest[1:])):
         items = [(number, text) for number, state in enumerate(states)
-                 for text in state.near(tuner.by, _NEAR, most)]
-        tuner.total = tuner.done + len(items) * tuner.work(rest[done:])
-        for (number, text), result in zip(items, tuner.trials(task, items, [part])):
-            results = {**states[number].outcomes[text], **result}
-            states[number].record(text, results, level, tuner.summary(results))
+                 for text in (state.near(tuner.by, _NEAR, most) if parts else ())]
+        for done, part in enumerate(parts):
+            tuner.total = tuner.done + len(items) * tuner.work(parts[done:])
+            for (number, text), result in zip(items, tuner.trials(task, items, [part])):
+                results = {**states[number].outcomes[text], **result}
+                states[number].record(text, results, level, tuner.summary(results))
+        for state in states:
+            state.judges = list(parts) or state.judges
 
 
-def _rounds(tuner, task, states, level, later):
-    """Score what each search asks for, round after round.
+def _rounds(tuner, task, states, level, later, last):
+    """Score what each search asks for, round after round, and the options given: first or, above
+    the lowest level, after the best of the level below.
 
-    level: its number, and its parts;  later: work that comes after it.
+    level: its number, and its parts;  later: work that comes after it;  last: it is the last.
     """
+    given = _given(tuner, states, last)
+    if level[0] == 0:
+        _score(tuner, task, states, given, level, later)
+        given = []
     while items := [(number, point) for number, state in enumerate(states)
                     for point in state.search.next_points()]:
         for batch in _batches(items, task.jobs):
             _score(tuner, task, states, batch, level, later)
+            if given:
+                _score(tuner, task, states, given, level, later)
+                given = []
 
 
-def _given(states):
-    """What `_score` takes for the options that there were before."""
-    return [(number, None) for number in range(len(states))]
+def _given(tuner, states, last):
+    """What `_score` takes for the options given, without those that a level has shown to be
+    hopeless, but for the last."""
+    return [(number, None) for number, state in enumerate(states)
+            if last or state.given not in state.depth or state.best is None
+            or state.gap(tuner.by, state.given, state.best) <= HOPELESS]
 
 
 def _batches(items, jobs):
@@ -384,8 +417,7 @@ def _score(tuner, task, states, batch, level, later):
     texts = [states[number].given if point is None else point.text(fixed)
              for number, point in batch]
     fresh = [(number, text) for (number, _), text in zip(batch, texts)
-             if states[number].depth.get(text, (-1,))[0] < depth
-             and not isinstance(states[number].tried.get(text), AgfmcError)]
+             if states[number].level.get(text, -1) < depth]
     missing = sum(max(state.search.expected - len(state.search.scores), 0) for state in states)
     tuner.total = tuner.done + later + max(missing, len(fresh)) * tuner.work(parts)
     if fresh:

@@ -404,15 +404,11 @@ class Search:
     def _scored(self):
         return (point for point, score in self.scores.items() if score is not None)
 
-    @property
-    def border(self):
-        """(name of a parameter, "low" or "high") of each limit that the best point lies on.
+    def border(self, best):
+        """(name of a parameter, "low" or "high") of each limit that a point lies on.
 
         Not where another point that does not lie on it is as good, or no value is beyond.
         """
-        best = self.best
-        if best is None:
-            return []
         grid = self._grids[best[:3]][1]
         borders = []
         for name, field, axis in ((grid.parameter.name, "log2c", grid.c),
@@ -421,7 +417,7 @@ class Search:
                 continue
             for side, limit in zip(("low", "high"), axis.limits):
                 if getattr(best, field) == limit != axis.least and not any(
-                        score == self.scores[best] and getattr(point, field) != limit
+                        score == self.scores.get(best) and getattr(point, field) != limit
                         for point, score in self.scores.items() if point[:3] == best[:3]):
                     borders.append((name, side))
         return borders

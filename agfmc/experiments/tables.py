@@ -201,8 +201,7 @@ def search_result(state, given: Point) -> dict:
         points.append(point)
     index = {text: number for number, text in enumerate(state.tried)}
     return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
-            "border": [] if state.best == state.given else
-            [" ".join(limit) for limit in state.search.border]}
+            "border": [" ".join(limit) for limit in state.border]}
 
 
 def _parameters(point):

@@ -26,7 +26,7 @@ from ..score.probabilities import probability
 from ..score.scores import SCORES
 from ..training.held_out import gather_held_out
 from ..training.memory import fit_nodes
-from .binary_problems import binary_model, problem_key, train_missing
+from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit
 from .on_workers import run_on_workers
@@ -145,11 +145,11 @@ class LaidOutCandidate:
         """The control text; what its headings say is in the jobs and the decoders."""
         return format_tree(changed(self.tree, headings={}))
 
-    def outcome_key(self, name, split, experiment):
-        """The key of the `Outcome` with one decoder."""
-        return key_of("outcome 2", __version__, self.decoders[name], self.keys, self.text,
+    def outcome_key(self, name, split, experiment, smaller):
+        """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
+        return key_of("outcome 3", __version__, self.decoders[name], self.keys, self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
-                      experiment.settings.seed, experiment.along_cost)
+                      experiment.settings.seed, [smaller[key] for key in self.keys])
 
 
 def _lay_out(number, candidate, split, experiment):
@@ -180,11 +180,14 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     if first:
         laid_out = [candidate.with_first_decoder() for candidate in laid_out]
     outcomes, labels = {}, np.unique(split.y)
+    problems = {key: job for candidate in laid_out for key, job in
+                zip(candidate.keys, candidate.jobs)}
+    smaller = smaller_costs(problems, experiment)
 
     def lacks_some(candidate):
         """Take from the cache what it has of a candidate; true where that is not everything."""
         for decoder in [] if keep else candidate.decoders:
-            data = cache.get(candidate.outcome_key(decoder, split, experiment))
+            data = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
                     candidate.number, decoder, data, split.test_y, labels)
@@ -193,8 +196,6 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
 
     missing = list(filter(lacks_some, laid_out))
     count = len(missing)
-    problems = {key: job for candidate in laid_out for key, job in
-                zip(candidate.keys, candidate.jobs)}
     trained = train_missing(problems, split, experiment, progress,
                             {key for candidate in missing for key in candidate.keys})
     if cache.several:  # each is looked for again before it is begun
@@ -202,7 +203,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     for candidate, made in _scored(missing, count, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
-                cache.put(candidate.outcome_key(outcome.decoder, split, experiment),
+                cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
                           outcome.to_bytes())
             outcomes[candidate.number, outcome.decoder] = outcome
     cache.flush()

@@ -23,13 +23,14 @@ from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, pl
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
-from .binary_problems import binary_model, problem_key, train_missing
+from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import Candidate, decoders_for
 from .estimate import corrected
 from .experiment import Experiment
 from .open_options import open_nodes, open_rows, searched_options, with_options
 from .pooling import difference_of, pooled
-from .racing import first_parts, race, scores_of, search_all, Tuner, without_repeated_warnings
+from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, search_all, Tuner,
+                     without_repeated_warnings)
 from .result_cache import key_of
 from .search import scale_exponent, SearchedOptions, SearchSpace
 from .tables import partition_text, search_result
@@ -113,7 +114,13 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
     space = space.for_options(searched)
-    experiment = task.experiment.left_out if task.left_out else task.experiment
+    by_parts = per_partition and search == "fast"
+    if by_parts and task.experiment.plan.count < 2:
+        raise UsageError("--per-partition is judged by splits that chose nothing: it needs at "
+                         "least two, as with -d 5, or --search full")
+    left_out = task.left_out and not by_parts
+    task = replace(task, left_out=left_out)
+    experiment = task.experiment.left_out if left_out else task.experiment
     if search == "fast":
         experiment = replace(experiment, along_cost=True)
     tuner = Tuner(experiment, by, deadline, progress)
@@ -143,9 +150,14 @@ class _Run:
 
     def common(self, fast):
         """(part of the result, tree) with one set of options."""
-        task, tuner = self.task, self.tuner
+        tuner = self.tuner
         parts = first_parts(tuner.experiment) if fast else tuner.parts
-        state, = self._search(self.whole, parts, fast)
+        rest = [part for part in tuner.parts if part not in parts]
+        state, = self._search(self.whole, parts, fast, rest)
+        return self._common(state, parts)
+
+    def _common(self, state, parts):
+        task, tuner = self.task, self.tuner
         found = search_result(state, self.searched.point(self.task.features))
         tree = None if state.best is None else with_options(task.tree, state.best)
         if tuner.complete:
@@ -160,7 +172,7 @@ class _Run:
         """The same with options for each binary problem, on all splits."""
         task, tuner = self.task, self.tuner
         problems = BinaryProblems(task.tree, tuner.experiment)
-        states = self._search(problems, tuner.parts, False)
+        states = self._search(problems, tuner.parts, False, [])
         searches = self._partitions(problems, states)
         texts = self._texts(problems, states)
         found = {"tried": sum(len(state.tried) for state in states), "partitions": searches,
@@ -174,27 +186,24 @@ class _Run:
         return found, with_options(task.tree, texts)
 
     def each_where_better(self):
-        """The same by races: the splits that choose neither judge them and common options."""
+        """The same by races, and common options too: the splits that chose neither judge them."""
         task, tuner = self.task, self.tuner
-        common, tree = self.common(True)
         problems = BinaryProblems(task.tree, tuner.experiment)
-        found = {"tried": common["tried"], "estimate": common["estimate"], "partitions": [],
-                 "common": common, "own": False, "whole": None}
+        parts = first_parts(tuner.experiment, problems.least / len(task.experiment.data.y), 2)
+        rest = [part for part in tuner.parts if part not in parts]
+        state, = self._search(self.whole, parts, True, [])
+        common, tree = self._common(state, parts)
+        found = {"tried": common["tried"], "estimate": None, "partitions": [],
+                 "common": {**common, "estimate": None}, "own": False, "whole": None}
         if tree is None or not tuner.complete:
             return found, tree
-        parts = first_parts(tuner.experiment, problems.least / len(task.experiment.data.y), 2)
-        states = self._search(problems, parts, True)
+        states = self._search(problems, parts, True, [])
         found |= {"partitions": self._partitions(problems, states),
                   "tried": common["tried"] + sum(len(state.tried) for state in states)}
-        rest = [part for part in tuner.parts if part not in parts]
-        if not tuner.complete or not rest:
-            if not rest:
-                warnings.warn("options of each partition cannot be judged on a single split: "
-                              "common ones are written", AgfmcWarning, stacklevel=3)
+        if not tuner.complete:
             return found, tree
-        texts = self._texts(problems, states)
-        shared = common["points"][common["best"]]["options"]
-        return self._judged(found, tree, {"common": shared, "tuned": texts}, rest)
+        return self._judged(found, tree, {"common": state.best,
+                                          "tuned": self._texts(problems, states)}, rest)
 
     def _judged(self, found, tree, rows, rest):
         """The result with the better of {"common", "tuned": options} on the parts `rest`."""
@@ -215,18 +224,19 @@ class _Run:
                                task.experiment.plan)
         own = margin.gain > margin.error
         estimate = corrected(tuner.by, [outcomes[name] for name in sorted(
-            rows, key=lambda name: (name == "tuned") != own)], task.experiment.plan.seed)
+            rows, key=lambda name: (name == "tuned") != own)], task.experiment.plan.seed,
+            rows=np.concatenate([tuner.held_out[part] for part in rest]))
         chosen = "tuned" if own else "common"
         found |= {"own": own, "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
                   "estimate": self._with_final_maps(
                       estimate, whole, rows[chosen], outcomes[chosen], rest,
-                      f"{self._names(rest)}, which chose options of no partition: corrected for "
-                      "the choice between these and common options")}
+                      f"{self._names(rest)}, which decided between common options and those of "
+                      "each partition alone, and corrected for that")}
         return found, with_options(task.tree, rows["tuned"]) if own else tree
 
-    def _search(self, scoring, parts, fast):
+    def _search(self, scoring, parts, fast, rest):
         tuner = self.tuner
-        states = race(tuner, scoring, self.grids, self.refine, parts) if fast else \
+        states = race(tuner, scoring, self.grids, self.refine, parts, rest) if fast else \
             search_all(tuner, scoring, self.grids, self.refine)
         if tuner.complete and all(state.best is None for state in states):
             raise next(state.error for state in states if state.error is not None)
@@ -250,25 +260,29 @@ class _Run:
         return tuple(texts)
 
     def _estimate(self, state, parts):
-        """What to expect of new data, of the splits that had no say until the end; or of all
-        where all chose, corrected for the choice among everything that was tried."""
+        """What to expect of new data, of the splits that had no say but in the choice between the
+        last options; or of all where all chose."""
         best, tuner = state.best, self.tuner
         if best is None or not tuner.complete:
             return None
-        rest = [part for part in state.outcomes[best] if part not in parts]
-        texts = [text for text in state.ranked
-                 if state.outcomes[text].keys() >= state.outcomes[best].keys()]
-        judges = rest or list(state.outcomes[best])
+        judges = state.judges or parts
+        # others are never chosen
+        texts = [text for text in state.near(tuner.by, HOPELESS, COMPARED)
+                 if set(judges) <= set(state.outcomes[text])]
         outcomes = [[state.outcomes[text][part] for part in judges] for text in texts]
         estimate = corrected(
             tuner.by, outcomes, self.task.experiment.plan.seed,
             rows=np.concatenate([tuner.held_out[part] for part in judges]))
-        among = f"corrected for the choice among {len(texts)} options"
-        if rest:
-            among = f"{self._names(rest)}, which " + (
-                f"had no say until {len(texts)} options were left: {among}" if len(texts) > 1 else
-                "had no say")
-        return self._with_final_maps(estimate, self.whole, best, outcomes[0], judges, among)
+        where = "" if self.task.left_out else f"{self._names(judges)}, "
+        if not state.judges:
+            how = f"{where}corrected for the choice among the options that were scored on these " \
+                  "points"
+        elif len(texts) > 1:
+            how = f"{where}which decided between the last {len(texts)} options alone, and " \
+                  "corrected for that"
+        else:
+            how = f"{where}which decided nothing"
+        return self._with_final_maps(estimate, self.whole, best, outcomes[0], judges, how)
 
     def _with_final_maps(self, estimate, whole, best, outcomes, parts, how):
         """The estimate as a dictionary; by as much better or worse as `best` is with the
@@ -337,8 +351,6 @@ class WholeConfiguration:
     tuned;  jobs: classifiers of a trial.
     """
 
-    finals = True
-
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._tree, self._experiment = candidate, tree, experiment
         self._trees = {}
@@ -373,7 +385,7 @@ class BinaryProblems:
     least: the points of the smallest problem.
     """
 
-    jobs, finals = 1, False
+    jobs = 1
 
     def __init__(self, tree, experiment):
         self._tree, self._experiment = tree, experiment
@@ -404,8 +416,8 @@ class BinaryProblems:
         settings, cache = self._experiment.settings, self._experiment.cache
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
-        outcome_keys = [key_of("sides 3", key, split.test_digest,
-                               self._experiment.along_cost) for key in keys]
+        smaller = smaller_costs(dict(zip(keys, jobs)), self._experiment)
+        outcome_keys = [key_of("sides 4", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
         outcomes = [None if data is None else Outcome.from_bytes(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.data_tools.training_data import load_training
-from agfmc.errors import AgfmcWarning
+from agfmc.errors import UsageError
 from agfmc.experiments import binary_problems, racing, tuning
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
@@ -47,7 +47,7 @@ def points_at(result, rows):
 
 def test_levels_and_parts(monkeypatch):
     """700 training points of three classes: 300 at first; 175 are held out, so two parts choose."""
-    start = begin(blobs(875))
+    start = begin(blobs(875))  # 525 points are left to judge
     parts = racing.first_parts(start.experiment)
     assert parts == [Part(0), Part(1)]
     assert racing._levels(start.experiment, parts) == [
@@ -55,6 +55,7 @@ def test_levels_and_parts(monkeypatch):
     assert racing.first_parts(begin(blobs(300)).experiment) == [Part(n) for n in range(5)]
     assert racing.first_parts(begin(blobs(300)).experiment, spare=2) == [
         Part(0), Part(1), Part(2)]
+    assert racing.first_parts(begin(blobs(700)).experiment) == [Part(n) for n in range(5)]
     assert racing._levels(begin(blobs(300)).experiment, [Part(0)]) == [[Part(0)]]
     many = begin(blobs(9000, 10))
     assert [level[0].rows for level in racing._levels(many.experiment, [Part(0)])] == [
@@ -73,10 +74,9 @@ def test_whole_grid_on_little_and_finalists_on_all():
     assert {row.text for row in tree.rows} == {best["options"]}
     assert result["points"][result["given"]]["rows"] is None
     estimate = result["estimate"]
-    assert estimate["points"] == 600
-    assert estimate["how"].startswith("parts 3 to 5, which had no say")
-    # of points that had no say: near the best's score there
-    assert estimate["score"] == pytest.approx(np.mean(best["values"][2:]), abs=0.03)
+    assert estimate["points"] == 400  # part 3 chose these two
+    assert estimate["how"].startswith("parts 4 to 5, which decided ")
+    assert estimate["score"] == pytest.approx(np.mean(best["values"][3:]), abs=0.03)
     assert 0 < estimate["error"] < 0.1
 
 
@@ -211,9 +211,28 @@ def test_partitions_of_a_single_split_cannot_be_judged():
     plan = SplitPlan(0.3, None, 1, 1)
     start = prepare_tuning(Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
                            read_candidate("one-vs-one"))
-    with pytest.warns(AgfmcWarning, match="cannot be judged on a single split"):
-        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
-    assert not result["own"] and len({row.text for row in tree.rows}) == 1
+    with pytest.raises(UsageError, match="judged by splits that chose nothing"):
+        tune(start, SMALL, by="log_loss", per_partition=True)
+
+
+def test_options_that_fail_on_a_sample_are_tried_on_more():
+    """More landmarks than the lowest level has points."""
+    space = SearchSpace(log2g=Axis(-4.0, -2.0, 2.0), refine=0)
+    start = begin(blobs(1000), base="learner=nystrom -m 400")
+    result, tree = tune(start, space, by="log_loss")
+    assert tree is not None and result["points"][result["best"]]["score"] is not None
+    assert all(point["rows"] is None for point in result["points"])
+
+
+def test_partitions_of_shared_landmarks_are_judged_on_parts():
+    space = SearchSpace(log2g=Axis(-4.0, -2.0, 2.0), refine=0)
+    start = begin(blobs(800), base="learner=nystrom -m 20")
+    result, tree = tune(start, space, by="log_loss", per_partition=True)
+    assert result["left_out"] is None and set(result["whole"]) == {"common", "tuned"}
+    for name in ("common", "tuned"):
+        assert len(result["whole"][name]["log_loss"]["values"]) == 2
+    assert all(len(point["parts"]) == 3 for point in result["common"]["points"])
+    assert result["estimate"]["points"] == 320
 
 
 def test_unbounded_solutions_stand_for_larger_c(monkeypatch):
@@ -257,7 +276,7 @@ def test_parts_are_samples_with_the_shares_of_the_classes():
 def test_estimate_is_that_of_final_maps():
     """With one option and nothing to choose it is the score of the maps that training fits."""
     data = load_training(str(ORDERED), InputFormat())[0]
-    kept = stratified_sample(data.y, 370, 1)
+    kept = stratified_sample(data.y, 700, 1)
     start = begin(Dataset(np.asarray(data.x[kept]), data.y[kept]), text="adjacent",
                   base="-g 0.03125 -c 4", scale=True)
     alone = SearchSpace(log2c=Axis(2.0, 2.0, 2.0), log2g=Axis(-5.0, -5.0, 2.0), refine=0)
