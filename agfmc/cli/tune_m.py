@@ -57,7 +57,8 @@ def get_parser():
                             "where splits that chose nothing show that it is better than one set "
                             "of options for all; with --search full take it in any case")
     group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
-                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
+                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that of the "
+                            "options given, -t, and rbf if they name none)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
                        help=f"first grid of C, exponents of 2 (default {_grid('svm', 'log2c')}; "
                             "for a linear kernel shifted with that of gamma; for "
