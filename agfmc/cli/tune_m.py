@@ -20,6 +20,7 @@ __all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
+_STEP = 2.0  # of exponents, where none is given
 
 
 def get_parser():
@@ -60,7 +61,8 @@ def get_parser():
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that of the "
                             "options given, -t, and rbf if they name none)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
-                       help=f"first grid of C, exponents of 2 (default {_grid('svm', 'log2c')}; "
+                       help="first grid of C, exponents of 2, from LO to HI in steps of STEP "
+                            f"(2 if left out), or a single one (default {_grid('svm', 'log2c')}; "
                             "for a linear kernel shifted with that of gamma; for "
                             f"learner=linear and logistic {_grid('linear', 'log2c')}, shifted too)")
     group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
@@ -74,7 +76,7 @@ def get_parser():
                        help="first grid of the ridge of nodes of code L, exponents of 2 (default "
                             f"{_grid('L', 'log2r')}, shifted against that of gamma)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
-                       help="degrees of polynomials (default 1:6)")
+                       help="degrees of polynomials, or a single one (default 1:6)")
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
                        metavar="VALUE,...",
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
@@ -245,34 +247,37 @@ def _grid(learner, column):
     return f"{parameter.low:g}:{parameter.high:g}:{parameter.step:g}"
 
 
-def _range_words(text, low=1, high=3):
+def _range_words(text, form, convert, most):
+    """The numbers of LO, LO:HI or, with `most` 3, LO:HI:STEP."""
     words = text.split(":")
-    if not low <= len(words) <= high:
-        raise argparse.ArgumentTypeError(f"expected LO:HI{'[:STEP]' if high == 3 else ''}, "
-                                         f"found '{text}'")
-    return words
+    try:
+        numbers = [convert(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"expected {form}: {error}") from None
+    if len(words) > most:
+        raise argparse.ArgumentTypeError(f"expected {form}, found '{text}'")
+    if numbers[:2][-1] < numbers[0]:
+        raise argparse.ArgumentTypeError(f"expected LO not above HI, found '{text}'")
+    return numbers
 
 
 def _axis(text):
-    """(low, high, step) of exponents."""
-    numbers = [finite_number(word) for word in _range_words(text)]
-    low, high, step = (*numbers, *([2.0] if len(numbers) == 2 else [])) if len(numbers) > 1 \
-        else (numbers[0], numbers[0], 2.0)
+    """(low, high, step) of exponents; a number alone is low and high."""
+    form = "LO:HI[:STEP], exponents of 2 such as -3:5:2, or a single one"
+    low, *more = _range_words(text, form, finite_number, 3)
+    high, step = (*more, *[low, _STEP][len(more):])
     if not -_LARGEST <= low <= high <= _LARGEST:
-        raise argparse.ArgumentTypeError(f"expected exponents of 2 from low to high, within "
-                                         f"-{_LARGEST} and {_LARGEST}, found '{text}'")
+        raise argparse.ArgumentTypeError(f"expected exponents of 2 within -{_LARGEST} and "
+                                         f"{_LARGEST}, found '{text}'")
     if not step > 0 or (high - low) / step > 100 or low < high < low + step:
-        raise argparse.ArgumentTypeError(f"expected a step that leaves 2 to 101 values, "
-                                         f"found '{text}'")
+        raise argparse.ArgumentTypeError(f"expected LO:HI:STEP with a step ({_STEP:g} if left out) "
+                                         f"that leaves 2 to 101 values, found '{text}'")
     return low, high, step
 
 
 def _degrees(text):
-    low, *high = (whole_number(1, 100)(word) for word in _range_words(text, 1, 2))
-    high = high[0] if high else low
-    if high < low:
-        raise argparse.ArgumentTypeError(f"expected LO:HI, found '{text}'")
-    return low, high
+    numbers = _range_words(text, "LO:HI or a single degree", whole_number(1, 100), 2)
+    return numbers[0], numbers[-1]
 
 
 def _kernels(text):
