@@ -132,10 +132,21 @@ def execute(args):
                                 deadline=deadline, progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train, **result}
-        _write(args, result, tree)
+        _write(args, result, tree, _words(task))
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(experiment.cache, result, tree))
+
+
+def _words(task):
+    """The `SearchWords` of a task."""
+    from ..experiments.open_options import open_rows
+    from ..experiments.tables import SearchWords
+
+    plan = task.experiment.plan
+    given = task.experiment.settings.options and any(open_rows(task.tree))
+    return SearchWords("given" if given else "default", left_out=task.left_out,
+                       split="part" if plan.parts and plan.trials == 1 else "split")
 
 
 def _again(args, candidate):
@@ -170,13 +181,13 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write(args, result, tree):
+def _write(args, result, tree, words):
     from ..control.write import tree_lines
     from ..experiments.tables import search_csv
     from ..formats.atomic import replacing_all
 
-    if not args.quiet:
-        _table(result)
+    if not args.quiet and result["tried"]:
+        _table(result, words)
     texts = [(args.json, json_text(result)),
              (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
@@ -204,41 +215,89 @@ def _drawn(point):
             "log2g": None if homogeneous else point["log2g"]}
 
 
-def _table(result):
-    from ..experiments.tables import estimate_line, partition_table, search_table, whole_lines
+def _table(result, words):
+    """All that a terminal shows of a search.  words: `SearchWords`."""
+    from ..experiments.tables import estimate_line, search_table, searched_line
 
-    by, count = result["by"], result["tried"]
-    how, head = result["plan"], "whole configuration"
+    by, count, how = result["by"], result["tried"], result["plan"]
     if result["left_out"] is not None:
-        how, head = f"leave-one-out values of {result['left_out']} points", how
-    text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried ({result['search']} search), {how}\n"
-    shown = result.get("common", result)
-    if "points" in shown:
-        text += search_table(shown, by, SCORES[by].sign, result["left_out"] is not None)
-    if result.get("partitions"):
-        text += "\n" * ("common" in result) + partition_table(result["partitions"], by)
-    if result.get("whole") is not None:
-        text += "\n" + whole_lines(result["whole"], head)
-    if "common" in result and result["whole"] is not None:
-        text += "written: " + ("options for each partition\n" if result["own"] else
-                               "common options, as those of each partition are not better by "
-                               "more than a standard error\n")
-    if shown.get("best") is not None:
-        text += estimate_line(result["estimate"], shown["points"][shown["best"]]["score"],
-                              count, by)
+        how = f"leave-one-out values of {result['left_out']} points"
+    tried = f"{count} options" if count > 1 else "1 set of options"
+    text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
+           f"({result['search']} search), {how}\n"
+    if "partitions" in result:
+        text += _partitions(result, words)
+    else:
+        text += search_table(result, by, SCORES[by].sign, words)
+        if result.get("whole") is not None:
+            from ..experiments.tables import whole_lines
+            text += "\n" + whole_lines(result["whole"], {"given": words.given}, result["plan"])
+    shown, searched = result.get("common", result), None
+    if not result.get("own") and shown.get("best") is not None:
+        best = shown["points"][shown["best"]]
+        searched = best["score"]
+        text += searched_line(best, shown["tried"], by, words)
+    text += estimate_line(result["estimate"], by, searched)
     tell(text)
 
 
-def _unfinished(cache, result, tree):
-    again = f"; {CONTINUES}" if cache.keeps_anything() else ""
-    if tree is not None:
-        reached = f"after {result['tried']} points, the best of which is written"
-    elif result["tried"]:
-        reached = "before anything but the options given was tried"
+def _partitions(result, words):
+    """The tables of options for each partition: those of common ones before them, where there are
+    any, and the judgement of both."""
+    from ..experiments.tables import judging_splits, partition_table, search_table, whole_lines
+
+    by, text = result["by"], ""
+    titles = {"given": words.given, "common": "common options",
+              "tuned": "options for each partition"}
+    if "common" in result:
+        text += "common options:\n" + search_table(result["common"], by, SCORES[by].sign,
+                                                   words._replace(best="best"))
+    if result["partitions"]:
+        text += "\n" * bool(text) + "options for each partition:\n" + \
+            partition_table(result["partitions"], by, words)
+    if result["whole"] is None:
+        return text + "written: common options\n" * ("common" in result)
+    text += "\n"
+    if "common" in result:
+        text += f"judged on {words.splits(judging_splits(result))}, which chose no options for a " \
+                "partition:\n"
+        rule = f"written: {titles['tuned' if result['own'] else 'common']}, as those for each " \
+               f"partition are {'' if result['own'] else 'not '}better by more than one standard " \
+               "error of the difference\n"
     else:
-        reached = "before anything was finished"
-    return f"time limit reached {reached}{again}"
+        rule = "no estimate for new data: the options were chosen on the same points\n"
+    return text + whole_lines(result["whole"], titles) + rule
+
+
+def _unfinished(cache, result, tree):
+    """What the time limit left undone, in words."""
+    words = []
+    if tree is not None:
+        written = "the best of which is written"
+        if "common" in result:
+            written = f"{'options for each partition' if result['own'] else 'common options'} " \
+                      "are written"
+        words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
+        search = result.get("common", result)
+        if "points" in search and _less(search):
+            words.append("the options given were not compared on as much data")
+    elif result["tried"]:
+        words = ["before anything but the options given was tried"]
+    else:
+        words = ["before anything was finished"]
+    if cache.keeps_anything():
+        words.append(CONTINUES)
+    return f"time limit reached {'; '.join(words)}"
+
+
+def _less(search):
+    """True where the options given were trained or scored on less than the best."""
+    best = search["points"][search["best"]]
+    if search["given"] is None:
+        return True
+    given = search["points"][search["given"]]
+    return given["score"] is None or given["rows"] != best["rows"] or \
+        len(given["parts"]) < len(best["parts"])
 
 
 def _grid(learner, column):

@@ -242,7 +242,8 @@ def scale_exponent(x: np.ndarray) -> float:
 
 
 class SearchSpace(NamedTuple):
-    """What is tried: the kernels, None for that of the options, the degrees and coefficients -r of polynomials.
+    """What is tried: the kernels, None for that of the options, the degrees and coefficients -r
+    of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
     grids is halved, at most, None for what suits the search;  others: {column of one of
@@ -269,8 +270,8 @@ class SearchSpace(NamedTuple):
         if kernels is None and "log2g" in known:
             kernels = (options.options.kernel,)
             if kernels[0] not in TUNED_KERNELS:
-                raise UsageError(f"the {kernels[0]} kernel (-t {KERNELS[kernels[0]].number}) cannot "
-                                 f"be searched: --kernels names others, of "
+                raise UsageError(f"the {kernels[0]} kernel (-t {KERNELS[kernels[0]].number}) "
+                                 "cannot be searched: --kernels names others, of "
                                  f"{', '.join(TUNED_KERNELS)}")
         for column, axis in self._axes.items():
             if axis is not None and column not in known:
