@@ -132,20 +132,20 @@ def execute(args):
                                 deadline=deadline, progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train, **result}
-        _write(args, result, tree, _words(task))
+        _write(args, result, tree, _words(task, result))
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(experiment.cache, result, tree))
 
 
-def _words(task):
-    """The `SearchWords` of a task."""
+def _words(task, result):
+    """The `SearchWords` of the result of a task."""
     from ..experiments.open_options import open_rows
     from ..experiments.tables import SearchWords
 
     plan = task.experiment.plan
     given = task.experiment.settings.options and any(open_rows(task.tree))
-    return SearchWords("given" if given else "default", left_out=task.left_out,
+    return SearchWords("given" if given else "default", left_out=result["left_out"] is not None,
                        split="part" if plan.parts and plan.trials == 1 else "split")
 
 
@@ -259,8 +259,7 @@ def _partitions(result, words):
         return text + "written: common options\n" * ("common" in result)
     text += "\n"
     if "common" in result:
-        text += f"judged on {words.splits(judging_splits(result))}, which chose no options for a " \
-                "partition:\n"
+        text += f"judged on {words.splits(judging_splits(result))}, which chose neither:\n"
         rule = f"written: {titles['tuned' if result['own'] else 'common']}, as those for each " \
                f"partition are {'' if result['own'] else 'not '}better by more than one standard " \
                "error of the difference\n"
