@@ -20,6 +20,7 @@ __all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
+_STEP = 2.0  # of exponents, where none is given
 
 
 def get_parser():
@@ -57,9 +58,11 @@ def get_parser():
                             "where splits that chose nothing show that it is better than one set "
                             "of options for all; with --search full take it in any case")
     group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
-                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default rbf)")
+                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that of the "
+                            "options given, -t, and rbf if they name none)")
     group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
-                       help=f"first grid of C, exponents of 2 (default {_grid('svm', 'log2c')}; "
+                       help="first grid of C, exponents of 2, from LO to HI in steps of STEP "
+                            f"(2 if left out), or a single one (default {_grid('svm', 'log2c')}; "
                             "for a linear kernel shifted with that of gamma; for "
                             f"learner=linear and logistic {_grid('linear', 'log2c')}, shifted too)")
     group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
@@ -73,7 +76,7 @@ def get_parser():
                        help="first grid of the ridge of nodes of code L, exponents of 2 (default "
                             f"{_grid('L', 'log2r')}, shifted against that of gamma)")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
-                       help="degrees of polynomials (default 1:6)")
+                       help="degrees of polynomials, or a single one (default 1:6)")
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
                        metavar="VALUE,...",
                        help="the options -r of polynomials (default 0,1: homogeneous and not)")
@@ -129,10 +132,21 @@ def execute(args):
                                 deadline=deadline, progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train, **result}
-        _write(args, result, tree)
+        _write(args, result, tree, _words(task, result))
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(experiment.cache, result, tree))
+
+
+def _words(task, result):
+    """The `SearchWords` of the result of a task."""
+    from ..experiments.open_options import open_rows
+    from ..experiments.tables import SearchWords
+
+    plan = task.experiment.plan
+    given = task.experiment.settings.options and any(open_rows(task.tree))
+    return SearchWords("given" if given else "default", left_out=result["left_out"] is not None,
+                       split="part" if plan.parts and plan.trials == 1 else "split")
 
 
 def _again(args, candidate):
@@ -167,13 +181,13 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write(args, result, tree):
+def _write(args, result, tree, words):
     from ..control.write import tree_lines
     from ..experiments.tables import search_csv
     from ..formats.atomic import replacing_all
 
-    if not args.quiet:
-        _table(result)
+    if not args.quiet and result["tried"]:
+        _table(result, words)
     texts = [(args.json, json_text(result)),
              (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
@@ -201,41 +215,88 @@ def _drawn(point):
             "log2g": None if homogeneous else point["log2g"]}
 
 
-def _table(result):
-    from ..experiments.tables import estimate_line, partition_table, search_table, whole_lines
+def _table(result, words):
+    """All that a terminal shows of a search.  words: `SearchWords`."""
+    from ..experiments.tables import estimate_line, search_table, searched_line
 
-    by, count = result["by"], result["tried"]
-    how, head = result["plan"], "whole configuration"
+    by, count, how = result["by"], result["tried"], result["plan"]
     if result["left_out"] is not None:
-        how, head = f"leave-one-out values of {result['left_out']} points", how
-    text = f"{one_line(result['control'])}, {result['decoder']}: " \
-           f"{count} point{'' if count == 1 else 's'} tried ({result['search']} search), {how}\n"
-    shown = result.get("common", result)
-    if "points" in shown:
-        text += search_table(shown, by, SCORES[by].sign, result["left_out"] is not None)
-    if result.get("partitions"):
-        text += "\n" * ("common" in result) + partition_table(result["partitions"], by)
-    if result.get("whole") is not None:
-        text += "\n" + whole_lines(result["whole"], head)
-    if "common" in result and result["whole"] is not None:
-        text += "written: " + ("options for each partition\n" if result["own"] else
-                               "common options, as those of each partition are not better by "
-                               "more than a standard error\n")
-    if shown.get("best") is not None:
-        text += estimate_line(result["estimate"], shown["points"][shown["best"]]["score"],
-                              count, by)
+        how = f"leave-one-out values of {result['left_out']} points"
+    tried = f"{count} options" if count > 1 else "1 set of options"
+    text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
+           f"({result['search']} search), {how}\n"
+    if "partitions" in result:
+        text += _partitions(result, words)
+    else:
+        text += search_table(result, by, SCORES[by].sign, words)
+        if result.get("whole") is not None:
+            from ..experiments.tables import whole_lines
+            text += "\n" + whole_lines(result["whole"], {"given": words.given}, result["plan"])
+    shown, searched = result.get("common", result), None
+    if not result.get("own") and shown.get("best") is not None:
+        best = shown["points"][shown["best"]]
+        searched = best["score"]
+        text += searched_line(best, shown["tried"], by, words)
+    text += estimate_line(result["estimate"], by, searched)
     tell(text)
 
 
-def _unfinished(cache, result, tree):
-    again = f"; {CONTINUES}" if cache.keeps_anything() else ""
-    if tree is not None:
-        reached = f"after {result['tried']} points, the best of which is written"
-    elif result["tried"]:
-        reached = "before anything but the options given was tried"
+def _partitions(result, words):
+    """The tables of options for each partition: those of common ones before them, where there are
+    any, and the judgement of both."""
+    from ..experiments.tables import judging_splits, partition_table, search_table, whole_lines
+
+    by, text = result["by"], ""
+    titles = {"given": words.given, "common": "common options",
+              "tuned": "options for each partition"}
+    if "common" in result:
+        text += "common options:\n" + search_table(result["common"], by, SCORES[by].sign,
+                                                   words._replace(best="best"))
+    if result["partitions"]:
+        text += "\n" * bool(text) + "options for each partition:\n" + \
+            partition_table(result["partitions"], by, words)
+    if result["whole"] is None:
+        return text + "written: common options\n" * ("common" in result)
+    text += "\n"
+    if "common" in result:
+        text += f"judged on {words.splits(judging_splits(result))}, which chose neither:\n"
+        rule = f"written: {titles['tuned' if result['own'] else 'common']}, as those for each " \
+               f"partition are {'' if result['own'] else 'not '}better by more than one standard " \
+               "error of the difference\n"
     else:
-        reached = "before anything was finished"
-    return f"time limit reached {reached}{again}"
+        rule = "no estimate for new data: the options were chosen on the same points\n"
+    return text + whole_lines(result["whole"], titles) + rule
+
+
+def _unfinished(cache, result, tree):
+    """What the time limit left undone, in words."""
+    words = []
+    if tree is not None:
+        written = "the best of which is written"
+        if "common" in result:
+            written = f"{'options for each partition' if result['own'] else 'common options'} " \
+                      "are written"
+        words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
+        search = result.get("common", result)
+        if "points" in search and _less(search):
+            words.append("the options given were not compared on as much data")
+    elif result["tried"]:
+        words = ["before anything but the options given was tried"]
+    else:
+        words = ["before anything was finished"]
+    if cache.keeps_anything():
+        words.append(CONTINUES)
+    return f"time limit reached {'; '.join(words)}"
+
+
+def _less(search):
+    """True where the options given were trained or scored on less than the best."""
+    best = search["points"][search["best"]]
+    if search["given"] is None:
+        return True
+    given = search["points"][search["given"]]
+    return given["score"] is None or given["rows"] != best["rows"] or \
+        len(given["parts"]) < len(best["parts"])
 
 
 def _grid(learner, column):
@@ -244,34 +305,37 @@ def _grid(learner, column):
     return f"{parameter.low:g}:{parameter.high:g}:{parameter.step:g}"
 
 
-def _range_words(text, low=1, high=3):
+def _range_words(text, form, convert, most):
+    """The numbers of LO, LO:HI or, with `most` 3, LO:HI:STEP."""
     words = text.split(":")
-    if not low <= len(words) <= high:
-        raise argparse.ArgumentTypeError(f"expected LO:HI{'[:STEP]' if high == 3 else ''}, "
-                                         f"found '{text}'")
-    return words
+    try:
+        numbers = [convert(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"expected {form}: {error}") from None
+    if len(words) > most:
+        raise argparse.ArgumentTypeError(f"expected {form}, found '{text}'")
+    if numbers[:2][-1] < numbers[0]:
+        raise argparse.ArgumentTypeError(f"expected LO not above HI, found '{text}'")
+    return numbers
 
 
 def _axis(text):
-    """(low, high, step) of exponents."""
-    numbers = [finite_number(word) for word in _range_words(text)]
-    low, high, step = (*numbers, *([2.0] if len(numbers) == 2 else [])) if len(numbers) > 1 \
-        else (numbers[0], numbers[0], 2.0)
+    """(low, high, step) of exponents; a number alone is low and high."""
+    form = "LO:HI[:STEP], exponents of 2 such as -3:5:2, or a single one"
+    low, *more = _range_words(text, form, finite_number, 3)
+    high, step = (*more, *[low, _STEP][len(more):])
     if not -_LARGEST <= low <= high <= _LARGEST:
-        raise argparse.ArgumentTypeError(f"expected exponents of 2 from low to high, within "
-                                         f"-{_LARGEST} and {_LARGEST}, found '{text}'")
+        raise argparse.ArgumentTypeError(f"expected exponents of 2 within -{_LARGEST} and "
+                                         f"{_LARGEST}, found '{text}'")
     if not step > 0 or (high - low) / step > 100 or low < high < low + step:
-        raise argparse.ArgumentTypeError(f"expected a step that leaves 2 to 101 values, "
-                                         f"found '{text}'")
+        raise argparse.ArgumentTypeError(f"expected LO:HI:STEP with a step ({_STEP:g} if left out) "
+                                         f"that leaves 2 to 101 values, found '{text}'")
     return low, high, step
 
 
 def _degrees(text):
-    low, *high = (whole_number(1, 100)(word) for word in _range_words(text, 1, 2))
-    high = high[0] if high else low
-    if high < low:
-        raise argparse.ArgumentTypeError(f"expected LO:HI, found '{text}'")
-    return low, high
+    numbers = _range_words(text, "LO:HI or a single degree", whole_number(1, 100), 2)
+    return numbers[0], numbers[-1]
 
 
 def _kernels(text):

@@ -94,8 +94,9 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
     try:
         scheme = find_scheme(name)
     except UsageError as error:
-        data = f" but the data {name}.vec" if os.path.exists(f"{name}.vec") else ""
-        raise UsageError(f"there is no file '{name}'{data}, and {error.message}") from None
+        data, order = (f" but the data {name}.vec", ": is the order of the operands right?") \
+            if os.path.exists(f"{name}.vec") else ("", "")
+        raise UsageError(f"there is no file '{name}'{data}, and {error.message}{order}") from None
     if not {"classes", "data"}.intersection(scheme.made_of):
         raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
                          "control file of it")

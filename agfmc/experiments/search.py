@@ -21,7 +21,7 @@ import numpy as np
 from ..control.learners import COST, LEARNERS, Parameter, PARAMETERS
 from ..errors import UsageError
 from ..learners.protocol import learner_class, parse_options
-from ..models import KERNELS
+from ..models import KERNELS, TUNED_KERNELS
 
 __all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "SearchedOptions",
            "number_text", "power", "scale_exponent"]
@@ -242,7 +242,8 @@ def scale_exponent(x: np.ndarray) -> float:
 
 
 class SearchSpace(NamedTuple):
-    """What is tried: the kernels, None for rbf, the degrees and coefficients -r of polynomials.
+    """What is tried: the kernels, None for that of the options, the degrees and coefficients -r
+    of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
     grids is halved, at most, None for what suits the search;  others: {column of one of
@@ -259,13 +260,19 @@ class SearchSpace(NamedTuple):
     searched: tuple[Parameter, ...] = LEARNERS["svm"].searched
 
     def for_options(self, options: SearchedOptions) -> SearchSpace:
-        """The space for the learner of these options.
+        """The space for the learner and, where none are named, the kernel of these options.
 
         Raises `UsageError` for kernels and axes of what it does not search, and for an empty axis.
         """
-        known = {one.column for one in options.parameters}
-        if self.kernels is not None and "log2g" not in known:
+        known, kernels = {one.column for one in options.parameters}, self.kernels
+        if kernels is not None and "log2g" not in known:
             raise UsageError(f"--kernels: {options.learner} has no kernel to search")
+        if kernels is None and "log2g" in known:
+            kernels = (options.options.kernel,)
+            if kernels[0] not in TUNED_KERNELS:
+                raise UsageError(f"the {kernels[0]} kernel (-t {KERNELS[kernels[0]].number}) "
+                                 "cannot be searched: --kernels names others, of "
+                                 f"{', '.join(TUNED_KERNELS)}")
         for column, axis in self._axes.items():
             if axis is not None and column not in known:
                 raise UsageError(f"--{column}: {options.learner} has no {PARAMETERS[column].name} "
@@ -276,7 +283,7 @@ class SearchSpace(NamedTuple):
             if axis is not None and PARAMETERS[column].whole and axis.low < 0:
                 raise UsageError(f"--{column}: {PARAMETERS[column].name} is a whole number: "
                                  f"expected exponents from 0 on, found {axis.low:g}")
-        return self._replace(searched=options.parameters)
+        return self._replace(searched=options.parameters, kernels=kernels)
 
     @property
     def _axes(self):

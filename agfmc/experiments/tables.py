@@ -6,17 +6,19 @@ import csv
 import io
 import math
 from statistics import fmean
+from typing import NamedTuple
 
 from ..control.learners import PARAMETERS
 from ..errors import one_line
+from ..score.intervals import clopper_pearson
 from ..score.scores import SCORES
 from .search import Point
 from .trial import COLUMNS, UNCALIBRATED
 
-__all__ = ["comparison_csv", "estimate_line", "zero_line", "markdown_table", "nested_table",
-           "partition_table",
-           "partition_text", "plain_table", "row_notes", "score_lines", "search_csv",
-           "search_result", "search_table", "spread", "whole_lines"]
+__all__ = ["SearchWords", "comparison_csv", "estimate_line", "judging_splits", "markdown_table",
+           "nested_table", "partition_table", "partition_text", "plain_table", "row_notes",
+           "runs_text", "score_lines", "search_csv", "search_result", "search_table",
+           "searched_line", "spread", "whole_lines", "zero_line"]
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS = 8, 40  # lines of a table
@@ -222,11 +224,12 @@ def search_csv(searches: list) -> str:
                    for key in point if key in PARAMETERS)
     columns = [*columns, "score", "sd", "rows", "parts"]
     parted = any("left" in search for search in searches)
-    lines = [[*["partition"] * parted, *columns, "chosen"]]
+    lines = [[*["partition"] * parted, *columns, "chosen", "given"]]
     for search in searches:
         before = [partition_text(search)] if parted else []
         lines += [[*before, *(runs_text(point.get(column, [])) if column == "parts" else
-                              point.get(column) for column in columns), number == search["best"]]
+                              point.get(column) for column in columns),
+                   number == search["best"], number == search["given"]]
                   for number, point in enumerate(search["points"])]
     return _csv(lines)
 
@@ -237,11 +240,39 @@ def partition_text(search: dict, width: int | None = None) -> str:
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 
 
-def search_table(search: dict, by: str, sign: int, left_out: bool = False) -> str:
+class SearchWords(NamedTuple):
+    """The words of the tables of a search, which depend on how it was made.
+
+    given: the options that it started from;  best: those that it chose;  split: one held-out part
+    of the data;  left_out: the scores are those of leave-one-out values.
+    """
+
+    given: str = "given"
+    best: str = "chosen"
+    split: str = "part"
+    left_out: bool = False
+
+    def trained_on(self, point: dict, antecedent: bool) -> str:
+        """The data of the classifiers; antecedent: a line above names the training part."""
+        if point["rows"] is None:
+            return "all points" if self.left_out else "training part"
+        if self.left_out:
+            return f"{point['rows']} points"
+        return f"{point['rows']} of {'it' if antecedent else 'the training part'}"
+
+    def scored_on(self, point: dict) -> str:
+        """The points of the score."""
+        return "leave-one-out" if self.left_out else self.splits(point["parts"])
+
+    def splits(self, numbers) -> str:
+        """Splits by their numbers, from 1."""
+        return f"{self.split}{'s' * (len(numbers) > 1)} {runs_text(numbers)}"
+
+
+def search_table(search: dict, by: str, sign: int, words: SearchWords = SearchWords()) -> str:
     """The best points with score and deviation, and what was given, for a terminal.
 
-    Points that were scored on more points and parts come first.  left_out: the scores are those of
-    leave-one-out values.
+    Points that were scored on more points and parts come first.
     """
     points = search["points"]
     order = sorted((i for i, point in enumerate(points) if point["score"] is not None), key=lambda
@@ -252,16 +283,16 @@ def search_table(search: dict, by: str, sign: int, left_out: bool = False) -> st
         shown.append(search["given"])
     rows = [["options", _HEADS[by], "trained on", "scored on", ""]]
     for i in shown:
-        words = [word for word, key in (("chosen", "best"), ("given", "given"))
+        marks = [word for word, key in ((words.best, "best"), (words.given, "given"))
                  if i == search[key]]
-        size, parts = points[i]["rows"], points[i]["parts"]
         rows.append([points[i]["options"], _score(points[i]),
-                     "all" if size is None else f"{size} points",
-                     "values left out" if left_out else
-                     f"part{'s' * (len(parts) > 1)} {runs_text(parts)}", ", ".join(words)])
+                     words.trained_on(points[i], points[shown[0]]["rows"] is None),
+                     words.scored_on(points[i]), ", ".join(marks)])
     failed = sum(point["score"] is None for point in points)
     error = next((point["error"] for point in points if "error" in point), "")
     note = f"{failed} could not be trained: {one_line(error)}\n" if failed else ""
+    if len({tuple(points[i]["parts"]) for i in shown}) > 1:
+        note = f"scores on different {words.split}s cannot be compared\n{note}"
     zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
                     for i in shown)
     return _lines(rows) + zeros + note
@@ -278,9 +309,9 @@ def runs_text(numbers: list) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def partition_table(searches: list, by: str) -> str:
+def partition_table(searches: list, by: str, words: SearchWords = SearchWords()) -> str:
     """The options of each partition with their score, and that of what was given."""
-    rows = [["partition", "options", _HEADS[by], "given"]]
+    rows = [["partition", "options", _HEADS[by], words.given]]
     for search in searches[:_ROWS]:
         best, given = ("-" if search[name] is None else _score(search["points"][search[name]])
                        for name in ("best", "given"))
@@ -290,15 +321,25 @@ def partition_table(searches: list, by: str) -> str:
     return _lines(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
 
 
-def whole_lines(columns: dict, head: str = "whole configuration") -> str:
-    """Scores of the whole configuration with the options given and with those of the search.
+def whole_lines(columns: dict, titles: dict, head: str = "whole configuration") -> str:
+    """Scores of the whole configuration with several options.
 
-    columns: {"given": {score: summary or None}, "tuned": the same};  head: of the table.
+    columns: {"given" or "common", and "tuned": {score: summary or None}};  titles: words for
+    these;  head: of the table.
     """
     rows = [[head, *(_HEADS[name] for name in next(iter(columns.values())))]]
-    for title, scores in columns.items():
-        rows.append([title, *map(spread, scores.values())])
+    for key, scores in columns.items():
+        rows.append([titles.get(key, key), *map(spread, scores.values())])
     return _lines(rows)
+
+
+def judging_splits(result: dict) -> list:
+    """The numbers, from 1, of the splits that judged options of each partition and common ones: as
+    many as there are scores, behind those that chose."""
+    first = max(number for search in result["partitions"] for point in search["points"]
+                for number in point.get("parts", [0]))
+    values = next(one for one in result["whole"]["common"].values() if one is not None)["values"]
+    return [first + 1 + i for i in range(len(values))]
 
 
 def nested_table(tuned: dict, splits: int) -> str:
@@ -328,21 +369,39 @@ def nested_table(tuned: dict, splits: int) -> str:
     return head + _lines(rows) + note
 
 
-def estimate_line(estimate: dict | None, searched: float, tried: int, by: str) -> str:
-    """The score of a search, which is not one for new data, and below it what to expect there.
+def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchWords()) -> str:
+    """The score of the best point of a search, which is not one for new data.
 
-    estimate: score, error, points (their number) and how, or None where there is none;
-    searched: the best score of `tried` options;  by: its name.
+    tried: the number of options;  by: the name of the score.
     """
-    head = _HEADS[by]
-    best = "the options given" if tried == 1 else f"the best of {tried} options on the points " \
-        "that chose it: not what new data will give"
-    text = f"searched: {head} {_number(searched)}, {best}\n"
+    among = "nothing else was tried" if tried == 1 else \
+        f"chosen by these points among {tried} options, so not what new data will give"
+    return f"score in the search: {_HEADS[by]} {_number(point['score'])} " \
+           f"({words.scored_on(point)}; {among})\n"
+
+
+def estimate_line(estimate: dict | None, by: str, searched: float | None = None) -> str:
+    """What to expect of new data; "" where nothing can tell.
+
+    estimate: score, error, points (their number) and how;  searched: the score of the search, if
+    a line tells it;  by: the name of the scores.
+    """
     if estimate is None:
-        return text
-    return f"{text}estimate for new data: {head} {_number(estimate['score'])} ± " \
-           f"{_number(estimate['error'])}, standard error ({estimate['points']} points, " \
-           f"{estimate['how']})\n"
+        return ""
+    score, points, how = estimate["score"], estimate["points"], estimate["how"]
+    sure = f"standard error {_number(estimate['error'])}"
+    if _number(estimate["error"]) == _number(0):
+        sure = "standard error below .0001"
+        if by == "accuracy" and score == 1:
+            sure = f"all {points} right: 95 % interval from " \
+                   f"{_number(clopper_pearson(points, points).low)}"
+    better = searched is not None and SCORES[by].sign * (score - searched) > 0 and \
+        _number(score) != _number(searched)
+    note = f"; the difference from {_number(searched)} is that of the points, not an improvement" \
+        if better else ""
+    of = " of" if how.startswith(("part", "trial")) else ","
+    return f"estimate for new data: {_HEADS[by]} {_number(score)}, {sure} " \
+           f"({points} points{of} {how}{note})\n"
 
 
 def _number(value):

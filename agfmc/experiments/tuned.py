@@ -24,10 +24,10 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
                  space: SearchSpace | None = None, progress=None) -> tuple[dict, Tree]:
     """The best training options of a candidate's open rows; -> (result, control tree with them).
 
-    by: name of a score;  search: "fast" or "full";  time_limit: in seconds;  space: an rbf kernel
-    by default;  progress(done, total, words).  The experiment needs no cache; its trials take
-    probabilities from leaving out single samples, as those of tune_m do by default.  The result
-    is that of `tuning.tune`.
+    by: name of a score;  search: "fast" or "full";  time_limit: in seconds;  space: the kernel of
+    the options by default;  progress(done, total, words).  The experiment needs no cache; its
+    trials take probabilities from leaving out single samples, as those of tune_m do by default.
+    The result is that of `tuning.tune`.
 
     Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
     before anything was scored.

@@ -481,7 +481,8 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
     if words:
         columns = found["whole"]["tuned" if found["own"] else "common"]  # on parts 2 and 3
         assert told["accuracy"]["values"][1:] == columns["accuracy"]["values"]
-        assert "whole configuration" in err and "partition" in err and "written: " in err
+        assert "whole configuration" in err and "judged on parts 2-3, which chose neither:" in err
+        assert ("score in the search" in err) != found["own"] and "written: " in err
     else:
         best = found["points"][found["best"]]
         assert told["log_loss"]["pooled"] == best["score"] and best["options"] in err
@@ -578,14 +579,15 @@ def test_time_limit(tune, monkeypatch, data):
     words = [*QUICK, "one-vs-one", "train"]
     status, text, err = tune("tune_m", *words, "--time-limit", "0")
     assert (status, text) == (3, "")
-    assert "time limit reached before anything was finished" in err
+    assert err == "tune_m: time limit reached before anything was finished\n"
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
         patch.setattr("agfmc.cli.tune_m.time", clock)
         patch.setattr("agfmc.experiments.racing.time", clock)
         status, text, err = tune("tune_m", *words, "--time-limit", "60")
     assert status == 3 and text.count('"-g ') + text.count('"-c ') == 3
-    assert "the best of which is written; the same command continues from there" in err
+    assert "the best of which is written; no estimate for new data; " in err
+    assert err.endswith("; the same command continues from there\n")
     assert len(left_behind()) == 1
     _, text, err = tune("tune_m", *words, "--time-limit", "1000")
     assert "reused" in err and len(left_behind()) == 1
@@ -627,10 +629,16 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
 @pytest.mark.parametrize("words, status, message", [
     (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
     (("-+", "-x", "one-vs-one", "train"), 2, "unknown training option '-x'"),
-    (("--log2c", "3:1", "one-vs-one", "train"), 2, "exponents of 2 from low to high"),
+    (("--log2c", "3:1", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:1'"),
+    (("--log2c", "1:99", "one-vs-one", "train"), 2, "exponents of 2 within -60 and 60"),
     (("--log2c", "1:2:3:4", "one-vs-one", "train"), 2, "expected LO:HI[:STEP]"),
-    (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "expected a step"),
-    (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO:HI"),
+    (("--log2c", "a:b", "one-vs-one", "train"), 2, "expected LO:HI[:STEP], exponents of 2 such as"),
+    (("--log2c", "1:2", "one-vs-one", "train"), 2, "LO:HI:STEP with a step (2 if left out)"),
+    (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "with a step"),
+    (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:2'"),
+    (("--degrees", "0:2", "one-vs-one", "train"), 2, "expected LO:HI or a single degree: "),
+    (("train", "one-vs-one"), 2, "adjacent-ordered: is the order of the operands right?"),
+    (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
     (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2, "expected rbf, linear, polynomial"),
     (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
     (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
@@ -732,9 +740,9 @@ def test_shared_landmarks_are_tuned_without_parts(tune, data):
     assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
     assert (found["left_out"], best["sd"], found["plan"]) == (120, None, "each of 3 parts held out")
     head, *lines = err[err.index("one-vs-one, "):].splitlines()
-    assert head.endswith("points tried (fast search), leave-one-out values of 120 points")
+    assert head.endswith("options tried (fast search), leave-one-out values of 120 points")
     assert lines[1].split("  ")[0] == best["options"] and "±" not in lines[1]
-    assert "part 1" not in lines[1] and "values left out" in lines[1]
+    assert "part 1" not in lines[1] and "leave-one-out" in lines[1]
     assert lines[-5].startswith("each of 3 parts held out") and lines[-3].count("±") == 6
     assert lines[-1].startswith("estimate for new data: log loss ")
     Path("tuned.mbc").write_text(text)
@@ -794,7 +802,7 @@ def test_calibrated_probabilities_of_shared_landmarks(tune, data):
     ("tune_m", ("--loo", "one-vs-one", "train"), "all of whose classifiers are learner=nystrom"),
     ("tune_m", ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"), "--loo holds out no parts"),
     ("tune_m", (*SHARED, "--log2c", "0:2", "one-vs-one", "train"), "learner=nystrom has no C"),
-    ("tune_m", (*SHARED[2:], "--log2g", "2:0", "one-vs-one", "train"), "from low to high"),
+    ("tune_m", (*SHARED[2:], "--log2g", "2:0", "one-vs-one", "train"), "LO not above HI"),
     ("tune_m", ("-+", "learner=nystrom -t 3", "one-vs-one", "train"), "positive definite"),
     ("tune_m", ("-+", "learner=nystrom -c 3", "one-vs-one", "train"), "regularised by -l"),
     ("tune_m", ("-+", "learner=nystrom -m 999", "--loo", "one-vs-one", "train"), "-m 999"),

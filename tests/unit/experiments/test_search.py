@@ -241,6 +241,14 @@ def test_planes_have_one_axis_that_moves_with_the_scale():
     assert grid.c == Axis(own.low + 5, own.high + 5, own.step)
 
 
+@pytest.mark.parametrize("base, kernels", [
+    ("", ["rbf"]), ("-c 5", ["rbf"]), ("-t 0 -c 5", ["linear"]), ("-t 2 -g 1", ["rbf"]),
+    ("-t 1 -d 3", ["polynomial"] * 11), ("learner=nystrom -t 0", ["linear"])])
+def test_the_kernel_of_the_options_is_searched_where_none_is_named(base, kernels):
+    assert [grid.kernel for grid in space_of(base=base).grids(0.0)] == kernels
+    assert [grid.kernel for grid in space_of(base=base, kernels=("rbf",)).grids(0.0)] == ["rbf"]
+
+
 def test_numbers_of_neighbours_are_whole_and_at_least_one():
     [grid] = space_of("K").grids(-5.0)
     assert [point.text() for point in grid.points] == [f"-k {2**i}" for i in range(7)]
@@ -262,6 +270,7 @@ def test_numbers_of_neighbours_are_whole_and_at_least_one():
     ("K", "", {"log2c": Axis(0, 1, 1)}, "--log2c: K has no C"),
     ("K", "", {"others": {"log2k": Axis(-1, 1, 1)}}, "expected exponents from 0 on, found -1"),
     (None, "", {"log2c": Axis(3, 1, 1)}, "--log2c: there is no value from 3 to 1 in steps of 1"),
+    (None, "-t 3", {}, r"the sigmoid kernel \(-t 3\) cannot be searched: --kernels"),
     (None, "", {"kernels": ()}, "no point to try"),
     (None, "", {"kernels": ("polynomial",), "degrees": ()}, "no point to try"),
     (None, "", {"kernels": ("polynomial",), "coefficients": ()}, "no point to try"),

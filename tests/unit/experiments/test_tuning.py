@@ -308,16 +308,17 @@ def test_tables(data):
     result, _ = tune(start, SMALL, by="accuracy")
     lines = search_table(result, "accuracy", 1).splitlines()
     assert lines[0].split() == ["options", "accuracy", "trained", "on", "scored", "on"]
-    assert lines[1].split()[-4:] == ["all", "parts", "1-3", "chosen"]
+    assert lines[1].split()[-4:] == ["part", "parts", "1-3", "chosen"]
     assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
     text = search_csv([result]).splitlines()
-    assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,rows,parts,chosen"
-    assert len(text) == 1 + result["tried"] and sum(line.endswith(",1") for line in text) == 1
+    assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,rows,parts,chosen,given"
+    assert len(text) == 1 + result["tried"]
+    assert sum(line.split(",")[-2] == "1" for line in text) == 1
     parted, _ = tune(start, SMALL, by="brier_all", per_partition=True)
     assert partition_table(parted["partitions"], "brier_all").splitlines()[1].startswith("2 / 5 ")
     text = search_csv(parted["partitions"]).splitlines()
     assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")
-    assert sum(line.endswith(",1") for line in text) == 3
+    assert sum(line.split(",")[-2] == "1" for line in text) == 3
 
 
 # -- learner=nystrom: leave-one-out values in the place of parts -----------------------------------
