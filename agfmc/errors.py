@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
+from contextlib import contextmanager
 
 __all__ = [
     "AgfmcError",
@@ -22,6 +23,7 @@ __all__ = [
     "Place",
     "UsageError",
     "and_more",
+    "in_control_file",
     "one_line",
 ]
 
@@ -121,6 +123,18 @@ class UsageError(AgfmcError):
     """A command line, or arguments of a call, that make no sense."""
 
     status = 2
+
+
+@contextmanager
+def in_control_file():
+    """Makes a `ControlError` of a `UsageError` with a place, for `with`: the file is wrong."""
+    try:
+        yield
+    except UsageError as error:
+        if error.file is None:
+            raise
+        raise ControlError(error.message, file=error.file, line=error.line,
+                           column=error.column) from error
 
 
 class JobsFailed(AgfmcError):

@@ -3,8 +3,8 @@
 import argparse
 from contextlib import contextmanager
 
-from ..errors import DataError, UsageError
-from ..score.scores import BY_OPTION
+from ..errors import ControlError, DataError, UsageError
+from ..score.scores import BY_OPTION, SCORES
 from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_workers, finite_number, input_format, time_span, whole_number, workers)
@@ -191,7 +191,20 @@ def read_one_candidate(args, prog):
                                seed=args.seed)
     if candidate.wanted is not None and len(candidate.wanted) > 1:
         raise UsageError(f"{prog} takes one decoder: compare_control takes several")
+    if candidate.wanted is None and candidate.tree is not None:
+        _check_named(candidate.tree, args.by or getattr(args, "tune", False) and _BY)
     return candidate
+
+
+def _check_named(tree, by):
+    """Raise `ControlError` where the decoder that a control names does not give the score `by`."""
+    from ..prediction.decoding import named_decoding
+
+    found, score = named_decoding(tree), SCORES[BY_OPTION[by]] if by else None
+    if found and score and score.takes != "table" and found.decoder.gives == "votes":
+        raise tree.place(tree.headings["decoder"]).error(
+            ControlError, f"the decoder {found.name} gives no {score.title}: choose another "
+            "decoder with -Q, or another score with --by")
 
 
 @contextmanager
@@ -226,4 +239,5 @@ def report_reused(args, prog, experiment):
     """A report of how many results were there before."""
     count = experiment.cache.found
     if count:
-        report(args, prog, f"reused {count} result{'s' * (count > 1)} of an earlier run")
+        results = "1 result that was" if count == 1 else f"{count} results that were"
+        report(args, prog, f"reused {results} there already")

@@ -11,9 +11,10 @@ only where a token is kept or an error is raised.
 """
 
 import re
+import warnings
 from bisect import bisect_right
 
-from ..errors import ControlError
+from ..errors import AgfmcWarning, ControlError
 from .learners import NODE_LEARNERS
 from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
                    MAX_LABEL, Node, Row, Tree)
@@ -70,7 +71,7 @@ _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
 _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
-_HEADING = re.compile(rf"^[ \t]*#[ \t]*({'|'.join(HEADINGS)}):(.*)", re.M)
+_HEADING = re.compile(r"^[ \t]*#[ \t]*(options?[ \t]*|decoders?[ \t]*):(.*)", re.M | re.I)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
@@ -184,20 +185,39 @@ def heading_fault(keyword: str, text: str) -> str | None:
     longest = _LONGEST_OPTIONS if keyword == "options" else _LONGEST_DECODER
     if len(text) > longest:
         return f"'# {keyword}:' has {len(text)} characters: expected {longest} at most"
-    if keyword == "options" and (text in ("", ".") or not looks_like_options(text)):
+    if keyword == "options" and not _may_be(keyword, text):
         return "expected training options after '# options:', which begin with - or learner="
-    if keyword == "decoder" and len(text.split()) != 1:
+    if keyword == "decoder" and not _may_be(keyword, text):
         return "expected the name of a decoder after '# decoder:', one word"
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None
 
 
+def _may_be(keyword, text):
+    """False for the text of an ordinary comment that happens to begin with a keyword."""
+    if keyword == "options":
+        return text not in ("", ".") and looks_like_options(text)
+    return len(text.split()) == 1
+
+
 def _headings(src):
-    """{keyword: `Heading`} of the comments before the first model."""
+    """{keyword: `Heading`} of the comments before the first model.
+
+    What is nearly one is a comment; before the first model there is a warning.
+    """
     found, head = {}, src.skip(0)
     for match in _HEADING.finditer(src.text):
-        keyword, text, at = match[1], match[2].strip(), match.start(1)
+        word, text, at = match[1], match[2].strip(), match.start(1)
+        keyword = next(one for one in HEADINGS if one.startswith(word.lower().rstrip("s \t")))
+        fits = _may_be(keyword, text)
+        if word != keyword or not fits:
+            if at < head and (fits or word == keyword):
+                way = f"did you mean '# {keyword}:'?" if fits else heading_fault(keyword, text)
+                warnings.warn(str(src.error(
+                    at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}")),
+                    AgfmcWarning, stacklevel=4)
+            continue
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
         if wrong := heading_fault(keyword, text):

@@ -11,7 +11,7 @@ from ..codes.schemes import find_scheme
 from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
-from ..errors import ControlError, UsageError
+from ..errors import ControlError, in_control_file, UsageError
 from ..learners.protocol import parse_options
 from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DECODERS
 from ..training.design import design_for
@@ -83,7 +83,8 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
         tree = read_control(name)
         tree.require_options()
         if tree.options:
-            parse_options(tree.options, **tree.place(tree.headings["options"])._asdict())
+            with in_control_file():
+                parse_options(tree.options, **tree.place(tree.headings["options"])._asdict())
         named_decoding(tree)
         for direct in tree.directs.values():
             if direct.learner.is_program:

@@ -23,7 +23,7 @@ import warnings
 import zlib
 from contextlib import suppress
 
-from ..errors import AgfmcWarning, DataError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import replacing
 
 __all__ = ["CLASSIFIER", "ResultCache", "ResultFolder", "are_numbers", "automatic_path", "key_of",
@@ -80,6 +80,8 @@ def open_state(path: str | None, data: str) -> ResultCache | ResultFolder:
         if cache.usable:
             _remove_unused(path)
         return cache
+    if not path:
+        raise UsageError("--state: expected the name of a file or of a folder, found ''")
     if path.endswith("/") or os.path.isdir(path):
         return ResultFolder(path, data)
     return ResultCache(path, keep=True, data=data)
@@ -109,8 +111,15 @@ def shuffled_for(cache, items: list) -> list:
 
 
 def _other_data(path):
-    warnings.warn(f"{path}: holds results of other data alone: none of them can be reused",
-                  AgfmcWarning, stacklevel=4)
+    warnings.warn(f"all results in {path} are of other data: none can be reused", AgfmcWarning,
+                  stacklevel=4)
+
+
+def _record(key, value):
+    """The bytes of a result in a file."""
+    data = key.encode() + value
+    head = _LENGTHS.pack(0, len(data) - len(value), len(value))[4:]
+    return zlib.crc32(head + data).to_bytes(4, "little") + head + data
 
 
 class ResultCache:
@@ -137,7 +146,8 @@ class ResultCache:
         self._end = 0  # of what is complete in the file
         self._own = set()  # keys of results of this run
         self._waiting = {}
-        self._record = data and _DATA + data  # to be written with the first result
+        self._data = self._record = data and _DATA + data  # written with the first result
+        self._damaged = False  # of which there has been a warning
         self._written = time.monotonic()
         if path is not None:
             try:
@@ -180,20 +190,32 @@ class ResultCache:
         if self._end == 0:
             head = os.pread(handle, len(_HEAD), 0)
             if not _HEAD.startswith(head):
-                raise ValueError("it belongs to another program, or to version 0.1 of this one")
+                raise ValueError("it belongs to another program, or to version 0.1 of this "
+                                 "one, or it is damaged")
             if head == _HEAD:
                 self._end = len(head)
         while _LENGTHS.size <= size - self._end and self._end:
             head = os.pread(handle, _LENGTHS.size, self._end)
             total, key_length, length = _LENGTHS.unpack(head)
             begin = self._end + _LENGTHS.size
-            if max(length, key_length) > _LARGEST or key_length + length > size - begin:
+            if max(length, key_length) > _LARGEST:
+                self._warn_of_damage(size)
+                break
+            if key_length + length > size - begin:
                 break
             data = os.pread(handle, key_length + length, begin)
             if zlib.crc32(head[4:] + data) != total:
+                self._warn_of_damage(size)
                 break
             self._places[data[:key_length]] = begin + key_length, length
             self._end = begin + len(data)
+
+    def _warn_of_damage(self, size):
+        """Of the last record, where a run was killed while it wrote it, there is no warning."""
+        if not self._damaged:
+            self._damaged = True
+            warnings.warn(f"{self.path}: damaged after {self._end} of {size} bytes: the results "
+                          "behind are computed again", AgfmcWarning, stacklevel=5)
 
     def _give_up(self, message):
         self._close()
@@ -243,11 +265,7 @@ class ResultCache:
         """Bring everything to the disk."""
         if self._file is None or not self._waiting:
             return
-        pieces = []
-        for key, value in self._waiting.items():
-            data = key.encode() + value
-            head = _LENGTHS.pack(0, len(data) - len(value), len(value))[4:]
-            pieces += [zlib.crc32(head + data).to_bytes(4, "little"), head, data]
+        pieces = [_record(key, value) for key, value in self._waiting.items()]
         try:
             self._lock(fcntl.LOCK_EX)
             if self._gone():  # another run has made it smaller
@@ -255,6 +273,9 @@ class ResultCache:
                 self._end, self._places = 0, {}
                 self._open()
                 self._lock(fcntl.LOCK_EX)
+                self._scan()
+                if self._data and self._data.encode() not in self._places:
+                    pieces.append(_record(self._data, b""))
             self._scan()
             data = _HEAD[self._end:] + b"".join(pieces)
             self._file.truncate(self._end)
@@ -324,6 +345,7 @@ class ResultFolder:
         self.path = path
         self.found = 0
         self._own: set[str] = set()
+        self._damaged: set[str] = set()
         self._writes = True
         try:
             with suppress(FileExistsError):
@@ -366,6 +388,7 @@ class ResultFolder:
         begin = len(_RESULT_HEAD) + 4
         total, value = data[begin - 4:begin], data[begin:]
         if not data.startswith(_RESULT_HEAD) or total != self._checksum(key, value):
+            self._damaged.add(key)
             return None
         self.found += key not in self._own
         return value
@@ -407,4 +430,6 @@ class ResultFolder:
         return self
 
     def __exit__(self, kind, error, trace):
-        pass
+        if count := len(self._damaged):
+            results = "1 damaged result was" if count == 1 else f"{count} damaged results were"
+            warnings.warn(f"{self.path}: {results} computed again", AgfmcWarning, stacklevel=2)

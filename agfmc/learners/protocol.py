@@ -62,12 +62,11 @@ import numpy as np
 from ..control.build import rename, rename_directs, resolve_options
 from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
-from ..errors import ControlError, DataError, Place, UsageError
+from ..errors import ControlError, DataError, in_control_file, Place, UsageError
 
 __all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
-           "has_left_out",
-           "learner_class", "named", "node_classifier", "parse_options", "plan_jobs", "read_node",
-           "rows_by_class", "samples", "unnamed"]
+           "has_left_out", "learner_class", "named", "node_classifier", "parse_options",
+           "plan_jobs", "read_node", "rows_by_class", "samples", "unnamed"]
 
 _WORD = "learner="
 
@@ -157,6 +156,7 @@ class Job:
         return self.options.files(self.name)
 
 
+@in_control_file()
 def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     """The `Job`s of a training control file: binary ones in the order of its text, then nodes.
 

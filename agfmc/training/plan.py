@@ -18,7 +18,7 @@ from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
 from ..data_tools.training_data import for_classes, load_training
-from ..errors import AgfmcWarning, ControlError, DataError, UsageError
+from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
@@ -316,14 +316,7 @@ def _jobs(tree, base, settings, parse, may_be_trained):
                              "options: give the options with -+")
         jobs = plan_jobs(unnamed(tree), "", settings.options, settings.seed, parse)
         return [replace(job, name=name) for job, name in zip(jobs, names)]
-    try:
-        return plan_jobs(tree, base, settings.options or "", settings.seed, parse)
-    except UsageError as error:
-        if error.file is None:
-            raise
-        # the options stand in the control file, not on the command line
-        raise ControlError(error.message, file=error.file, line=error.line,
-                           column=error.column) from error
+    return plan_jobs(tree, base, settings.options or "", settings.seed, parse)
 
 
 def _remedy(source):

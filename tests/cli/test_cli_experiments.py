@@ -107,9 +107,9 @@ def test_a_kept_state_serves_other_runs(ask, data):
     assert os.path.exists("work") and first[2] == ""
     again = ask("compare_control", *words, "one-vs-one")
     assert again[1] == first[1]
-    assert "reused 1 result of an earlier run" in again[2]
+    assert "reused 1 result that was there already" in again[2]
     other = ask("compare_control", *words, "one-vs-one:vote")
-    assert "reused 3 results of an earlier run" in other[2]  # the binary classifiers
+    assert "reused 3 results that were there already" in other[2]  # the binary classifiers
 
 
 @pytest.mark.parametrize("words, status, message", [
@@ -300,7 +300,7 @@ def test_a_killed_nested_search_goes_on(ask, data, narrow, monkeypatch):
                         lambda jobs, *rest, **more: trained.append(1) or fit(jobs, *rest, **more))
     first = ask("compare_control", *words)
     assert len(trained) == 1  # the options of the second split, on all of its training part
-    assert "of an earlier run" in first[2]
+    assert "there already" in first[2]
     assert ask("compare_control", *words)[1] == first[1] and len(trained) == 1
 
 
@@ -505,7 +505,7 @@ def test_same_bytes_for_all_threads_and_after_a_resume(tune, data):
     assert one == two and again[:2] == one[:2]
     assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes() == \
         Path("again.csv").read_bytes()
-    assert "of an earlier run" in again[2]
+    assert "there already" in again[2]
     rows = list(csv.DictReader(Path("one.csv").open()))
     chosen = [row for row in rows if row["chosen"] == "1"]
     assert len(chosen) == 1 and f'"{chosen[0]["options"]}" ' in one[1]
@@ -533,7 +533,7 @@ def test_killed_and_started_again(tune, monkeypatch, data):
     assert Path("killed.json").read_bytes() == Path("whole.json").read_bytes()
     points = json.loads(Path("whole.json").read_text())["tried"]
     assert 0 < len(trained) < 3 * 3 * points
-    assert "of an earlier run" in again[2]
+    assert "there already" in again[2]
 
 
 def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
@@ -565,7 +565,7 @@ def test_a_state_of_other_data_is_told(tune, data, state):
     write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
     write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
     _, _, err = tune(*words, "other")
-    assert err.count("holds results of other data alone: none of them can be reused") == 1
+    assert err.count("are of other data: none can be reused") == 1
     assert "warning" not in tune(*words, "train")[2] + tune(*words, "other")[2]
     assert not left_behind()
 
@@ -622,7 +622,7 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
     assert (status, text) == (1, "") and f"{failing}: cannot write: No space left" in err
     assert {Path(name).read_text() for name in ("all.json", "all.csv")} == {"old"}
     status, _, err = tune("tune_m", *words)  # what was found is not lost
-    assert status == 0 and "of an earlier run" in err
+    assert status == 0 and "there already" in err
     assert "old" not in {Path(name).read_text() for name in outputs.values()}
 
 
@@ -847,7 +847,7 @@ def test_results_that_could_not_be_printed(small, monkeypatch, capsys, command):
     assert "No space left" in capsys.readouterr().err and kept() == [".results"]
     assert main_of(command.PROG)(WORDS[command]) == 0
     out, err = capsys.readouterr()
-    assert out and "of an earlier run" in err and "reused" in err and kept() == [".results"]
+    assert out and "there already" in err and "reused" in err and kept() == [".results"]
 
 
 @pytest.mark.parametrize("command", [nfold, compare_control], ids=lambda c: c.PROG)

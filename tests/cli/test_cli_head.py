@@ -187,4 +187,18 @@ def test_again_tunes_the_rows_of_one_learner(run, data):
     run("tune_m", "--again", "one-vs-one", "train", status=2).refused(
         "--again is for a control file: one-vs-one is a scheme")
     Path("plan").write_text('"-z 3" 0 / 1; "" 0 / 2; "-c 4" 1 / 2; {2 5 9}')
-    run("tune_m", "--again", "plan", "train", status=2).refused("plan:1:1: unknown training option")
+    run("tune_m", "--again", "plan", "train", status=1).refused("plan:1:1: unknown training option")
+
+
+@pytest.mark.parametrize("head, message", [
+    ("# options: -c", ":1:3: option -c: expected a value"),
+    ("# options: learner=foo", ":1:3: there is no learner 'foo'"),
+    ("# decoder: vote", ":1:3: the decoder vote gives no log loss: choose another decoder")])
+def test_a_bad_head_is_a_bad_control_file(run, tmp_path, monkeypatch, head, message):
+    monkeypatch.chdir(tmp_path)
+    Path("plan").write_text(f"{head}\n{PAIRS}")
+    Path("train.vec").write_bytes(b"")
+    for command in ("tune_m", "nfold --tune"):
+        run(*command.split(), "plan", "train", status=1).refused(f"plan{message}")
+    if "options" in head:
+        run("compare_control", "train", "plan", status=1).refused(f"plan{message}")

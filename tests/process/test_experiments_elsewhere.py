@@ -77,7 +77,7 @@ def test_command_killed(slow, wait):
         process.communicate(timeout=PATIENCE)
     done = slow.run(*words)
     assert done.returncode == 0 and table(done.stdout) == one
-    found = re.search(rb"reused (\d+) results? of an earlier run", done.stderr)
+    found = re.search(rb"reused (\d+) results? that w(?:ere|as) there already", done.stderr)
     assert found and int(found[1]) > 0
 
 

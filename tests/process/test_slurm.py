@@ -368,24 +368,58 @@ def test_ranges_by_hand(script, place):
                                       "TASKS=20 sh tune_array.sbatch ..."),
     ("--state st plan trn out", {}, "--state: the state is the folder OUT.state"),
     ("- trn out", {}, "CONTROL and TRAIN must be files: the tasks have no standard input"),
-    ("plan trn -q", {}, "expected CONTROL TRAIN OUT at the end, found '-q'")])
+    ("plan trn -q", {}, "expected CONTROL TRAIN OUT at the end, found '-q'"),
+    *(("plan trn " + out, {}, f"OUT '{out}' would overwrite '{read}', which the search reads: "
+       "expected another name") for out, read in (
+           ("trn", "trn"), ("trn.vec", "trn.vec"), ("trn.cls", "trn.cls"), ("plan", "plan"),
+           ("./trn.vec", "trn.vec"), ("../{folder}/plan", "plan")))])
 def test_wrong_arguments_of_the_search(script, place, words, env, message):
+    words, message = (text.replace("{folder}", place.folder.name) for text in (words, message))
+    before = place.files()
     done = script(*words.split(), name="tune_array", **env)
+    assert place.files() == before
     assert (done.returncode, done.stdout, done.stderr.decode()) == (
         2, b"", f"tune_array.sbatch: {message}\n")
 
 
-def test_search_by_hand(script, place):
-    """Two tasks at the same time, one of which is killed, and the last job."""
+@pytest.fixture
+def submitting(place):
+    """The PATH with programs in the place of Slurm's, which write `submitted`."""
     programs = place / "programs"
     programs.mkdir()
     for name, text in (("scontrol", "echo MaxArraySize = 1001"),
                        ("sbatch", 'echo "$@" >>submitted; echo 7')):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
+    return f"{programs}{os.pathsep}{place.env['PATH']}"
+
+
+@pytest.mark.parametrize("words, status, message", [
+    ("plan nothing out", 1, "tune_m: nothing"),
+    ("--time-limit 1:00 plan nothing out", 1, "tune_m: nothing"),
+    ("-- plan nothing out", 1, "tune_m: nothing"), ("--no-such plan trn out", 2, "tune_m: ")])
+def test_wrong_operands_of_the_search(script, place, submitting, words, status, message):
+    done = script(*words.split(), name="tune_array", PATH=submitting)
+    assert (done.returncode, done.stdout) == (status, b"") and not (place / "submitted").exists()
+    assert done.stderr.decode().startswith(message) and done.stderr.count(b"\n") <= 2
+
+
+def test_usage_of_the_search_and_no_slurm(script, place):
+    done = script("--help", name="tune_array")
+    assert done.returncode == 0 and b"TASKS=N sh tune_array.sbatch [OPTIONS] CONTROL" in done.stdout
+    (place / "bare").mkdir()
+    for name in ("sh", "bash", "dash", "tune_m"):
+        if found := shutil.which(name, path=place.env["PATH"]):
+            (place / "bare" / name).symlink_to(found)
+    done = script("plan", "trn", "out", name="tune_array", PATH=str(place / "bare"))
+    assert done.returncode == 1 and b"Slurm is not here" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_search_by_hand(script, place, submitting):
+    """Two tasks at the same time, one of which is killed, and the last job."""
     words = [*SEARCH.split(), "trn"]
-    done = script(*words, "out", name="tune_array", TASKS="2",
-                  PATH=f"{programs}{os.pathsep}{place.env['PATH']}")
+    done = script(*words, "out", name="tune_array", TASKS="2", PATH=submitting)
     assert done.stdout == b"array 7 (2 tasks), then 7: out\n", done.stderr.decode()
     array, last = (place / "submitted").read_text().splitlines()
     passed = " ".join(words)

@@ -9,7 +9,7 @@ from agfmc.control.build import (rename, reopened, resolve_options, restricted, 
 from agfmc.control.parse import parse
 from agfmc.control.tree import Heading
 from agfmc.control.write import format_tree
-from agfmc.errors import ControlError, UsageError
+from agfmc.errors import AgfmcWarning, ControlError, UsageError
 from agfmc.learners.protocol import plan_jobs, unnamed
 
 CODE = '# options: -c 5\n# decoder: inverse\n"" 0 / 1; "-c 9" 0 / 2; "." 1 / 2; {7 8 9}'
@@ -23,17 +23,35 @@ def test_a_head_is_read_and_written():
     assert tree.place(tree.headings["options"]) == ("f", 3, 3)
     assert format_tree(tree).startswith('# options: -c 5  -g 1\n# decoder: full\n"" {\n')
     assert pickle.loads(pickle.dumps(tree)) == tree
-    bare = parse('# option: x\n# decoder : y\n"#" {0 1}')
+    bare = parse('# option: x\n# decoders: a b\n"#" {0 1}')
     assert (bare.decoder, bare.options, dict(bare.headings)) == (None, "", {})
 
 
-@pytest.mark.parametrize("line, message", [
-    ("# options: tuned by hand", "which begin with - or learner="),
+@pytest.mark.parametrize("line, told", [
+    ("# option: -c 5", "did you mean '# options:'?"),
+    ("# Options: -c 5", "did you mean '# options:'?"),
+    ("# decoder : vote", "did you mean '# decoder:'?"), ("#DECODER: vote", "did you mean"),
+    ("# options: as in the paper", "which begin with - or learner="),
     ("# options:", "which begin with - or learner="),
+    ("# decoder:", "expected the name of a decoder after '# decoder:', one word"),
+    ("# decoder: as in the paper", "one word")])
+def test_what_is_nearly_a_head_is_a_comment(line, told):
+    with pytest.warns(AgfmcWarning) as caught:
+        tree = parse(f'\n{line}\n"" {{0 1}}', "f")
+    assert not tree.headings and len(caught) == 1
+    shown = str(caught[0].message)
+    assert shown.startswith(f"f:2:{3 if ' ' in line[:2] else 2}: '{line}' is taken as a comment: ")
+    assert told in shown
+
+
+@pytest.mark.parametrize("line", ["# Options: as in the paper", "# decoders: all of them"])
+def test_other_comments_are_silent(line):
+    assert not parse(f'{line}\n"" {{0\n# options: as above\n# decoder: the same one\n 1}}').headings
+
+
+@pytest.mark.parametrize("line, message", [
     ("# options: -c " + 4096 * "5", "'# options:' has 4099 characters: expected 4096 at most"),
     ("# options: -c 5\x1b[0m", "characters that cannot be printed"),
-    ("# decoder:", "expected the name of a decoder after '# decoder:', one word"),
-    ("# decoder: inverse vote", "one word"),
     ("# decoder: " + 65 * "a", "65 characters"),
     ("# decoder: full", "'# decoder:' stands twice, first on line 1")])
 def test_a_wrong_head_is_refused_with_its_line(line, message):
@@ -55,7 +73,7 @@ def test_options_of_the_head_are_the_default():
     assert resolve_options(tree, "-c 1") == ["-c 1", "-c 9", "-c 9"]
     assert [job.text for job in plan_jobs(tree, "m", "", 1)] == ["-c 5", "-c 9", "-c 9"]
     assert [job.options.cost for job in plan_jobs(tree, "m", "-c 1", 1)] == [1, 9, 9]
-    with pytest.raises(UsageError, match="f:2:3: unknown training option '-z'"):
+    with pytest.raises(ControlError, match="f:2:3: unknown training option '-z'"):
         plan_jobs(parse('\n# options: -z 1\n"" {0 1}', "f"), "m", "", 1)
 
 

@@ -15,7 +15,7 @@ import zlib
 import numpy as np
 import pytest
 
-from agfmc.errors import AgfmcWarning, DataError
+from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments import result_cache as room
 from agfmc.experiments.result_cache import (automatic_path, CLASSIFIER, key_of, open_state,
@@ -148,7 +148,7 @@ def test_unused_files_go(tmp_path, monkeypatch):
 
 def states(tmp_path, data):
     """A file and a folder for results of some data."""
-    return (open_state(str(tmp_path / "file"), data), open_state(str(tmp_path / "folder/"), data))
+    return (open_state(str(tmp_path / "file"), data), open_state(f"{tmp_path}/folder/", data))
 
 
 def test_a_state_of_other_data_is_told(tmp_path, recwarn):
@@ -160,9 +160,9 @@ def test_a_state_of_other_data_is_told(tmp_path, recwarn):
     for data in ("b", "c"):
         with pytest.warns(AgfmcWarning) as told:
             caches = states(tmp_path, data)
-        assert [str(one.message).partition(": ")[2] for one in told
-                if one.category is AgfmcWarning] == \
-            ["holds results of other data alone: none of them can be reused"] * 2
+        assert [str(one.message) for one in told if one.category is AgfmcWarning] == \
+            [f"all results in {tmp_path}/{name} are of other data: none can be reused"
+             for name in ("file", "folder/")]
         for cache in caches:
             with cache:
                 cache.put("k" + data, b"v")
@@ -212,6 +212,57 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path):
         cache.put("k", b"value")
     cache.put("k", b"value")  # told once
     assert cache.get("k") is None and not cache.keeps_anything()
+
+
+def test_damage_is_told(path, recwarn):
+    with ResultCache(path, keep=True) as cache:
+        for number in range(3):
+            cache.put(f"k{number}", b"value")
+            cache.flush()
+    with open(path, "rb") as file:
+        data = file.read()
+    size = (len(data) - len(room._HEAD)) // 3
+    with open(path, "wb") as file:
+        file.write(data[:-2])  # as after kill -9
+    with ResultCache(path, keep=True) as cache:
+        assert cache.get("k1") == b"value" and cache.get("k2") is None
+    assert not recwarn.list
+    place = len(room._HEAD) + 2 * size - 1
+    with open(path, "wb") as file:
+        file.write(data[:place] + b"?" + data[place + 1:])
+    with ResultCache(path, keep=True) as cache:
+        assert cache.get("k0") == b"value" and cache.get("k1") is cache.get("k2") is None
+    told, = recwarn.list
+    assert str(told.message) == (f"{path}: damaged after {len(room._HEAD) + size} of {len(data)} "
+                                 "bytes: the results behind are computed again")
+
+
+def test_damage_in_a_folder_is_told_once(tmp_path):
+    with open_state(str(tmp_path / "state") + "/", "d") as cache:
+        for key in ("k1", "k2", "k3"):
+            cache.put(key, b"value")
+    for key in ("k1", "k2"):
+        with open(cache._place(key), "ab") as file:
+            file.write(b"?")
+    with pytest.warns(AgfmcWarning, match="2 damaged results were computed again") as told, cache:
+        assert [cache.get(key) for key in ("k1", "k2", "k3", "k1")] == [None, None, b"value", None]
+    assert len(told) == 1
+
+
+def test_a_file_made_anew_knows_its_data(path, recwarn):
+    with ResultCache(path, keep=True, data="d") as cache:
+        cache.put("k1", b"value")
+        cache.flush()
+        os.unlink(path)
+        cache.put("k2", b"value")
+    with ResultCache(path, keep=True, data="d") as cache:
+        assert cache.get("k2") == b"value"
+    assert not recwarn.list
+
+
+def test_a_state_without_a_name():
+    with pytest.raises(UsageError, match="^--state: expected the name of a file or of a folder"):
+        open_state("", "d")
 
 
 def test_the_order_of_one_process_among_several(tmp_path):

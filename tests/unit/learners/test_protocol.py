@@ -33,7 +33,7 @@ def test_plan():
 
 
 def test_wrong_options_are_found_first():
-    with pytest.raises(UsageError, match="^f:4:3: option -c: expected a number, found 'x'$"):
+    with pytest.raises(ControlError, match="^f:4:3: option -c: expected a number, found 'x'$"):
         jobs_of(TEXT.replace('"."', '"-c x"'))
     with pytest.raises(UsageError, match="^unknown training option"):
         jobs_of(default="-y")
