@@ -4,8 +4,9 @@ The data are divided once, as the plan of an `Experiment` says.  `race` scores t
 the first part, or as few as hold out enough points, with a small sample of the points for
 training.  Options near the best go up to larger and larger samples, where the neighbours of the
 best join them, and at the end to the whole training part, where steps are halved as long as that
-tells options apart.  The few that are still within a standard error of the best there meet on the
-other parts, which had no say until then.  `search_all` scores each point on every split.
+tells options apart.  The few that cannot be told from the best there meet on the next part, and two
+of them on the others, which so decide between these alone.  `search_all` scores each point on
+every split.
 """
 
 from __future__ import annotations
@@ -118,9 +119,10 @@ class SearchState:
     def gap(self, by: str, text: str, other: str) -> float:
         """How much worse options are than others on the same points, in standard errors.
 
-        0 for a score that is no mean over the points.
+        0 for a score that is no mean over the points;  infinite where they were not scored as
+        thoroughly, or are so much worse that their outcomes were not kept.
         """
-        if text not in self.outcomes:
+        if text not in self.outcomes or self.depth.get(text) != self.depth.get(other):
             return math.inf
         first, second = (losses(by, list(self.outcomes[one].values())) for one in (text, other))
         if first is None or second is None or len(first) < 2:
@@ -144,6 +146,8 @@ class SearchState:
     def is_flat(self, by: str, points: Sequence) -> bool:
         """True where the first of `points` cannot be told from the others."""
         texts = [self.texts[point] for point in points]
+        if texts[0] not in self.outcomes:  # the best of a kernel that is far behind
+            return True
         if losses(by, list(self.outcomes[texts[0]].values())) is None:
             return False
         return all(abs(self.gap(by, text, texts[0])) <= _NEAR for text in texts[1:]

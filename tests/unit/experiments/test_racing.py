@@ -236,6 +236,29 @@ def test_options_that_fail_on_a_sample_are_tried_on_more():
     assert all(point["rows"] is None for point in result["points"])
 
 
+def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monkeypatch):
+    monkeypatch.setattr(racing, "_GROWTH", 2)
+    monkeypatch.setattr(racing, "_LEAST", 40)
+    monkeypatch.setattr(racing, "_LEAST_OF_CLASS", 2)
+    given, seen = "-g 0.000001 -c 0.001", []
+    start = begin(blobs(900), base=given)
+    score = tuning.WholeConfiguration.score
+
+    def watched(self, split, items, progress):
+        if self._experiment.quick_maps and any(text == "-g 1e-06 -c 0.001" for _, text in items):
+            seen.append(len(split.y))
+        return score(self, split, items, progress)
+
+    monkeypatch.setattr(tuning.WholeConfiguration, "score", watched)
+    result, _ = tune(start, SMALL, by="log_loss")
+    assert len(racing._levels(start.experiment, [Part(0)])) == 5
+    assert sorted(set(seen)) == [42, 720]
+    assert result["points"][result["given"]]["rows"] is None
+    kernels = SearchSpace(("linear", "rbf"), log2c=Axis(-1.0, 3.0, 2.0), refine=1)
+    monkeypatch.setattr(racing, "COMPARED", 2)  # the outcomes of few are kept
+    assert tune(start, kernels, by="log_loss")[1] is not None
+
+
 @pytest.mark.usefixtures("scaled_down")
 def test_partitions_of_shared_landmarks_are_judged_on_parts():
     space = SearchSpace(log2g=Axis(-4.0, -2.0, 2.0), refine=0)
