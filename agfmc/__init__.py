@@ -24,19 +24,21 @@ from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, Data
 
 if TYPE_CHECKING:
     from .api import scores, train, tune
+    from .experiments.search import Axis, SearchSpace
     from .models import Configuration, Normalisation
     from .prediction.classifier import Answers, Classifier, classifier_for
     from .prediction.configuration import export, load, save
     from .prediction.decoding import Decoding
     from .training.design import design
 
-__all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Classifier", "CommandFailed",
+__all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed", "ModelError",
-           "Normalisation", "UsageError", "__version__", "classifier_for", "design", "export",
-           "load", "save", "scores", "train", "tune"]
+           "Normalisation", "SearchSpace", "UsageError", "__version__", "classifier_for", "design",
+           "export", "load", "save", "scores", "train", "tune"]
 
 _HOMES = {
     "api": ("scores", "train", "tune"),
+    "experiments.search": ("Axis", "SearchSpace"),
     "models": ("Configuration", "Normalisation"),
     "prediction.classifier": ("Answers", "Classifier", "classifier_for"),
     "prediction.configuration": ("export", "load", "save"),

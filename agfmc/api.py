@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from .control.tree import Tree
@@ -60,12 +62,14 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     control, x, y: as for `train`;  by: the score that decides, a name of `scores`;  search:
     "fast", or "full" for all options on all of the data;  time_limit: seconds of the search, after
     which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
-    gamma and C about what suits the data;  training: options, which stay but for those searched,
-    normalise, seed and the further settings of `train`, such as `workers`.
+    gamma and C around values that suit the data, such as
+    agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2));  training: options, of which all but those
+    searched stay, normalise, seed and the further settings of `train`, such as `workers`.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
     tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
-    was chosen by it;  estimate: what to expect of new data (score, error, points, how), or None;
+    was chosen by it;  estimate: what to expect of new data (score, its standard error, number of
+    points that it comes from, and how), or None;
     complete: False where the time limit ended the search.  Raises `JobsFailed` where it came
     before anything was scored.
 
@@ -89,6 +93,11 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
 
 
 def _settings(options="", normalise=False, seed=1, **training):
+    known = [one.name for one in fields(TrainingSettings)][3:]
+    for word in training:
+        if word not in known:
+            raise UsageError(f"there is no argument '{word}': expected options, normalise, seed or "
+                             f"one of {', '.join(known)}")
     return TrainingSettings(options, seed, normalise, **training)
 
 

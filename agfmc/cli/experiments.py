@@ -217,11 +217,12 @@ def result_cache(args, prog, experiment, *parts):
     """
     from dataclasses import replace
 
+    from ..experiments.on_workers import forgetting
     from ..experiments.result_cache import key_of, open_state, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
-    with library_words(), workers(args) as pool, \
+    with library_words(), forgetting(), workers(args) as pool, \
             ResultCache(None) if args.no_state else open_state(
                 args.state, key_of("data", experiment.data.x, experiment.data.y)) as cache:
         try:

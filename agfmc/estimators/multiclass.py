@@ -230,8 +230,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             all;  "full": each point on all of the data.
         time_limit : float, default=None
             Seconds of the search, after which the best so far is taken.
-        space : agfmc.experiments.search.SearchSpace, default=None
-            Kernels and grids; None: an rbf kernel, gamma and C about what suits the data.
+        space : agfmc.SearchSpace, default=None
+            Kernels and grids; None: an rbf kernel, gamma and C around values that
+            suit the data.
         progress : callable, default=None
             progress(done, total, words) is called again and again during the search.
 

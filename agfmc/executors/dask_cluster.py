@@ -155,10 +155,13 @@ def address_of(where):
     if re.fullmatch(r"([a-z]+://)?[^/]*:[0-9]+", where):
         return where
     if not os.path.isfile(where):
-        raise UsageError(f"expected HOST:PORT or a scheduler file of dask, found '{where}'")
+        raise DataError(f"cannot read {where}: there is no such file: expected HOST:PORT or a "
+                        "scheduler file of dask")
     try:
         with open(where, encoding="utf-8") as file:
             return str(json.load(file)["address"])
+    except OSError as error:
+        raise DataError(f"cannot read {where}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise DataError("expected a scheduler file of dask: it names no address", file=where) \
             from error

@@ -51,6 +51,8 @@ def executor_kind(text: str) -> tuple[str, str]:
     if kind == "dask" and rest or kind in ("processes", "threads") and (
             rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024):
         return kind, rest
+    if kind in ("processes", "threads") and rest.isascii() and rest.isdecimal():
+        raise UsageError(f"executor '{text}': expected a number from 1 to 1024")
     raise UsageError("expected dask:HOST:PORT, dask:FILE, processes:N or threads:N as executor, "
                      f"found '{text}'")
 

@@ -65,7 +65,9 @@ class NestedTuning:
         self.untuned = [name for name, tree in trees.items()
                         if not any(open_rows(tree)) and not open_nodes(tree)]
         if len(self.untuned) == len(candidates):
-            prepare_tuning(experiment, candidates[0])  # says what it lacks
+            raise UsageError('there is nothing to tune: no row or node of the control has "" for '
+                             "its options: give the control that tune_m was given, with \"\" in "
+                             "its rows")
 
     def trial(self, split: PreparedSplit, candidates: list, experiment: Experiment, *,
               progress=None, **how) -> list[Outcome]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ..executors.remote import run_remote
@@ -15,9 +16,9 @@ from ..models import Dataset, Normalisation
 from ..training.fit import TrainingSettings
 from .experiment import Experiment, PreparedSplit
 
-__all__ = ["run_on_workers"]
+__all__ = ["forgetting", "run_on_workers"]
 
-_KEPT = 4  # splits on a worker, and data sets that are sent
+_KEPT = 2  # splits on a worker, and data sets that are sent
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,16 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
             settings.workers, _perform, _shared(experiment.data, settings.normalisation),
             ((task, item) for item in items), name=lambda entry: name(entry[1])):
         yield item, result
+
+
+@contextmanager
+def forgetting():
+    """Data and splits that were kept for the tasks of a run go at its end, for `with`."""
+    try:
+        yield
+    finally:
+        _shared.cache_clear()
+        _prepared.cache_clear()
 
 
 def _perform(shared, entry):

@@ -399,7 +399,7 @@ def estimate_line(estimate: dict | None, by: str, searched: float | None = None)
         _number(score) != _number(searched)
     note = f"; the difference from {_number(searched)} is that of the points, not an improvement" \
         if better else ""
-    of = " of" if how.startswith(("part", "trial")) else ","
+    of = " of" if how.startswith(("part", "split")) else ","
     return f"estimate for new data: {_HEADS[by]} {_number(score)}, {sure} " \
            f"({points} points{of} {how}{note})\n"
 

@@ -9,9 +9,10 @@ from ..control.tree import Tree
 from ..errors import JobsFailed, UsageError
 from ..executors.threads import available_cores
 from ..models import TUNED_KERNELS
-from ..score.scores import SCORES
+from ..score.scores import BY_OPTION, SCORES
 from .candidates import Candidate
 from .experiment import Experiment
+from .on_workers import forgetting
 from .result_cache import ResultCache
 from .search import SearchSpace
 from .tuning import SEARCHES, prepare_tuning, tune
@@ -24,15 +25,18 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
                  space: SearchSpace | None = None, progress=None) -> tuple[dict, Tree]:
     """The best training options of a candidate's open rows; -> (result, control tree with them).
 
-    by: name of a score;  search: "fast" or "full";  time_limit: in seconds;  space: the kernel of
-    the options by default;  progress(done, total, words).  The experiment needs no cache; its
-    trials take probabilities from leaving out single samples, as those of tune_m do by default.
-    The result is that of `tuning.tune`.
+    by: name of a score, also as tune_m has it (log-loss);  search: "fast" or "full";  time_limit:
+    in seconds;  space: the kernel of the options by default;  progress(done, total, words).  The
+    experiment needs no cache; its trials take probabilities from leaving out single samples, as
+    those of tune_m do by default.  The result is that of `tuning.tune`.
 
     Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
     before anything was scored.
     """
     start, space = time.monotonic(), SearchSpace() if space is None else space
+    if not isinstance(space, SearchSpace):
+        raise UsageError(f"space: expected an agfmc.SearchSpace, found {space!r}")
+    by = BY_OPTION.get(by, by)
     kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())
     for word, value, known in (("by", by, SCORES), ("search", search, SEARCHES), *kernels):
         if value not in known:
@@ -42,7 +46,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     settings = replace(experiment.settings, loo=True,
                        workers=experiment.settings.workers or available_cores())
     task = prepare_tuning(replace(experiment, settings=settings), candidate)
-    with ResultCache(None) as cache:
+    with forgetting(), ResultCache(None) as cache:
         result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
                             by=by, search=search, progress=progress,
                             deadline=None if time_limit is None else start + time_limit)

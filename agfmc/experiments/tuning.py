@@ -308,7 +308,8 @@ class _Run:
 
     def _names(self, parts):
         """Splits in words, as "parts 2 to 5"."""
-        word = "part" if self.tuner.experiment.plan.parts else "trial"
+        plan = self.tuner.experiment.plan
+        word = "part" if plan.parts and plan.trials == 1 else "split"
         numbers = [part.number + 1 for part in parts]
         return f"{word} {numbers[0]}" if len(numbers) == 1 else \
             f"{word}s {numbers[0]} to {numbers[-1]}"

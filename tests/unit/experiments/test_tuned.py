@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import agfmc
 from agfmc.errors import JobsFailed, UsageError
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.experiment import Experiment, SplitPlan
@@ -45,12 +46,22 @@ def test_workers_change_nothing(experiment):
 
 @pytest.mark.parametrize("wrong, message", [
     ({"by": "beauty"}, "by: expected one of accuracy, .*'beauty'"),
+    ({"space": 3}, "space: expected an agfmc.SearchSpace, found 3"),
     ({"search": "slow"}, "search: expected one of fast, full, found 'slow'"),
     ({"space": SearchSpace(kernels=("rbf", "sigmoid"))}, "kernels: expected .*'sigmoid'"),
     ({"time_limit": -1}, "time_limit: .*-1"), ({"time_limit": float("nan")}, "time_limit: .*nan")])
 def test_what_is_refused(experiment, wrong, message):
     with pytest.raises(UsageError, match=message):
         find_options(experiment, read_candidate("one-vs-one"), **wrong)
+
+
+def test_words_of_the_command(experiment):
+    """log-loss as well as log_loss; and of another argument there is one line."""
+    result, _ = find_options(experiment, read_candidate("one-vs-one"), by="log-loss", space=SMALL)
+    assert result["by"] == "log_loss"
+    with pytest.raises(UsageError, match="^there is no argument 'colour': expected options, nor"):
+        agfmc.tune("one-vs-one", experiment.data.x, experiment.data.y, colour=1)
+    assert agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2)).log2c.values[0] == -2
 
 
 def test_no_time(experiment):
