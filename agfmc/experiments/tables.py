@@ -354,7 +354,7 @@ def nested_table(tuned: dict, splits: int) -> str:
         key = name, search["options"] + " (time limit)" * (not search["complete"])
         found.setdefault(key, []).append(search)
         names.setdefault(name, len(names))
-    rows = [["configuration", "options", "splits", f"searched {_HEADS[by]}", "search s"]]
+    rows = [["configuration", "options", "split no.", f"searched {_HEADS[by]}", "search s"]]
     for (name, options), searches in sorted(found.items(), key=lambda item: (
             names[item[0][0]], -len(item[1]))):
         searched, seconds = (fmean(search[key] for search in searches)
@@ -363,9 +363,13 @@ def nested_table(tuned: dict, splits: int) -> str:
         rows.append([name, options, "all" if len(searches) == splits > 1 else where,
                      _number(searched), _seconds({"pooled": seconds})])
     head = f"options tuned inside each training part: {tuned['search']} search, " \
-           f"{tuned['plan']}, by {_HEADS[by]}; means\n"
+           f"{tuned['plan']}, by {_HEADS[by]}; searched scores, and seconds of this process, are " \
+           "means\n"
     note = f"not tuned, as all options are given: {', '.join(tuned['untuned'])}\n" \
         if tuned["untuned"] else ""
+    ended = sum(not search["complete"] for search in tuned["searches"])
+    if ended:
+        note += f"{ended} of {len(tuned['searches'])} searches ended at the time limit\n"
     return head + _lines(rows) + note
 
 

@@ -245,7 +245,8 @@ def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     assert err == ""
     assert text.startswith("one-vs-one, tuned, inverse: 3 binary classifiers; each of 2 parts ")
     assert "\noptions tuned inside each training part: fast search, each of 5 parts held out, by " \
-           "log loss; means\nconfiguration  options" in text
+           "log loss; searched scores, and seconds of this process, are means\n" \
+           "configuration  options" in text
     np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
     assert os.path.exists("held.raw.txt")
     told = json.loads(ask("nfold", "--json", *words)[1])

@@ -93,7 +93,8 @@ def test_compare_judges_tuned_and_untuned_rows(data):
     assert "tree, tuned" in table and "own, tuned" not in table
     lines = nested_table(told, 3).splitlines()
     assert lines[0] == "options tuned inside each training part: fast search, each of 5 parts " \
-                       "held out, by accuracy; means"
+                       "held out, by accuracy; searched scores, and seconds of this " \
+                       "process, are means"
     assert lines[-1] == "not tuned, as all options are given: own"
     assert sum(len(line.split()) > 4 and line.startswith("tree") for line in lines) == \
         len({search["options"] for search in told["searches"]})
