@@ -269,7 +269,7 @@ def _partitions(result, words):
 
 
 def _unfinished(cache, result, tree):
-    """What the time limit left undone, in words."""
+    """The words for what the time limit left undone."""
     words = []
     if tree is not None:
         written = "the best of which is written"

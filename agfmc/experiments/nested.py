@@ -52,7 +52,7 @@ class NestedTuning:
 
     @property
     def words(self) -> dict:
-        """What was searched, and what was found, as plain values."""
+        """Searches and what they found, as plain values."""
         return {"by": self.by, "search": self.search, "plan": _inner_plan(1).description,
                 "untuned": self.untuned, "searches": self.records}
 

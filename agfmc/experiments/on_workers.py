@@ -23,7 +23,7 @@ _KEPT = 2  # splits on a worker, and data sets that are sent
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What each worker needs of every task."""
+    """The data that each worker needs for every task."""
 
     data: Dataset
     normalisation: Normalisation | None

@@ -123,14 +123,14 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
-    """What each point (n,) adds to a score of k classes that is a mean, or the root of one."""
+    """Addends of the points (n,) to a score of k classes that is a mean, or the root of one."""
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
     return _ADDED[name](joined(outcomes, "forecasts").astype(float), right, k)
 
 
 def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
-    """What each point (n,) adds to a score, larger where it is worse; None where the score is not
-    made of points, or there are no probabilities for it."""
+    """Losses of the points (n,) that make a score, or None where it is not made of points, or there
+    are no probabilities for it."""
     if name == "accuracy":
         return (joined(outcomes, "truth") != joined(outcomes, "classes")).astype(float)
     if name not in _ADDED:

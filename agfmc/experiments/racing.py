@@ -47,7 +47,7 @@ _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities d
 
 
 class Depth(NamedTuple):
-    """How thoroughly options were scored: the number of the level, from 0, and of parts."""
+    """The depth to which options were scored: the number of the level, from 0, and of parts."""
 
     level: int
     parts: int
@@ -389,8 +389,8 @@ def _rounds(tuner, task, states, level, later, last):
 
 
 def _given(tuner, states, last):
-    """What `_score` takes for the options given, without those that a level has shown to be
-    hopeless, but for the last."""
+    """Options given, as `_score` takes them, but for those that a level has shown to be hopeless
+    where another level follows."""
     return [(number, None) for number, state in enumerate(states)
             if last or state.given not in state.depth or state.best is None
             or state.gap(tuner.by, state.given, state.best) <= HOPELESS]
