@@ -89,7 +89,7 @@ def execute(args):
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     by = BY_OPTION[args.by]
-    with result_cache(args, PROG, experiment, repr(candidates)) as experiment:
+    with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)

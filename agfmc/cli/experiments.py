@@ -208,10 +208,8 @@ def _check_named(tree, by):
 
 
 @contextmanager
-def result_cache(args, prog, experiment, *parts):
+def result_cache(args, prog, experiment):
     """The `Experiment` with its workers and a cache of results, for `with`.
-
-    parts: what else makes this run.
 
     After a signal the cache is kept, and a report says so.
     """

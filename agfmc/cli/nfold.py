@@ -84,7 +84,7 @@ def execute(args):
     candidate = for_data(candidate, experiment, args)
     if args.outbase is not None and not args.uncalibrated:
         experiment = replace(experiment, calibrated=(True, False))
-    with result_cache(args, PROG, experiment, repr(candidate)) as experiment:
+    with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "cross-validating") as progress:
             results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)

@@ -331,8 +331,7 @@ def best(args):
     plan = plan_of(args, 10, 5, 2)
     experiment = read_experiment(args, args.source, plan, args.platt == "loo")
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
-    with result_cache(args, PROG, experiment, repr(candidates),
-                      [candidate.design for candidate in candidates]) as experiment:
+    with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:
             choice = find_best(experiment, candidates, by=BY_OPTION[args.by], progress=progress)
         report_reused(args, PROG, experiment)

@@ -124,8 +124,7 @@ def execute(args):
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    with result_cache(args, PROG, task.experiment, repr(candidate),
-                      args.per_partition) as experiment:
+    with result_cache(args, PROG, task.experiment) as experiment:
         with Progress(args, "tuning", deadline=deadline) as progress:
             result, tree = tune(replace(task, experiment=experiment), space, by=by,
                                 search=args.search, per_partition=args.per_partition,

@@ -278,8 +278,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return tuned.fit(X, y), result
 
     def _prepare(self, X, y):
-        """What `fit` and `tune` work with: (X float, labels y (n,), control tree, `Labelled`,
-        `TrainingSettings`), all checked."""
+        """The data that `fit` and `tune` work with, all checked: (X float, labels y (n,), control
+        tree, `Labelled`, `TrainingSettings`)."""
         X, y = validate_data(self, X, y, dtype=_DTYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)

@@ -117,7 +117,7 @@ class SearchState:
                 self.outcomes = {one: self.outcomes[one] for one in kept if one in self.outcomes}
 
     def gap(self, by: str, text: str, other: str) -> float:
-        """How much worse options are than others on the same points, in standard errors.
+        """The gap by which options are worse than others on the same points, in standard errors.
 
         0 for a score that is no mean over the points;  infinite where they were not scored as
         thoroughly, or are so much worse that their outcomes were not kept.
@@ -155,7 +155,7 @@ class SearchState:
 
     @property
     def border(self):
-        """What `Search.border` says of the best options; [] where these are the ones given."""
+        """Limits that the best options lie on (`Search.border`); [] for the options given."""
         points = [point for point, text in self.texts.items() if text == self.best]
         return self.search.border(points[0]) if points and self.best != self.given else []
 

@@ -211,7 +211,7 @@ class ResultCache:
             self._end = begin + len(data)
 
     def _warn_of_damage(self, size):
-        """Of the last record, where a run was killed while it wrote it, there is no warning."""
+        """A warning, once; not of a last record that a run was killed in."""
         if not self._damaged:
             self._damaged = True
             warnings.warn(f"{self.path}: damaged after {self._end} of {size} bytes: the results "

@@ -122,7 +122,7 @@ class SearchedOptions:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What of the learner is searched; checks the options."""
+        """The parameters of the learner that are searched; checks the options."""
         return LEARNERS[self._name].searched if self.options else ()
 
     @property
@@ -242,8 +242,8 @@ def scale_exponent(x: np.ndarray) -> float:
 
 
 class SearchSpace(NamedTuple):
-    """What is tried: the kernels, None for that of the options, the degrees and coefficients -r
-    of polynomials.
+    """The space that is searched: the kernels, None for that of the options, and the degrees and
+    coefficients -r of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
     grids is halved, at most, None for what suits the search;  others: {column of one of

@@ -385,7 +385,7 @@ def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchW
 
 
 def estimate_line(estimate: dict | None, by: str, searched: float | None = None) -> str:
-    """What to expect of new data; "" where nothing can tell.
+    """The line of the estimate for new data; "" where nothing can tell.
 
     estimate: score, error, points (their number) and how;  searched: the score of the search, if
     a line tells it;  by: the name of the scores.

@@ -156,13 +156,15 @@ class _Run:
         state, = self._search(self.whole, parts, fast, rest)
         return self._common(state, parts)
 
-    def _common(self, state, parts):
+    def _common(self, state, parts=()):
+        """The same of a search that is over; parts: those that chose, for the estimate."""
         task, tuner = self.task, self.tuner
         found = search_result(state, self.searched.point(self.task.features))
         tree = None if state.best is None else with_options(task.tree, state.best)
         if tuner.complete:
             _warn_of_borders([found])
-        found |= {"tried": len(state.tried), "estimate": self._estimate(state, parts)}
+        found |= {"tried": len(state.tried),
+                  "estimate": self._estimate(state, parts) if parts else None}
         if task.left_out and not task.experiment.plan.left_out:
             found["whole"] = _compared(task, tuner, state.given, state.best) \
                 if tree is not None and tuner.complete else None
@@ -192,9 +194,9 @@ class _Run:
         parts = first_parts(tuner.experiment, problems.least / len(task.experiment.data.y), 2)
         rest = [part for part in tuner.parts if part not in parts]
         state, = self._search(self.whole, parts, True, [])
-        common, tree = self._common(state, parts)
+        common, tree = self._common(state)
         found = {"tried": common["tried"], "estimate": None, "partitions": [],
-                 "common": {**common, "estimate": None}, "own": False, "whole": None}
+                 "common": common, "own": False, "whole": None}
         if tree is None or not tuner.complete:
             return found, tree
         states = self._search(problems, parts, True, [])
@@ -260,8 +262,8 @@ class _Run:
         return tuple(texts)
 
     def _estimate(self, state, parts):
-        """What to expect of new data, of the splits that had no say but in the choice between the
-        last options; or of all where all chose."""
+        """The estimate for new data, from the splits that had no say but in the choice between the
+        last options; or from all where all chose."""
         best, tuner = state.best, self.tuner
         if best is None or not tuner.complete:
             return None
@@ -318,7 +320,7 @@ class _Run:
 def _compared(task, tuner, given, best):
     """Scores of the whole configuration on the splits, with the best options and those given."""
     whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
-    tuner = replace(tuner, experiment=task.experiment, _split=None)
+    tuner = replace(tuner, experiment=task.experiment, held_out={}, _split=None)
     tuner.total = tuner.done + 2 * tuner.work(tuner.parts)
     with without_repeated_warnings():
         columns = {"given": tuner.summaries(whole, given, tuner.parts)}
