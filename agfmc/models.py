@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BinaryModel", "Calibration", "CalibrationPoints", "CollatedModel", "Configuration",
            "Dataset", "DecoderCalibration", "DirectModel", "HeldOut", "InputFormat", "KERNELS",
-           "Kernel", "KernelKind", "LearnedDecoder", "MAP_KINDS", "ModelFiles", "Normalisation",
-           "ProbabilityMap", "TUNED_KERNELS"]
+           "Kernel", "KernelKind", "LearnedDecoder", "LearnedMetric", "MAP_KINDS", "ModelFiles",
+           "Normalisation", "ProbabilityMap", "TUNED_KERNELS"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +73,51 @@ class InputFormat:
 
 
 @dataclass(frozen=True, eq=False)
+class LearnedMetric:
+    """The origin of a map that was learned from labelled points, and the weights of features.
+
+    rounds: of learning, 0 where none was worth while;  points, classes: how many it was learned
+    from;  data: sixteen hexadecimal digits that tell these points and labels from others;
+    settings: what else decides the result, in one spelling;  weights (D1,): the diagonal of the
+    metric for standardised features, 1 on average, 0 for a feature that was left out;  losses:
+    ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds on
+    points that were held out, empty where the number of rounds was given.
+    """
+
+    rounds: int
+    points: int
+    classes: int
+    data: str
+    settings: str
+    weights: np.ndarray
+    losses: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def provenance(self) -> str:
+        """The part of a `Provenance` that tells of it."""
+        return f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, " \
+               f"data {self.data}"
+
+
+@dataclass(frozen=True, eq=False)
 class Normalisation:
     """The map x' = (x - mean) matrix, with its numbers as a `.std` file stores them.
 
     matrix  (D1, D2) float32;  mean  (D1,) float32;
-    dropped: the constant features that were left out, counted from 0.
+    dropped: the constant features that were left out, counted from 0;  metric: where the map
+    was learned from labels, or None.
     """
 
     matrix: np.ndarray
     mean: np.ndarray
     dropped: tuple[int, ...] = ()
+    metric: LearnedMetric | None = None
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """The parts of the `Provenance` of a model whose points went through it."""
+        learned = () if self.metric is None else (self.metric.provenance,)
+        return f"normalised {self.digest()}", *learned
 
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""

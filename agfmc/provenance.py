@@ -2,10 +2,11 @@
 
 The line has parts between semicolons: the version of this package, the library that trained,
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
-side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `vectors raw`, `projected N of N
-within B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))), `leave-one-out N` (samples
-whose values the probabilities were fitted to).  A part that is not understood, as another
-program's may be, stays where it stands.
+side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `metric N rounds of N points, N
+classes, data DIGEST` (where the normalisation was learned), `vectors raw`, `projected N of N within
+B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))), `leave-one-out N` (samples whose
+values the probabilities were fitted to).  A part that is not understood, as another program's may
+be, stays where it stands.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _PARTS = {
     "samples": re.compile(r"samples ([0-9]{1,12}(?: [0-9]{1,12})*)"),
     "classes": re.compile(r"classes ([-0-9,/]+)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
+    "metric": re.compile(r"metric ([0-9]{1,2} rounds of [0-9]{1,12} points, [0-9]{1,8} classes, "
+                         r"data [0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
     "projected": re.compile(r"projected [0-9]{1,12} of [0-9]{1,12} within "
@@ -60,15 +63,14 @@ class Provenance:
             "" if features is None else f"features {features}", probabilities,
             "" if seed is None else f"seed {seed}"])))
 
-    def with_samples(self, samples, sides, normalisation=None):
+    def with_samples(self, samples, sides, normalised=()):
         """The same of a model with so many samples of each side in training.
 
-        sides: the labels of each;  normalisation: the digest of the one that the samples went
-        through, or None.
+        sides: the labels of each;  normalised: the parts that tell of the normalisation that the
+        samples went through, as `Normalisation.provenance` gives them.
         """
-        digest = () if normalisation is None else (f"normalised {normalisation}",)
         return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
-                           f"classes {classes_text(sides)}", *digest))
+                           f"classes {classes_text(sides)}", *normalised))
 
     def __bool__(self):
         return bool(self.parts)
@@ -113,6 +115,11 @@ class Provenance:
     def normalisation(self):
         """The digest of the normalisation that the points went through in training."""
         return self._values.get("normalised")
+
+    @property
+    def metric(self):
+        """The rounds, points, classes and data that the normalisation was learned from, as text."""
+        return self._values.get("metric")
 
     @property
     def raw_vectors(self):

@@ -6,8 +6,9 @@ import sys
 
 from ..errors import UsageError
 from .messages import report
-from .options import (add_input_kind, add_normalisation, add_seed, data_files, input_format, Parser,
-                      refuse_ending, refuse_inputs, whole_number)
+from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
+                      input_format, learned_metric, Parser, refuse_ending, refuse_inputs,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -60,7 +61,9 @@ def get_parser():
     group.add_argument("-d", "--parts", type=whole_number(2, 100_000), metavar="PARTS",
                        help="divide the rows into PARTS equal parts")
     add_seed(group)
-    add_normalisation(parser).add_argument(
+    group = add_normalisation(parser)
+    add_workers(group)
+    group.add_argument(
         "-P", "--covariance", action="store_true",
         help="print the covariance matrix of the features, and write no file")
     return parser.finish()
@@ -69,6 +72,7 @@ def get_parser():
 def execute(args):
     """Make a recipe of the options, and follow it."""
     from ..data_tools.preprocess import covariances, preprocess, Recipe
+    from ..executors.remote import threads_here
 
     # libAGF's users may say -A -M for LIBSVM text
     form = input_format(args, args.lvq and not args.svm, not args.no_labels, args.ordinates)
@@ -85,6 +89,7 @@ def execute(args):
         partition=partition, compact=args.relabel, features=features, shuffle=args.shuffle,
         sort=args.sort, fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
+        metric=learned_metric(args), workers=threads_here(args.jobs),
         norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
         form=form, seed=args.seed)
     if args.covariance:
@@ -130,7 +135,7 @@ def _refuse_inputs(recipe, source, output, test):
         refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
     written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
-    if recipe.scale or recipe.nsv is not None:
+    if recipe.fits_normalisation:
         written.append(recipe.norm_out or f"{output}.std")
     read = data_files(source, kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then

@@ -7,7 +7,8 @@ from ..errors import ControlError, DataError, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, finite_number, input_format, time_span, whole_number, workers)
+                      add_workers, finite_number, input_format, learned_metric, time_span,
+                      whole_number, workers)
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_splits",
            "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
@@ -161,6 +162,10 @@ def read_experiment(args, source, plan, loo):
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
+    metric = learned_metric(args)
+    if metric is not None and plan.left_out:
+        raise UsageError("--loo with --learn-metric would score points by a metric that was "
+                         "learned from them too: leave --loo out")
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
@@ -170,7 +175,7 @@ def read_experiment(args, source, plan, loo):
             normalisation.apply(data.x[:1])  # or it does not fit the data
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
-        args.options, args.seed, args.normalise, args.svd, normalisation, loo,
+        args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
         kernel_memory=args.kernel_memory),
         calibrated=calibrated)
 

@@ -14,8 +14,8 @@ from .hints import refuse_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
                        tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_train, add_workers, input_format, Parser, time_span, whole_number,
-                      workers)
+                      add_train, add_workers, input_format, learned_metric, Parser, time_span,
+                      whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -164,7 +164,8 @@ def execute(args):
                     args.control_out if is_file else None, args.cv_errors,
                     _calibration_file(args) if all_of_it else None)
     settings = TrainingSettings(
-        args.options, args.seed, args.normalise, args.svd, loo=args.platt == "loo",
+        args.options, args.seed, args.normalise, args.svd, metric=learned_metric(args),
+        loo=args.platt == "loo",
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
     work = plan(source, output, settings, trainer)

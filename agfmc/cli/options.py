@@ -29,6 +29,7 @@ A letter has one meaning wherever it can; most are libAGF's.  The letters in use
 
 import argparse
 import contextlib
+import functools
 import math
 import os
 import re
@@ -43,7 +44,7 @@ from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquot
 __all__ = ["PROPORTIONS", "Parser", "add_calibration", "add_executor", "add_input_kind",
            "add_label_options", "add_min_class", "add_normalisation", "add_seed", "add_train",
            "add_workers",
-           "data_files", "finite_number", "input_format", "list_of",
+           "data_files", "finite_number", "input_format", "learned_metric", "list_of",
            "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
            "training_data_options", "whole_number", "workers"]
 
@@ -365,15 +366,56 @@ def add_normalisation(parser, unnormalised=None):
                        help="file of the normalisation (.std): read, or, with -n or -S, written")
     group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
                        help="keep the first N singular vectors of the features")
+    group.add_argument("--learn-metric", nargs="?", const="auto", type=_rounds, metavar="ROUNDS",
+                       help="with -n or -S: then learn a linear map of the features from the "
+                            "classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the "
+                            "error of points that are held out (auto where no number follows). "
+                            "It is a part of the normalisation")
+    group.add_argument("--diagonal", action="store_true",
+                       help="with --learn-metric: a weight for each feature, and no mixtures of "
+                            "them; for thousands of features")
+    group.add_argument("--components", type=finite_number, metavar="D",
+                       help="with --learn-metric: keep the D directions that matter most, or, "
+                            "below 1, as many as have this share of the metric")
+    group.add_argument("--metric-options", metavar="OPTIONS",
+                       help='with --learn-metric: its machine, "-m LANDMARKS -g GAMMA -l LAMBDA" '
+                            '(default "-m 1000 -g auto -l auto")')
     if unnormalised is not None:
         group.add_argument("-u", "--unnormalised", action="store_true", help=unnormalised)
     return group
 
 
+def _rounds(text):
+    return text if text == "auto" else whole_number(0, 20)(text)
+
+
+def learned_metric(args):
+    """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
+    ones."""
+    wanted = args.learn_metric is not None
+    for given, option in ((args.diagonal, "--diagonal"), (args.components is not None,
+                          "--components"), (args.metric_options is not None, "--metric-options")):
+        if given and not wanted:
+            raise UsageError(f"{option} needs --learn-metric")
+    if not wanted:
+        return None
+    if not args.normalise and args.svd is None:
+        raise UsageError("--learn-metric needs normalised features: -n, or -S")
+    from ..data_tools.metric import machine_options, MetricOptions
+
+    rounds = None if args.learn_metric == "auto" else args.learn_metric
+    return MetricOptions(rounds, args.diagonal, args.components,
+                         machine_options(args.metric_options or ""))
+
+
 def training_data_options(args):
     """The arguments of `data_tools.training_data.load_training` beside file and format."""
-    return {"scale": args.normalise, "nsv": args.svd, "norm_file": args.norm_file,
-            "min_class": args.min_class}
+    from ..data_tools.metric import fitted_normalisation
+
+    fit = functools.partial(
+        fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=learned_metric(args),
+        seed=args.seed) if args.normalise or args.svd is not None else None
+    return {"fit": fit, "norm_file": args.norm_file, "min_class": args.min_class}
 
 
 def add_seed(group, splits=1):

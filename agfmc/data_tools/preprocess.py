@@ -10,8 +10,9 @@ from ..formats.dataset import read_training
 from ..formats.vectors import read_std, std_table
 from ..models import Dataset, InputFormat
 from ..prepare import split
-from ..prepare.normalise import covariance, fit_normalisation
+from ..prepare.normalise import covariance
 from .convert import refuse_pipe, relabelled, write_together
+from .metric import fitted_normalisation, MetricOptions
 from .training_data import about
 
 __all__ = ["Recipe", "covariances", "part_names", "preprocess"]
@@ -25,9 +26,9 @@ class Recipe:
     compact: labels 0..k-1;  features: columns to keep;  shuffle: random order;
     sort: by class or ordinate;  fraction: share of the rows for testing, the last,
     of every class where `stratified`, or each with that probability where
-    `independent`;  parts: number of equal parts;  scale, nsv: normalise, with
-    statistics of the training part alone;  norm_in: apply this file;  norm_out:
-    write it;  form: `InputFormat` of input and output.
+    `independent`;  parts: number of equal parts;  scale, nsv, metric:
+    normalise, with statistics, and a metric learned, of the training part alone;  norm_in: apply
+    this file;  norm_out: write it;  form: `InputFormat` of input and output;  workers: threads.
     """
 
     partition: tuple | None = None
@@ -41,10 +42,17 @@ class Recipe:
     parts: int | None = None
     scale: bool = False
     nsv: int | None = None
+    metric: MetricOptions | None = None
     norm_in: str | None = None
     norm_out: str | None = None
     form: InputFormat = InputFormat()
     seed: int = 1
+    workers: int = 1
+
+    @property
+    def fits_normalisation(self) -> bool:
+        """True if a normalisation is fitted to the training part."""
+        return self.scale or self.nsv is not None or self.metric is not None
 
 
 def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
@@ -59,13 +67,13 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     if output == "-":
         if recipe.parts is not None:
             raise UsageError("-d needs the name of the parts: they cannot go to standard output")
-        if recipe.norm_out is None and _fits(recipe):
+        if recipe.norm_out is None and recipe.fits_normalisation:
             raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
-    normalisation = _normalisation(recipe, outputs.get(output, data).x, source)
+    normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra = {}
-    if _fits(recipe):
+    if recipe.fits_normalisation:
         extra[recipe.norm_out or f"{output}.std"] = std_table(normalisation)
     if normalisation is not None:
         with about(source):
@@ -78,10 +86,10 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
 def covariances(recipe: Recipe, source: str) -> np.ndarray:
     """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
     refuse_pipe([source], recipe.form, recipe.form.labels)
-    x = _prepared(recipe, source).x
-    normalisation = _normalisation(recipe, x, source)
+    data = _prepared(recipe, source)
+    normalisation = _normalisation(recipe, data, source)
     with about(source):
-        return covariance(x if normalisation is None else normalisation.apply(x))
+        return covariance(data.x if normalisation is None else normalisation.apply(data.x))
 
 
 def part_names(output: str, parts: int) -> list[str]:
@@ -90,15 +98,13 @@ def part_names(output: str, parts: int) -> list[str]:
     return [f"{output}-{i:0{width}d}" for i in range(parts)]
 
 
-def _fits(recipe):
-    return recipe.scale or recipe.nsv is not None
-
-
-def _normalisation(recipe, x, source):
-    """The Normalisation fitted to x, or read, or None."""
-    if _fits(recipe):
+def _normalisation(recipe, data, source):
+    """The Normalisation fitted to a `Dataset`, or read, or None."""
+    if recipe.fits_normalisation:
         with about(source):
-            return fit_normalisation(x, scale=recipe.scale, nsv=recipe.nsv)
+            return fitted_normalisation(
+                data.x, data.y, scale=recipe.scale, nsv=recipe.nsv, metric=recipe.metric,
+                seed=recipe.seed, workers=recipe.workers)
     return None if recipe.norm_in is None else read_std(recipe.norm_in)
 
 
@@ -136,6 +142,9 @@ def _check(recipe):
             raise UsageError(f"{what} needs labels")
         if wanted and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
+    if recipe.metric is not None and (not recipe.form.labels or recipe.form.ordinates):
+        raise UsageError("--learn-metric learns from the classes of the points: leave out -C and "
+                         "-L")
     if recipe.sort and not recipe.form.labels:
         raise UsageError("-B needs labels to sort by")
 

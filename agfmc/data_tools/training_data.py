@@ -1,6 +1,7 @@
 """Training data from files to normalised points."""
 
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from ..formats.dataset import open_training, read_training
 from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
 from ..models import InputFormat
-from ..prepare.normalise import blocks, fit_normalisation
+from ..prepare.normalise import blocks
 
 __all__ = ["about", "for_classes", "large_classes", "load_training"]
 
@@ -26,13 +27,13 @@ _SHOWN = 20  # classes in a warning
 _FAINT = float(np.finfo(np.float32).tiny)
 
 
-def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | None = None,
+def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   norm_file: str | None = None, keep: str = "",
                   min_class: int | None = None) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
-    form: `InputFormat`;  scale, nsv: normalise by standard deviation, by singular values; the
-    caller writes the normalisation.  Without them, `norm_file` is read
+    form: `InputFormat`;  fit(x, y): makes the Normalisation of points x (n, d) and their labels,
+    as `metric.fitted_normalisation`, and the caller writes it.  Without that, `norm_file` is read
     and applied.  The statistics are rounded as a file stores them before they
     are applied: a later run that reads the file sees the same points, bit for
     bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
@@ -40,7 +41,7 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
     mapped.  min_class: the samples of smaller classes are left out, as if they were not in
     the file.
     """
-    normalised = scale or nsv is not None or norm_file is not None
+    normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
     data = open_training(base, form) if keep == "lazy" else \
         read_training(base, form, sparse=sparse, mapped=True)
@@ -51,8 +52,8 @@ def load_training(base, form: InputFormat, *, scale: bool = False, nsv: int | No
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
     with about(base):
-        if scale or nsv is not None:
-            normalisation = fit_normalisation(data.x, scale=scale, nsv=nsv)
+        if fit is not None:
+            normalisation = fit(data.x, data.y)
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:

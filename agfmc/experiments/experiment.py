@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
-from ..models import Dataset
-from ..prepare.normalise import fit_normalisation
+from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
 from ..training.fit import TrainingSettings
 from ..training.held_out import calibration_rows
@@ -106,7 +105,7 @@ class PreparedSplit:
 
     names: {label: name};  rows: of the test part in the data;  digest: of the training part;
     left_out: the test part are points of the training part, each answered as if it were not;
-    part: what `Experiment.prepared` makes it from again.
+    part: what `Experiment.prepared` makes it from again;  normalisation: that of the points.
     """
 
     name: str
@@ -119,6 +118,7 @@ class PreparedSplit:
     digest: str
     left_out: bool = False
     part: Part | None = None
+    normalisation: Normalisation | None = None
 
     @cached_property
     def test_digest(self) -> str:
@@ -143,26 +143,33 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     Raises `DataError` where a class has fewer than two samples in the training part.
     """
     _check_training_part(split, data.y)
-    x, test_x = _normalised(settings, data.x[split.train], data.x[split.test])
     y = data.y[split.train]
+    normalisation = _normalisation(settings, data.x[split.train], y)
+    x, test_x = _normalised(normalisation, data.x[split.train], data.x[split.test])
     return PreparedSplit(split.name, x, y, test_x, data.y[split.test], split.test,
-                         data.name_of, key_of("points", x, y))
+                         data.name_of, key_of("points", x, y), normalisation=normalisation)
 
 
-def _normalised(settings: TrainingSettings, train: np.ndarray, *others: np.ndarray) -> tuple:
-    """The points of a training part, and other points, normalised alike; float64."""
-    normalisation = settings.normalisation
-    if settings.scale or settings.nsv is not None:
-        with warnings.catch_warnings():
-            # not one for each split
-            warnings.simplefilter("ignore", AgfmcWarning)
-            normalisation = fit_normalisation(train, scale=settings.scale, nsv=settings.nsv)
-        if normalisation.dropped:
-            warnings.warn("features that are constant in a training part are left out there",
-                          AgfmcWarning, stacklevel=3)
+def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray) \
+        -> Normalisation | None:
+    """The Normalisation of the settings, or the one that is fitted to a training part."""
+    if not settings.fits_normalisation:
+        return settings.normalisation
+    with warnings.catch_warnings():
+        # not one for each split
+        warnings.simplefilter("ignore", AgfmcWarning)
+        normalisation = settings.fit_normalisation(x, y)
+    if normalisation.dropped:
+        warnings.warn("features that are constant in a training part are left out there",
+                      AgfmcWarning, stacklevel=3)
+    return normalisation
+
+
+def _normalised(normalisation, *parts):
+    """Points (n, d) of some parts after a normalisation, or None; float64."""
     if normalisation is None:
-        return tuple(np.asarray(part, dtype=np.float64) for part in (train, *others))
-    return tuple(normalisation.apply(part) for part in (train, *others))
+        return tuple(np.asarray(part, dtype=np.float64) for part in parts)
+    return tuple(normalisation.apply(part) for part in parts)
 
 
 def _check_training_part(split, y):
@@ -188,7 +195,8 @@ class Experiment:
     those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
     thousand points, as where very many configurations are tried;  along_cost: of problems that
     differ in C alone and are trained in one call, those with larger C have the solution of the
-    smallest at which it is unbounded.
+    smallest at which it is unbounded;  learned: normalisations with a learned metric, which
+    experiments with the same data and settings share.
     """
 
     data: Dataset
@@ -198,6 +206,7 @@ class Experiment:
     calibrated: tuple[bool, ...] = (True,)
     quick_maps: bool = False
     along_cost: bool = False
+    learned: dict = field(default_factory=dict, repr=False)
 
     @property
     def calibration(self) -> int:
@@ -232,11 +241,12 @@ class Experiment:
             split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
+        settings = self._with_metric(part.number, split.train)
         if part.rows is not None:
             split = split._replace(**{name: rows[stratified_sample(y[rows], part.rows, seed)]
                                       for name, rows in (("train", split.train),
                                                          ("test", split.test))})
-        return replace(prepare_split(split, self.data, self.settings), part=part)
+        return replace(prepare_split(split, self.data, settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part.
@@ -261,8 +271,23 @@ class Experiment:
 
     def tree_of(self, candidate) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised)."""
-        (x,) = _normalised(self.settings, self.data.x)
+        settings = self._with_metric(None, np.arange(len(self.data.y)))
+        (x,) = _normalised(_normalisation(settings, self.data.x, self.data.y), self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
+
+    def _with_metric(self, number: int | None, rows: np.ndarray) -> TrainingSettings:
+        """The settings with the metric learned from all of a training part, if one is to be.
+
+        number: of the split, None for all of the data;  rows: its training part.  Samples of the
+        part have this metric too, which is not learned again for each.
+        """
+        if self.settings.metric is None:
+            return self.settings
+        key = self.plan, number
+        if key not in self.learned:
+            self.learned[key] = _normalisation(self.settings, self.data.x[rows], self.data.y[rows])
+        return replace(self.settings, scale=False, nsv=None, metric=None,
+                       normalisation=self.learned[key])
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):

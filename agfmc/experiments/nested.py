@@ -124,7 +124,7 @@ def _inside(split, experiment):
     data, settings = experiment.data, experiment.settings
     kept = np.ones(len(data.y), dtype=bool)
     kept[split.rows] = False
-    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names),
+    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names), learned={},
                    plan=_inner_plan(settings.seed), settings=replace(settings, loo=True),
                    calibrated=experiment.calibrated[:1])
 

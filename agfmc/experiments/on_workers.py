@@ -42,8 +42,10 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
     Raises as `run_remote` does.
     """
     settings = experiment.settings
-    task = function, split.part, replace(experiment, data=None, cache=None, settings=replace(
-        settings, normalisation=None, workers=1, sums=None))
+    learned = None if settings.metric is None else _Learned(split.normalisation)
+    task = function, split.part, learned, replace(
+        experiment, data=None, cache=None, learned={}, settings=replace(
+            settings, normalisation=None, metric=None, workers=1, sums=None))
     for (_, item), result in run_remote(
             settings.workers, _perform, _shared(experiment.data, settings.normalisation),
             ((task, item) for item in items), name=lambda entry: name(entry[1])):
@@ -60,17 +62,33 @@ def forgetting():
         _prepared.cache_clear()
 
 
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """A normalisation with a learned metric, which the workers do not learn again."""
+
+    normalisation: Normalisation
+
+    def __eq__(self, other):
+        return isinstance(other, _Learned) and hash(self) == hash(other)
+
+    def __hash__(self):
+        return hash(self.normalisation.digest())
+
+
 def _perform(shared, entry):
-    (function, part, experiment), item = entry
+    (function, part, learned, experiment), item = entry
     settings = experiment.settings
-    split = _prepared(shared, experiment.plan, settings.scale, settings.nsv, settings.calibration,
-                      settings.seed, part)
+    split = _prepared(shared, experiment.plan, (settings.scale, settings.nsv, learned),
+                      settings.calibration, settings.seed, part)
     return function(split, replace(experiment, data=shared.data, settings=replace(
         settings, normalisation=shared.normalisation)), item)
 
 
 @functools.lru_cache(_KEPT)
-def _prepared(shared, plan, scale, nsv, calibration, seed, part):
+def _prepared(shared, plan, normalised, calibration, seed, part):
+    scale, nsv, learned = normalised
     settings = TrainingSettings(scale=scale, nsv=nsv, normalisation=shared.normalisation,
                                 calibration=calibration, seed=seed)
+    if learned is not None:
+        settings = replace(settings, scale=False, nsv=None, normalisation=learned.normalisation)
     return Experiment(shared.data, plan, settings).prepared(part)

@@ -265,7 +265,7 @@ class MultinomialOptions(NodeLearner):
         part, branches = problem.samples, len(job.sides)
         weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
-            np.bincount(part.side, minlength=branches), job.sides, problem.normalisation)
+            np.bincount(part.side, minlength=branches), job.sides, problem.normalised)
         return DirectModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):

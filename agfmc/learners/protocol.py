@@ -259,14 +259,14 @@ def samples(job, rows_of) -> Samples:
 class NodeProblem:
     """The data and settings of one job that a learner of nodes is given.
 
-    x (n, d): all points;  samples: its `Samples`;  normalisation: the digest of the one that
-    the points went through, or None;  origin: the digest that seals the model, or None;
+    x (n, d): all points;  samples: its `Samples`;  normalised: the parts of a `Provenance`
+    that tell of the normalisation of the points;  origin: the digest that seals the model, or None;
     text: "svm" or "lvq", the text that a program gets.
     """
 
     x: np.ndarray
     samples: Samples
-    normalisation: str | None = None
+    normalised: tuple[str, ...] = ()
     origin: str | None = None
     text: str = "svm"
 

@@ -27,6 +27,7 @@ from ..learners.calibration import loo_values
 from ..learners.nodes import Solution
 from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, samples
 from ..models import BinaryModel, Normalisation
+from ..data_tools.metric import fitted_normalisation, MetricOptions
 from ..provenance import Provenance
 from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
@@ -47,8 +48,9 @@ class TrainingSettings:
     options: training options where a control file has `""`;  seed: of all random choices;
     loo: decision values that fit the probabilities come from leaving out single samples by
     a formula (`loo_values`), and from folds only where that would be more work;
-    normalisation: the one that the points go through, or None;  scale, nsv: in its place, one
-    that is fitted to the points: by standard deviations, by so many singular vectors;
+    normalisation: the one that the points go through, or None;  scale, nsv, metric: in its place,
+    one that is fitted to the points: by standard deviations, by so many singular vectors, by a map
+    that is learned from the labels then;
     calibration: at most so many training points, held out, serve the calibration of the
     probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
@@ -67,6 +69,22 @@ class TrainingSettings:
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
     sums: KeptSums | None = None
+    metric: MetricOptions | None = None
+
+    @property
+    def fits_normalisation(self) -> bool:
+        """True if a normalisation is to be fitted to the points."""
+        return self.scale or self.nsv is not None or self.metric is not None
+
+    @property
+    def normalised(self) -> tuple[str, ...]:
+        """The parts of a model's `Provenance` that tell of the normalisation."""
+        return () if self.normalisation is None else self.normalisation.provenance
+
+    def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None) -> Normalisation:
+        """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`."""
+        return fitted_normalisation(x, y, scale=self.scale, nsv=self.nsv, metric=self.metric,
+                                    seed=self.seed, workers=self.workers)
 
 
 @dataclass(eq=False)
@@ -226,7 +244,7 @@ class _Wanted:
 
 def _fit_by_threads(jobs, x, y, rows_of, settings, progress, wanted):
     workers, loo = settings.workers or available_cores(), settings.loo
-    normalised = None if settings.normalisation is None else settings.normalisation.digest()
+    normalised = settings.normalised
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
     finish = functools.partial(_finished, x, normalised, wanted)
@@ -322,7 +340,7 @@ def _flat(solution, x, rows):
 def _finished(x, normalised, wanted, work, seconds):
     """(`Fitted`, the fit of its probabilities converged) of a job whose fits are all there.
 
-    normalised: a digest, or None;  seconds: those of the job that its tasks did not take.
+    normalised: as of `TrainingSettings`;  seconds: those of the job that its tasks did not take.
     """
     solution, job = work.solution, work.job
     seconds += work.seconds

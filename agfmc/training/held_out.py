@@ -84,7 +84,7 @@ def _nodes(tree, jobs, data, rows, settings):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
     x, y, models = data
     rows_of = rows_by_class(y) if jobs else {}
-    normalised = None if settings.normalisation is None else settings.normalisation.digest()
+    normalised = settings.normalised
     found = {}
     for number, job in zip(tree.directs, jobs):
         problem = NodeProblem(x, samples(job, rows_of), normalised)

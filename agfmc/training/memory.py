@@ -11,7 +11,6 @@ from ..control.build import check_classes
 from ..control.tree import MAX_LABEL
 from ..errors import AgfmcError, DataError
 from ..learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
-from ..prepare.normalise import fit_normalisation
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
 
@@ -36,9 +35,8 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     jobs = plan_jobs(tree, name, settings.options, settings.seed)
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
-    if settings.scale or settings.nsv is not None:
-        settings = replace(settings, normalisation=fit_normalisation(x, scale=settings.scale,
-                                                                     nsv=settings.nsv))
+    if settings.fits_normalisation:
+        settings = replace(settings, normalisation=settings.fit_normalisation(x, y))
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
     binary = [job for job in jobs if job.is_binary]
@@ -67,9 +65,9 @@ def fit_nodes(tree, jobs, x, y, normalisation=None):
     if not tree.directs:
         return {}
     rows_of = rows_by_class(y)
-    digest = None if normalisation is None else normalisation.digest()
+    parts = () if normalisation is None else normalisation.provenance
     nodes = [job for job in jobs if not job.is_binary]
-    return {number: job.options.fit(job, NodeProblem(x, samples(job, rows_of), digest))
+    return {number: job.options.fit(job, NodeProblem(x, samples(job, rows_of), parts))
             for number, job in zip(tree.directs, nodes)}
 
 

@@ -268,8 +268,9 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
     data, normalisation, raw = load_training(
-        source.path, source.form, scale=settings.scale, nsv=settings.nsv,
-        norm_file=source.norm_file, keep=keep, min_class=source.min_class)
+        source.path, source.form, norm_file=source.norm_file, keep=keep,
+        min_class=source.min_class,
+        fit=settings.fit_normalisation if settings.fits_normalisation else None)
     if output.unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
     counts = data.counts
@@ -292,7 +293,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
         warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
     made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
-                settings.scale or settings.nsv is not None, raw if output.unnormalised else None,
+                settings.fits_normalisation, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
                 output.control, output.errors is not None, base if only is None else None)
     _check_outputs(made, source, output)

@@ -339,10 +339,8 @@ def _train_nodes(plan, progress, earlier, deadline):
 
 
 def _problem(plan, job):
-    normalisation = plan.settings.normalisation
     return NodeProblem(
-        plan.data.x, samples(job, rows_by_class(plan.data.y)),
-        None if normalisation is None else normalisation.digest(),
+        plan.data.x, samples(job, rows_by_class(plan.data.y)), plan.settings.normalised,
         plan.origins(job) if job.options.recognised_by == "seal" else None, plan.text)
 
 

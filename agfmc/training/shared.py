@@ -165,8 +165,7 @@ class _Trainer:
         kept = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
         self._sums = Sums(group, self._work, settings.kernel_memory, kept)
         self._features = _LeftOut(group, settings.kernel_memory)
-        normalisation = settings.normalisation
-        self._normalised = None if normalisation is None else normalisation.digest()
+        self._normalised = settings.normalised
         self._ridge = group.options.ridge
         if group.dropped and group.options.landmarks is not None:  # so many are wanted
             warnings.warn(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "

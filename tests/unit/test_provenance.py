@@ -79,7 +79,7 @@ def test_any_line_comes_back(line):
 def test_of_training():
     made = Provenance.of_training(
         "0.1", "-c 1", library="libsvm 337", features=4, probabilities="folds 5", seed=2
-    ).with_samples((3, 5), ((0, 1), (7,)), "0123456789abcdef")
+    ).with_samples((3, 5), ((0, 1), (7,)), ("normalised 0123456789abcdef",))
     assert made.to_line() == ("0.1; libsvm 337; options -c 1; features 4; folds 5; seed 2; "
                               "samples 3 5; classes 0-1/7; normalised 0123456789abcdef")
     assert Provenance.of_training("0.1", "-k 1").with_samples((1,), [[3]]).to_line() == \

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,6 +24,10 @@ ROWS = st.one_of(
     st.lists(st.booleans(), min_size=N, max_size=N).map(np.array),
     st.builds(lambda start, step: slice(start, None, step), st.integers(-N, N),
               st.sampled_from([1, 2, -1, -7])))
+
+
+def normalisation_of(x, y, nsv=None):
+    return fit_normalisation(x, nsv=nsv)
 
 
 def points():
@@ -47,7 +52,8 @@ def base(tmp_path_factory):
     return str(base)
 
 
-WAYS = {"as they are": {}, "-n": {"scale": True}, "-S": {"scale": True, "nsv": 2}}
+WAYS = {"as they are": {}, "-n": {"fit": normalisation_of},
+        "-S": {"fit": partial(normalisation_of, nsv=2)}}
 
 
 @pytest.fixture(scope="module", params=[*WAYS, "--min-class"])
@@ -108,8 +114,8 @@ def test_small_classes_are_left_out(base, tmp_path):
     write_vec(tmp_path / "a.vec", points())
     write_cls(tmp_path / "a.cls", y)
     with pytest.warns(AgfmcWarning, match="1 of 3 classes has fewer than 2 samples"):
-        lazy, eager = (load_training(tmp_path / "a", InputFormat(), scale=True, keep=keep,
-                                     min_class=2)[0] for keep in ("lazy", ""))
+        lazy, eager = (load_training(tmp_path / "a", InputFormat(), fit=normalisation_of,
+                                     keep=keep, min_class=2)[0] for keep in ("lazy", ""))
     assert np.asarray(lazy.x).tobytes() == eager.x.tobytes() and len(lazy.y) == N - 1
     assert lazy.x.source is None
 
@@ -128,7 +134,8 @@ def test_small_data_and_lvq_text_are_tables(base, monkeypatch):
 
 
 def test_another_process_opens_the_file(base):
-    data, normalisation, raw = load_training(base, InputFormat(), scale=True, keep="lazy")
+    data, normalisation, raw = load_training(base, InputFormat(), fit=normalisation_of,
+                                             keep="lazy")
     path, dtype, offset, shape, *_ = data.x.source
     assert (path, dtype, offset, shape) == (base + ".vec", "<f4", 4, (N, D))
     assert raw.source == data.x.source

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from agfmc.models import Configuration
+from agfmc.prepare.normalise import fit_normalisation
 from agfmc.prediction.decoding import Decoding
 from agfmc.arrays import is_sparse, SparsePoints
 from agfmc.control.parse import parse
@@ -139,7 +140,8 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
     write_text(tmp_path / "t", 1e-42 * x, y)
     with pytest.warns(AgfmcWarning, match="t: no value is larger than 1.2e-38"):
         assert stays()
-    assert not stays(missing=1.0) and not stays("binary") and not stays(nsv=2)
+    assert not stays(missing=1.0) and not stays("binary") and not stays(
+        fit=lambda x, y: fit_normalisation(x))
     monkeypatch.setattr(training_data, "_TIMES", 10**6)
     assert not stays()  # most of it is not zero
 

@@ -1,0 +1,376 @@
+"""Learning of a metric: a linear map of the features after which a radial kernel fits the classes.
+
+A machine with a row for each class (one-vs-rest), least squares on landmarks as of
+`learners.nystrom`, is trained on the points; `kernel.gradients` makes the metric M of its
+gradients; the points become x M^(1/2), and the machine is trained again, for some rounds.  The map
+is a normalisation, and any learner can follow.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import AgfmcError, DataError, UsageError
+from ..executors.remote import threads_here
+from ..executors.threads import run_tasks
+from ..formats.inputs import memory_limit
+from ..kernel.gradients import gradient_products, metric_of
+from ..kernel.landmarks import Landmarks
+from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..models import Kernel, LearnedMetric, Normalisation
+from ..prepare.normalise import blocks, fit_normalisation
+from ..prepare.split import stratified_parts, stratified_sample
+
+__all__ = ["MOST_ROUNDS", "MetricOptions", "fitted_normalisation", "learn_metric",
+           "machine_options", "metric_options"]
+
+MOST_ROUNDS = 3  # that are tried where the number is not given
+LANDMARKS = 1000  # by default; more change little
+_POINTS = 10_000  # of a machine, of which more make hardly another metric
+_VALUES = 1 << 25  # in their table, at most
+_JUDGED = 1000  # points that lambda is judged by
+_TRIED, _TRIED_LANDMARKS = 2500, 500  # points and landmarks where gamma, or rounds, are tried
+_VARIANCES = 0.5, 1.0, 2.0, 4.0  # gamma, times the total variance of the points
+_PARTS = 3  # in which numbers of rounds are tried
+_FEWEST = 30  # points, with fewer of which they are not
+_BLOCK = 1024  # points for one product
+_GRADIENTS = 2000  # points whose gradients are taken,
+_WORK = 2e11  # or as many as take so many multiplications,
+_FEW_GRADIENTS = 200  # but so many
+_TABLES = 6  # of d x d numbers that are in memory together
+
+
+@dataclass(frozen=True)
+class MetricOptions:
+    """Options of the learning of a metric.
+
+    rounds: None for the number up to `MOST_ROUNDS` that parts of the data speak for;  diagonal:
+    features are weighted, and not turned, which suits thousands of them;  components: so many
+    directions are kept, or, below 1, as many as have this share of the trace; None: all;
+    machine: landmarks, gamma and lambda of the machine, those that are None its own choice, gamma
+    for points whose total variance is their number of features.
+
+    Raises `UsageError` for values that cannot be.
+    """
+
+    rounds: int | None = None
+    diagonal: bool = False
+    components: float | None = None
+    machine: NystromOptions = NystromOptions()
+
+    def __post_init__(self):
+        if self.rounds is not None and not 0 <= self.rounds <= 20:
+            raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
+        count = self.components
+        if count is not None and not (0 < count < 1 or count >= 1 and count == int(count)):
+            raise UsageError("expected a whole number of components, or a share below 1, found "
+                             f"{count:g}")
+
+    def canonical(self) -> str:
+        """The settings that decide the result, in one fixed spelling."""
+        words = [f"-m {self.machine.landmarks or LANDMARKS}",
+                 f"-g {'auto' if self.machine.gamma is None else repr(self.machine.gamma)}",
+                 f"-l {'auto' if self.machine.ridge is None else repr(self.machine.ridge)}"]
+        if self.diagonal:
+            words.append("diagonal")
+        if self.components is not None:
+            words.append(f"components {self.components:g}")
+        return " ".join(words)
+
+
+def machine_options(text: str) -> NystromOptions:
+    """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
+    words = " ".join(text.split())
+    try:
+        made = NystromOptions.parse(words.replace("-g auto", ""))
+    except AgfmcError as error:
+        raise UsageError(f"--metric-options '{words}': {error.message}") from None
+    if made != NystromOptions(landmarks=made.landmarks, gamma=made.gamma, ridge=made.ridge):
+        raise UsageError(f"--metric-options '{words}': expected -m LANDMARKS, -g GAMMA and "
+                         "-l LAMBDA: the kernel is radial")
+    return made
+
+
+def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
+    """The `MetricOptions` of the words "learned" and "diagonal", or those that are given."""
+    if metric is None or isinstance(metric, MetricOptions):
+        return metric
+    if metric not in ("learned", "diagonal"):
+        raise UsageError(f"expected the metric 'learned' or 'diagonal', found {metric!r}")
+    return MetricOptions(diagonal=metric == "diagonal")
+
+
+def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, *, scale: bool = True,
+                         nsv: int | None = None, metric: MetricOptions | None = None,
+                         seed: int = 1, workers: int | Executor = 1) -> Normalisation:
+    """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
+
+    scale, nsv: as for `fit_normalisation`, whose errors it raises, and those of `learn_metric`;
+    a metric is learned from features divided by their standard deviations unless nsv says else.
+    """
+    made = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv)
+    return made if metric is None else learn_metric(x, y, made, metric, seed=seed,
+                                                    workers=workers)
+
+
+def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
+                 options: MetricOptions = MetricOptions(), *, seed: int = 1,
+                 workers: int | Executor = 1) -> Normalisation:
+    """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
+
+    The total variance of what it gives is the number of its features, as it is after a division
+    by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
+
+    Raises `DataError` for points of one class, and for more features than a d x d matrix allows.
+    """
+    labels, counts = np.unique(y, return_counts=True)
+    if len(labels) < 2:
+        raise DataError("a metric is learned from two classes or more, found one")
+    d = base.matrix.shape[1]
+    needed = 8 * _TABLES * d**2
+    if not options.diagonal and needed > memory_limit():
+        raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
+                        "of features (--diagonal), or fewer features by singular vectors (-S)")
+    if options.components is not None and options.components > d:
+        raise DataError(f"{options.components:g} components are too many: there are {d} features")
+    rows = stratified_sample(y, min(_POINTS, max(_TRIED, _VALUES // d)), seed)
+    raw = np.asarray(x[rows])
+    learner = _Learner(options, seed, threads_here(workers))
+    points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels))
+    rounds, losses = options.rounds, ()
+    if rounds is None:
+        rounds, losses = learner.choose_rounds(points)
+    linear, gamma = _unit(d, options.diagonal), options.machine.gamma
+    for _ in range(rounds):
+        machine = learner.machine(points, linear, gamma)
+        linear, gamma = learner.next_map(points, linear, machine), machine.gamma
+    weights = _feature_weights(base, linear, raw)
+    matrix = base.matrix
+    if rounds or options.components is not None:
+        linear = _scaled(_kept_directions(linear, options.components), points.x)
+        matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
+    return replace(base, matrix=matrix, metric=LearnedMetric(
+        rounds, len(y), len(labels), _digest(x, y), f"{options.canonical()} seed {seed}",
+        weights, losses))
+
+
+class _Points(NamedTuple):
+    """Points x (n, d), their classes y (n,) from 0, and the number of classes k."""
+
+    x: np.ndarray
+    y: np.ndarray
+    k: int
+
+    def rows(self, rows):
+        """Some of them."""
+        return self._replace(x=self.x[rows], y=self.y[rows])
+
+    def sample(self, count, seed):
+        """About so many of them, of each class its share."""
+        rows = stratified_sample(self.y, count, seed)
+        return self if len(rows) == len(self.y) else self.rows(rows)
+
+    def mapped(self, linear):
+        """The same points after a map."""
+        return self._replace(x=_mapped(self.x, linear))
+
+    @property
+    def targets(self):
+        """The targets (k, n) of the rows of the machine: 1 for its class, else -1."""
+        return np.where(self.y == np.arange(self.k)[:, None], 1.0, -1.0)
+
+
+class _Machine(NamedTuple):
+    """The machine with a row for each class: f(x) = v^T phi(x) + b; error: of left-out points."""
+
+    landmarks: Landmarks
+    gamma: float
+    v: np.ndarray
+    b: np.ndarray
+    error: float
+
+    def values(self, x):
+        """Decision values (k, n) of points x (n, d)."""
+        phi = self.landmarks.features(self.landmarks.kernel_values(x))
+        return self.v.T @ phi + self.b[:, None]
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """The learning with some options, a seed and a number of threads."""
+
+    options: MetricOptions
+    seed: int
+    threads: int
+
+    def each(self, function: Callable, items) -> Iterator:
+        """Results of function(item), in the order of the items, by the threads."""
+        return (result for _, result in run_tasks(function, items, self.threads))
+
+    def next_map(self, points: _Points, linear: np.ndarray, machine: _Machine) -> np.ndarray:
+        """The map M^(1/2), (d, d) or (d,), by the gradients of the machine for the one before."""
+        scaled = _scaled(linear, points.x)
+        beta = machine.landmarks.coefficients(machine.v)
+        count = _WORK / (beta.size * points.x.shape[1])
+        some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
+                             self.seed).mapped(scaled).x
+        products = sum(self.each(
+            lambda part: gradient_products(machine.landmarks, machine.gamma, beta, some[part],
+                                           self.options.diagonal), _parts(len(some))))
+        # gradients by x, where the machine has x times the map
+        products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
+        return metric_of(products / len(some))[1]
+
+    def machine(self, points: _Points, linear: np.ndarray, gamma: float | None) -> _Machine:
+        """The `_Machine` of the points after a map; gamma: None for the best of some."""
+        points = points.mapped(_scaled(linear, points.x))
+        wanted = self.options.machine.landmarks or LANDMARKS
+        if gamma is not None:
+            return self._trained(points, gamma, wanted)
+        few = points.sample(_TRIED, self.seed)
+        tried = [self._trained(few, share / points.x.shape[1], min(wanted, _TRIED_LANDMARKS))
+                 for share in _VARIANCES]
+        best = min(tried, key=lambda machine: machine.error)
+        if few is points and wanted <= _TRIED_LANDMARKS:
+            return best
+        return self._trained(points, best.gamma, wanted)
+
+    def _trained(self, points, gamma, wanted):
+        landmarks = Landmarks(Kernel("rbf", gamma), points.sample(wanted, self.seed).x)
+        p, n = len(landmarks), len(points.x)
+        gram, phi = np.zeros((p, p)), np.empty((p, n))
+
+        def products(part):
+            phi[:, part] = landmarks.features(landmarks.kernel_values(points.x[part]))
+            return phi[:, part] @ phi[:, part].T
+
+        for product in self.each(products, _parts(n)):
+            gram += product
+        targets, total = points.targets, phi.sum(axis=1)
+        solve = functools.partial(self._solved, gram, phi, targets, total)
+        ridge = self.options.machine.ridge
+        if ridge is None:
+            search = RidgeSearch(landmarks.scale)
+            while search.trial is not None:
+                search.tell(solve(search.trial)[-1])
+            ridge = search.best
+        return _Machine(landmarks, gamma, *solve(ridge))
+
+    def _solved(self, gram, phi, targets, total, ridge):
+        """(v (p, k), b (k,), mean squared error of points that are left out)."""
+        n = phi.shape[1]
+        try:
+            made = Ridge([(gram, 1.0)], total, float(n), ridge)
+        except DataError:
+            if self.options.machine.ridge is not None:
+                raise
+            return None, None, float("inf")
+        v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
+        step = -(-n // _JUDGED)
+
+        def error(part):
+            some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
+            left = leave_one_out(t, v.T @ some + b[:, None], made.leverages(some))
+            return np.sum((left - t)**2), t.size
+
+        errors = list(self.each(error, _parts(n)))
+        return v, b, float(sum(one for one, _ in errors) / sum(size for _, size in errors))
+
+    def choose_rounds(self, points: _Points) -> tuple:
+        """(rounds, `LearnedMetric.losses`): the fewest within a standard error of the best.
+
+        Loss: the squared error of the machine for points of parts that its map and itself were
+        not made from.  Of few points there are no parts, and no rounds.
+        """
+        some = points.sample(_TRIED, self.seed)
+        n = len(some.x)
+        if n < _FEWEST:
+            return 0, ()
+        part = stratified_parts(some.y, _PARTS, self.seed)
+        machine = self.options.machine
+        alone = replace(self, threads=1, options=replace(self.options, machine=replace(
+            machine, landmarks=min(machine.landmarks or LANDMARKS, _TRIED_LANDMARKS))))
+        errors = np.empty((MOST_ROUNDS + 1, n))
+        for number, of_part in enumerate(self.each(
+                lambda number: alone.errors_of_part(some, part == number), range(_PARTS))):
+            errors[:, part == number] = of_part
+        best = errors[np.argmin(errors.mean(axis=1))]
+        losses = tuple((float(one.mean()), float((one - best).std(ddof=1) / n**0.5))
+                       for one in errors)
+        return next(number for number, (loss, error) in enumerate(losses)
+                    if loss <= best.mean() + error), losses
+
+    def errors_of_part(self, points: _Points, held_out: np.ndarray) -> np.ndarray:
+        """The squared errors (rounds + 1, n) of points held out, averaged over the classes."""
+        train, test = points.rows(~held_out), points.rows(held_out)
+        linear, errors = _unit(points.x.shape[1], self.options.diagonal), []
+        gamma = self.options.machine.gamma
+        for number in range(MOST_ROUNDS + 1):
+            machine = self.machine(train, linear, gamma)
+            gamma = machine.gamma
+            values = machine.values(_mapped(test.x, _scaled(linear, train.x)))
+            errors.append(((values - test.targets)**2).mean(axis=0))
+            if number < MOST_ROUNDS:
+                linear = self.next_map(train, linear, machine)
+        return np.array(errors)
+
+
+def _parts(n):
+    return [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
+
+
+def _unit(d, diagonal):
+    """The map that changes nothing, (d,) for a diagonal one, else (d, d)."""
+    return np.ones(d) if diagonal else np.eye(d)
+
+
+def _mapped(x, linear):
+    return x * linear if linear.ndim == 1 else x @ linear
+
+
+def _scaled(linear, x):
+    """A multiple of a map after which the total variance of x (n, d) is the number of columns."""
+    variance = _mapped(x, linear).var(axis=0).sum()
+    return linear * np.sqrt(linear.shape[-1] / variance)
+
+
+def _kept_directions(linear, components):
+    """The map (d, D) to the first directions of a metric, of M^(1/2) (d, d) or (d,).
+
+    components: their number, or their share of the trace; None for the map as it is.
+    """
+    if components is None:
+        return linear
+    root, axes = np.linalg.eigh(np.diag(linear) if linear.ndim == 1 else linear)
+    root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
+    share = np.cumsum(root**2) / np.sum(root**2)
+    count = int(components) if components >= 1 else 1 + int(np.sum(share < components))
+    axes = axes[:, :count]
+    largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(count)]
+    return axes * np.where(largest < 0, -1.0, 1.0) * root[:count]
+
+
+def _feature_weights(base, linear, raw):
+    """The diagonal (D1,) of the metric for standardised features, 1 on average of those kept.
+
+    raw (n, D1): points as they were, whose variances serve where `base` mixes features.
+    """
+    whole = _mapped(base.matrix.astype(np.float64), linear)
+    weights = (whole**2).sum(axis=1) * raw.astype(np.float64).var(axis=0)
+    kept = weights > 0
+    return weights / weights[kept].mean() if kept.any() else weights
+
+
+def _digest(x, y):
+    """Sixteen hexadecimal digits of points and labels."""
+    digest = sha256(np.ascontiguousarray(y, "<i4").data)
+    for block in blocks(x):
+        digest.update(np.ascontiguousarray(block, "<f8").data)
+    return digest.hexdigest()[:16]

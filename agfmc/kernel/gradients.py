@@ -1,0 +1,57 @@
+"""Gradients of functions on landmarks, and the directions in which these change.
+
+For f_c(x) = sum_j beta_jc K(x, z_j) + b_c with the radial kernel K(x, z) = exp(-gamma |x - z|^2),
+
+    grad f_c(x) = sum_j -2 gamma beta_jc K(x, z_j) (x - z_j) ,
+    G = 1/n sum_i sum_c grad f_c(x_i) grad f_c(x_i)^T ,
+    M = d G^(1/2) / trace G^(1/2) .
+
+G is the average gradient outer product.  M measures distances, (x - z)^T M (x - z), in which a
+direction counts as much as it matters to the functions: Radhakrishnan, Beaglehole, Pandit and
+Belkin, "Mechanism for feature learning in neural networks and backpropagation-free machine learning
+models", Science 383 (2024).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .landmarks import Landmarks
+
+__all__ = ["gradient_products", "metric_of"]
+
+
+def gradient_products(landmarks: Landmarks, gamma: float, beta: np.ndarray, x: np.ndarray,
+                      diagonal: bool = False) -> np.ndarray:
+    """n G (d, d), the sum over points x (n, d) and functions of the outer products of gradients.
+
+    landmarks: z (p, d) of the radial kernel with this gamma;  beta (p, k): coefficients of the
+    functions;  diagonal: only the diagonal (d,) of it.
+    """
+    values = landmarks.kernel_values(x).T
+    d = x.shape[1]
+    products = np.zeros(d if diagonal else (d, d))
+    for column in beta.T:
+        weights = values * column
+        gradient = x * weights.sum(axis=1)[:, None] - weights @ landmarks.z
+        products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else \
+            gradient.T @ gradient
+    return 4 * gamma**2 * products
+
+
+def metric_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(M, M^(1/2)) of the matrix G (d, d) or of its diagonal (d,), and any multiple of it.
+
+    The trace of M is d.  Of a diagonal both are diagonals (d,).  Where G is 0, so that no
+    direction matters more than another, M is the unit matrix.
+    """
+    if products.ndim == 1:
+        share, axes = np.sqrt(products), None
+    else:
+        share, axes = np.linalg.eigh(products)
+        share = np.sqrt(np.maximum(share, 0.0))
+    total = share.sum()
+    share = share / total * len(share) if total > 0 else np.ones(len(share))
+    if axes is None:
+        return share, np.sqrt(share)
+    return (axes * share) @ axes.T, (axes * np.sqrt(share)) @ axes.T
