@@ -88,7 +88,7 @@ class MachineValues:
         Raises `DataError` for another width.
         """
         if self._normalisation is not None:
-            x = self._normalisation.apply(x)
+            x = self._normalisation.apply(x, products=True)
             if not np.isfinite(x).all():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x

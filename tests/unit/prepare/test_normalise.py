@@ -96,14 +96,15 @@ def test_a_file_gives_the_same_bits(tmp_path, nsv):
     assert again.apply(x).tobytes() == std.apply(x).tobytes()
 
 
-@pytest.mark.parametrize("nsv", [None, 7])
-def test_a_point_has_the_same_bits_in_any_block(nsv):
-    x = points(3000, 13)
+@pytest.mark.parametrize("nsv, features", [(None, 13), (7, 13), (50, 60)])
+@pytest.mark.parametrize("products", [False, True])
+def test_a_point_has_the_same_bits_in_any_block(nsv, features, products):
+    x = points(3000, features)
     std = fit_normalisation(x, nsv=nsv)
-    whole = std.apply(x)
+    whole = std.apply(x, products)
     assert np.allclose(whole, (x - std.mean) @ std.matrix.astype(float), rtol=1e-12, atol=1e-12)
     for rows in (1, 7, 1500):
-        parts = [std.apply(x[i:i + rows]) for i in range(0, 3000, rows)]
+        parts = [std.apply(x[i:i + rows], products) for i in range(0, 3000, rows)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 
