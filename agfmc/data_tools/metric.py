@@ -44,7 +44,11 @@ _BLOCK = 1024  # points for one product
 _GRADIENTS = 2000  # points whose gradients are taken,
 _WORK = 2e11  # or as many as take so many multiplications,
 _FEW_GRADIENTS = 200  # but so many
-_TABLES = 6  # of d x d numbers that are in memory together
+_TABLES = 6  # of d x d numbers that are in memory together, and
+_LANDMARK_TABLES = 5  # of p x p
+_GAMMAS = 1e-9, 1e9  # beyond, all kernel values are 0 or all are 1
+_FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
+_EACH_CLASS = 5  # landmarks of it, and points of samples
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class MetricOptions:
 
     rounds: None for the number up to `MOST_ROUNDS` that parts of the data speak for;  diagonal:
     features are weighted, and not turned, which suits thousands of them;  components: so many
-    directions are kept, or, below 1, as many as have this share of the trace; None: all;
+    directions are kept, or, below 1, as many as have this share of the trace; None: all.  It takes
+    a round at least, without which none matters more than another;
     machine: landmarks, gamma and lambda of the machine, those that are None its own choice, gamma
     for points whose total variance is their number of features.
 
@@ -69,9 +74,21 @@ class MetricOptions:
         if self.rounds is not None and not 0 <= self.rounds <= 20:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
-        if count is not None and not (0 < count < 1 or count >= 1 and count == int(count)):
+        if count is not None and not (0 < count < 1 or count >= 1 and count % 1 == 0):
             raise UsageError("expected a whole number of components, or a share below 1, found "
                              f"{count:g}")
+        if count is not None and self.rounds == 0:
+            raise UsageError("components of a metric need 1 round or more: without a round no "
+                             "direction matters more than another")
+        machine, gamma = self.machine, self.machine.gamma
+        if machine != NystromOptions(landmarks=machine.landmarks, gamma=gamma,
+                                     ridge=machine.ridge):
+            raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
+                             "-g GAMMA and -l LAMBDA alone: its kernel is radial")
+        if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
+            raise UsageError(f"the machine of a metric (--metric-options) takes -g from "
+                             f"{_GAMMAS[0]:g} to {_GAMMAS[1]:g}, found {gamma:g}: 1 / features, "
+                             "or -g auto, suits normalised points")
 
     def canonical(self) -> str:
         """The settings that decide the result, in one fixed spelling."""
@@ -89,13 +106,9 @@ def machine_options(text: str) -> NystromOptions:
     """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
     words = " ".join(text.split())
     try:
-        made = NystromOptions.parse(words.replace("-g auto", ""))
+        return NystromOptions.parse(words.replace("-g auto", ""))
     except AgfmcError as error:
         raise UsageError(f"--metric-options '{words}': {error.message}") from None
-    if made != NystromOptions(landmarks=made.landmarks, gamma=made.gamma, ridge=made.ridge):
-        raise UsageError(f"--metric-options '{words}': expected -m LANDMARKS, -g GAMMA and "
-                         "-l LAMBDA: the kernel is radial")
-    return made
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
@@ -128,19 +141,17 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     The total variance of what it gives is the number of its features, as it is after a division
     by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
 
-    Raises `DataError` for points of one class, and for more features than a d x d matrix allows.
+    Raises `DataError` for points of one class, more features or landmarks than the memory allows,
+    and a lambda that is too small for rounding.
     """
-    labels, counts = np.unique(y, return_counts=True)
+    labels = np.unique(y)
     if len(labels) < 2:
         raise DataError("a metric is learned from two classes or more, found one")
     d = base.matrix.shape[1]
-    needed = 8 * _TABLES * d**2
-    if not options.diagonal and needed > memory_limit():
-        raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
-                        "of features (--diagonal), or fewer features by singular vectors (-S)")
     if options.components is not None and options.components > d:
         raise DataError(f"{options.components:g} components are too many: there are {d} features")
-    rows = stratified_sample(y, min(_POINTS, max(_TRIED, _VALUES // d)), seed)
+    rows = stratified_sample(y, min(_POINTS, max(_TRIED, _VALUES // d)), seed, _EACH_CLASS)
+    _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
     points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels))
@@ -155,10 +166,28 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     matrix = base.matrix
     if rounds or options.components is not None:
         linear = _scaled(_kept_directions(linear, options.components), points.x)
-        matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
+        with np.errstate(over="ignore"):
+            matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
+        if not np.isfinite(matrix).all():
+            raise DataError("the features vary too little for a learned metric in single "
+                            "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
         rounds, len(y), len(labels), _digest(x, y), f"{options.canonical()} seed {seed}",
         weights, losses))
+
+
+def _check_memory(options, n, d, k):
+    """Raise `DataError` where n points with d features of k classes need more than there is."""
+    needed = 8 * _TABLES * d**2
+    if not options.diagonal and needed > memory_limit():
+        raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
+                        "of features (--diagonal), or fewer features by singular vectors (-S)")
+    p = min(n, max(options.machine.landmarks or LANDMARKS, k))
+    needed = 8 * (_LANDMARK_TABLES * p**2 + n * (p + 3 * k + 4 * d))
+    if needed > memory_limit():
+        raise DataError(f"a metric from {p} landmarks and {n} points of {k} classes needs "
+                        f"{needed / 2**30:.1f} GiB: choose fewer landmarks (--metric-options "
+                        '"-m LANDMARKS"), or data with fewer features or classes')
 
 
 class _Points(NamedTuple):
@@ -173,8 +202,9 @@ class _Points(NamedTuple):
         return self._replace(x=self.x[rows], y=self.y[rows])
 
     def sample(self, count, seed):
-        """About so many of them, of each class its share."""
-        rows = stratified_sample(self.y, count, seed)
+        """About so many of them, of each class its share, and one at least."""
+        rows = stratified_sample(self.y, count, seed,
+                                 max(1, min(_EACH_CLASS, count // self.k)))
         return self if len(rows) == len(self.y) else self.rows(rows)
 
     def mapped(self, linear):
@@ -268,9 +298,9 @@ class _Learner:
         n = phi.shape[1]
         try:
             made = Ridge([(gram, 1.0)], total, float(n), ridge)
-        except DataError:
+        except DataError as error:
             if self.options.machine.ridge is not None:
-                raise
+                raise DataError(f"--metric-options: {error.message}") from None
             return None, None, float("inf")
         v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
         step = -(-n // _JUDGED)
@@ -287,12 +317,14 @@ class _Learner:
         """(rounds, `LearnedMetric.losses`): the fewest within a standard error of the best.
 
         Loss: the squared error of the machine for points of parts that its map and itself were
-        not made from.  Of few points there are no parts, and no rounds.
+        not made from.  Of few points there are no parts, and no rounds, or one where components
+        are wanted.
         """
+        fewest = 0 if self.options.components is None else 1
         some = points.sample(_TRIED, self.seed)
         n = len(some.x)
         if n < _FEWEST:
-            return 0, ()
+            return fewest, ()
         part = stratified_parts(some.y, _PARTS, self.seed)
         machine = self.options.machine
         alone = replace(self, threads=1, options=replace(self.options, machine=replace(
@@ -301,11 +333,11 @@ class _Learner:
         for number, of_part in enumerate(self.each(
                 lambda number: alone.errors_of_part(some, part == number), range(_PARTS))):
             errors[:, part == number] = of_part
-        best = errors[np.argmin(errors.mean(axis=1))]
+        best = errors[fewest + np.argmin(errors[fewest:].mean(axis=1))]
         losses = tuple((float(one.mean()), float((one - best).std(ddof=1) / n**0.5))
                        for one in errors)
         return next(number for number, (loss, error) in enumerate(losses)
-                    if loss <= best.mean() + error), losses
+                    if number >= fewest and loss <= best.mean() + error), losses
 
     def errors_of_part(self, points: _Points, held_out: np.ndarray) -> np.ndarray:
         """The squared errors (rounds + 1, n) of points held out, averaged over the classes."""
@@ -336,9 +368,14 @@ def _mapped(x, linear):
 
 
 def _scaled(linear, x):
-    """A multiple of a map after which the total variance of x (n, d) is the number of columns."""
-    variance = _mapped(x, linear).var(axis=0).sum()
-    return linear * np.sqrt(linear.shape[-1] / variance)
+    """A multiple of a map after which the total variance of x (n, d) is the number of columns.
+
+    Points of a sample may all be alike: then it is the map itself.
+    """
+    x = _mapped(x, linear)
+    variance = x.var(axis=0).sum()
+    return linear * np.sqrt(linear.shape[-1] / variance) if variance > _FAINT * np.mean(x**2) \
+        else linear
 
 
 def _kept_directions(linear, components):
@@ -348,10 +385,18 @@ def _kept_directions(linear, components):
     """
     if components is None:
         return linear
-    root, axes = np.linalg.eigh(np.diag(linear) if linear.ndim == 1 else linear)
-    root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
-    share = np.cumsum(root**2) / np.sum(root**2)
-    count = int(components) if components >= 1 else 1 + int(np.sum(share < components))
+    if linear.ndim == 1:
+        order = np.argsort(-linear, kind="stable")
+        root, axes = linear[order], None
+    else:
+        root, axes = np.linalg.eigh(linear)
+        root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
+    share = np.cumsum(root**2)
+    count = int(components) if components >= 1 else \
+        1 + int(np.sum(share[:-1] < components * share[-1]))
+    if axes is None:
+        axes = np.zeros((len(linear), count))
+        axes[order[:count], np.arange(count)] = 1.0
     axes = axes[:, :count]
     largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(count)]
     return axes * np.where(largest < 0, -1.0, 1.0) * root[:count]
@@ -365,7 +410,7 @@ def _feature_weights(base, linear, raw):
     whole = _mapped(base.matrix.astype(np.float64), linear)
     weights = (whole**2).sum(axis=1) * raw.astype(np.float64).var(axis=0)
     kept = weights > 0
-    return weights / weights[kept].mean() if kept.any() else weights
+    return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
 
 
 def _digest(x, y):

@@ -1,0 +1,328 @@
+"""Learning of a metric: what the map is, what it depends on, and what it refuses."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.data_tools import metric
+from agfmc.data_tools.metric import (fitted_normalisation, learn_metric, machine_options,
+                                     metric_options, MetricOptions)
+from agfmc.errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from agfmc.formats.lazy_points import LazyPoints, StoredTable
+from agfmc.learners.nystrom import NystromOptions
+from agfmc.models import Normalisation
+from agfmc.prepare.normalise import fit_normalisation
+from agfmc.prepare.split import stratified_sample
+
+
+def options(rounds=1, landmarks=30, gamma=None, ridge=None, **other):
+    return MetricOptions(rounds, machine=NystromOptions(landmarks=landmarks, gamma=gamma,
+                                                        ridge=ridge), **other)
+
+
+def points(n=90, d=4, k=3, seed=0):
+    """Points (n, d) float32 that feature 0 tells the classes of; the others are noise."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    x = random.normal(size=(n, d)).astype(np.float32)
+    x[:, 0] += 3 * y
+    return x * np.float32(10) ** np.arange(d, dtype=np.float32), y
+
+
+def fitted(x, y, made=options(), **how):
+    return fitted_normalisation(x, y, metric=made, **how)
+
+
+def same(one, other):
+    """True if two maps have the same bytes, and the same origin."""
+    a, b = one.metric, other.metric
+    return one.matrix.tobytes() == other.matrix.tobytes() \
+        and one.mean.tobytes() == other.mean.tobytes() and a.weights.tobytes() \
+        == b.weights.tobytes() and replace(a, weights=b.weights).provenance == b.provenance \
+        and (a.losses, a.settings) == (b.losses, b.settings)
+
+
+def unscaled(made, base):
+    """The map (d, D) for normalised features that was learned after `base`, a diagonal one."""
+    return made.matrix[base.matrix.any(axis=1)] / base.matrix[base.matrix > 0][:, None]
+
+
+@pytest.mark.parametrize("rounds", [1, None])
+def test_the_same_bytes_for_any_number_of_threads(monkeypatch, rounds):
+    monkeypatch.setattr(metric, "_BLOCK", 16)  # several tasks
+    x, y = points()
+    one = fitted(x, y, options(rounds))
+    assert all(same(one, fitted(x, y, options(rounds), workers=n)) for n in (2, 5))
+    assert one.metric.rounds == (rounds or 3)
+
+
+def test_the_same_bytes_for_any_kind_of_points(tmp_path):
+    x, y = points()
+    one, path = fitted(x, y), tmp_path / "x"
+    path.write_bytes(x.astype("<f4").tobytes())
+    with open(path, "rb") as file:
+        lazy = LazyPoints(StoredTable(file.fileno(), "x", "<f4", 0, x.shape))
+    for kind in x.astype(np.float64), np.asfortranarray(x), lazy:
+        assert same(one, fitted(kind, y))
+    assert same(one, fitted(x, y.astype(np.int64) + 0))
+    assert not same(one, fitted(x, y, seed=2)) and not same(one, fitted(x, y[::-1]))
+
+
+@pytest.mark.parametrize("made", [options(1), options(3), options(2, diagonal=True),
+                                  options(1, components=2), options(None)])
+def test_total_variance_is_the_number_of_columns(made):
+    x, y = points(d=5)
+    std = fitted(x, y, made)
+    assert std.matrix.shape == (5, 2 if made.components else 5)
+    assert std.apply(x).var(axis=0).sum() == pytest.approx(std.matrix.shape[1], rel=1e-5)
+
+
+def test_no_rounds_are_the_normalisation_alone():
+    x, y = points()
+    for how in {"scale": True}, {"scale": False, "nsv": 2}, {"nsv": 3}:
+        made, plain = fitted(x, y, options(0), **how), fit_normalisation(x, **how)
+        assert made.matrix.tobytes() == plain.matrix.tobytes() and made.digest() == plain.digest()
+    assert np.allclose(fitted(x, y, options(0)).metric.weights, 1, rtol=1e-5)
+
+
+def test_the_map_is_symmetric_for_standardised_features_and_a_diagonal_one_is_diagonal():
+    x, y = points()
+    base = fit_normalisation(x)
+    whole = unscaled(fitted(x, y), base)
+    assert np.allclose(whole, whole.T, atol=1e-6) and np.linalg.eigvalsh(whole).min() > 0
+    assert np.count_nonzero(whole) == 16
+    alone = unscaled(fitted(x, y, options(diagonal=True)), base)
+    assert np.count_nonzero(alone) == 4 and (alone.diagonal() > 0).all()
+
+
+def test_components_are_orthogonal_directions_in_order():
+    x, y = points(d=6)
+    base = fit_normalisation(x)
+    whole = fitted(x, y)
+    every = fitted(x, y, options(components=6))
+    directions = unscaled(every, base)
+    products = directions.T @ directions
+    sizes = products.diagonal()
+    assert np.allclose(products, np.diag(sizes), atol=1e-6)
+    assert (np.diff(sizes) < 0).all()
+    there, here = every.apply(x), whole.apply(x)
+    for row in 0, 1, 50:
+        assert np.allclose(((there - there[row])**2).sum(axis=1),
+                           ((here - here[row])**2).sum(axis=1), rtol=1e-5, atol=1e-8)
+    for count in 1, 3:
+        some = unscaled(fitted(x, y, options(components=count)), base)
+        assert some.shape == (6, count)
+        ratio = some / directions[:, :count]  # scaled anew, to the variance that is left
+        assert np.allclose(ratio, ratio[0, 0], rtol=1e-4)
+    share = np.cumsum(sizes) / sizes.sum()
+    for count in 1, 2, 5:
+        middle = (share[count - 1] + (share[count - 2] if count > 1 else 0)) / 2
+        assert fitted(x, y, options(components=middle)).matrix.shape == (6, count)
+    assert fitted(x, y, options(components=1 - 1e-16)).matrix.shape[1] in (5, 6)
+
+
+def test_components_of_a_diagonal_metric_are_features():
+    x, y = points()
+    base = fit_normalisation(x)
+    weights = unscaled(fitted(x, y, options(diagonal=True)), base).diagonal()
+    made = unscaled(fitted(x, y, options(diagonal=True, components=2)), base)
+    assert np.count_nonzero(made) == 2
+    assert np.argmax(made, axis=0).tolist() == np.argsort(-weights)[:2].tolist()
+
+
+def test_the_metric_follows_singular_vectors():
+    x, y = points(d=5)
+    base = fit_normalisation(x, nsv=3)
+    z = base.apply(x)
+    alone = learn_metric(z, y, Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
+                         options())
+    made = fitted(x, y, nsv=3)
+    assert made.matrix.shape == (5, 3) and len(made.metric.weights) == 5
+    assert np.allclose(made.matrix, base.matrix @ alone.matrix, rtol=1e-4, atol=1e-7)
+
+
+def test_what_decides_weighs_more_than_noise():
+    x, y = points(n=150)
+    for made in options(), options(diagonal=True), options(3):
+        weights = fitted(x, y, made).metric.weights
+        assert weights.mean() == pytest.approx(1)
+        assert weights[0] > 2 and weights[1:].max() < 0.8
+    order = [2, 0, 3, 1]
+    there = fitted(x[:, order], y).metric.weights
+    assert np.allclose(there, fitted(x, y).metric.weights[order], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auto_makes_no_rounds_for_noise_and_some_for_structure(seed):
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(150, 8))
+    made = options(None, landmarks=60)
+    noise = fitted(x, random.integers(0, 3, 150), made)
+    assert noise.metric.rounds == 0 and len(noise.metric.losses) == 4
+    assert noise.matrix.tobytes() == fit_normalisation(x).matrix.tobytes()
+    # the classes are slices along one direction across all features
+    along = x @ random.normal(size=8)
+    found = fitted(x, np.digitize(along, np.quantile(along, [0.3, 0.6])), made).metric
+    losses = [loss for loss, _ in found.losses]
+    assert found.rounds > 0 and losses[found.rounds] < 0.8 * losses[0]
+    assert losses[found.rounds] <= min(losses) + found.losses[found.rounds][1]
+
+
+def test_auto_makes_a_round_where_components_are_wanted_and_none_of_few_points():
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(60, 5)), random.integers(0, 3, 60)
+    assert fitted(x, y, options(None)).metric.rounds == 0
+    for n in 60, 20:
+        made = fitted(x[:n], y[:n], options(None, components=2))
+        assert made.metric.rounds == 1 and made.matrix.shape == (5, 2)
+    few = fitted(x[:20], y[:20], options(None)).metric
+    assert (few.rounds, few.losses) == (0, ())
+
+
+def test_origin():
+    x, y = points()
+    made = fitted(x, y, options(2, gamma=0.25, ridge=0.5, diagonal=True, components=0.9), seed=7)
+    assert made.metric.settings == "-m 30 -g 0.25 -l 0.5 diagonal components 0.9 seed 7"
+    assert (made.metric.rounds, made.metric.points, made.metric.classes) == (2, 90, 3)
+    assert made.provenance == (f"normalised {made.digest()}", "metric 2 rounds of 90 points, "
+                               f"3 classes, data {made.metric.data}")
+    assert MetricOptions().canonical() == "-m 1000 -g auto -l auto"
+
+
+def test_constant_features_have_no_part():
+    x, y = points()
+    wide = np.insert(x, [1, 3], 7, axis=1)
+    with pytest.warns(AgfmcWarning, match="features 1, 4"):
+        made = fitted(wide, y)
+    assert not made.matrix[[1, 4]].any() and made.dropped == (1, 4)
+    assert made.metric.weights[[1, 4]].tolist() == [0, 0]
+    assert made.metric.weights.sum() == pytest.approx(4)
+    assert np.array_equal(made.matrix[[0, 2, 3, 5]], fitted(x, y).matrix)
+
+
+def test_a_sample_stands_for_large_data(monkeypatch):
+    x, y = points(n=300)
+    whole = fitted(x, y)
+    monkeypatch.setattr(metric, "_POINTS", 120)
+    made, rows = fitted(x, y), stratified_sample(y, 120, 1)
+    alone = learn_metric(x[rows], y[rows], fit_normalisation(x), options())
+    assert made.matrix.tobytes() == alone.matrix.tobytes() != whole.matrix.tobytes()
+    assert np.allclose(made.metric.weights, alone.metric.weights)
+    assert made.metric.points == 300 and made.metric.data == whole.metric.data
+    # other points than those of the sample tell apart what was learned from
+    other = x.copy()
+    other[np.setdiff1d(np.arange(300), rows)[0], 0] += 1
+    assert fitted(other, y).metric.data != made.metric.data
+
+
+def test_a_sample_without_variance(monkeypatch):
+    monkeypatch.setattr(metric, "_POINTS", 100)
+    x, y = np.zeros((300, 2)), np.arange(300) % 2
+    x[np.setdiff1d(np.arange(300), stratified_sample(y, 100, 1))[0]] = 1e6, 3
+    made = fitted(x, y)
+    assert np.isfinite(made.matrix).all() and made.metric.weights.tolist() == [1, 1]
+
+
+X, Y = points(60)
+WELL = {
+    "a class of one point": (X, np.arange(60) == 7, options()),
+    "a class of two points, parts": (X, np.arange(60) // 2 == 7, options(None)),
+    "two points": (X[:2], Y[:2], options(3)),
+    "two points, auto": (X[:2], Y[:2], options(None)),
+    "repeated points": (np.repeat(X[:6], 10, axis=0), np.repeat(Y[:6], 10), options(2)),
+    "repeated points, parts": (np.repeat(X[:6], 10, axis=0), np.repeat(Y[:6], 10), options(None)),
+    "the same points in two classes": (np.repeat(X[:30], 2, axis=0), np.arange(60) % 2, options()),
+    "copies of features": (np.hstack([X, X, X]), Y, options(2)),
+    "more features than points": (np.random.default_rng(0).normal(size=(36, 80)), Y[:36],
+                                  options(None)),
+    "many classes": (np.repeat(X, 4, axis=0), np.arange(240) % 80, options()),
+    "as many classes as points": (X, np.arange(60), options(None)),
+    "one feature": (X[:, :1], Y, options(2)),
+    "two values": ((X > 1).astype(float), Y, options(3)),
+    "a large gamma": (X, Y, options(2, gamma=1e9)),
+    "a small gamma": (X, Y, options(2, gamma=1e-9)),
+    "no fit at all": (X, Y, options(2, ridge=1e300)),
+    "two landmarks": (X, Y, options(2, landmarks=2)),
+    "more landmarks than points": (X, Y, options(1, landmarks=100_000)),
+    "small and large values": (X * np.array([1e-30, 1e30, 1, 1e-5]), Y, options()),
+}
+
+
+@pytest.mark.parametrize("name", WELL)
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_unusual_data(name, diagonal):
+    x, y, made = WELL[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        std = fitted(x, y, replace(made, diagonal=diagonal))
+    assert np.isfinite(std.matrix).all() and np.isfinite(std.apply(x)).all()
+    weights = std.metric.weights
+    assert (weights >= 0).all() and weights.mean() == pytest.approx(1)
+    if std.metric.rounds:
+        assert std.apply(x).var(axis=0).sum() == pytest.approx(x.shape[1], rel=1e-3)
+
+
+NAN = np.where(np.arange(240).reshape(60, 4) == 5, np.nan, X)
+WRONG = {
+    "one class": (X, Y * 0, options(), "from two classes or more, found one"),
+    "no number": (NAN, Y, options(), "feature 1 .* too large"),
+    "infinite": (np.where(np.isnan(NAN), np.inf, X), Y, options(), "feature 1 .* too large"),
+    "constant": (X * 0, Y, options(), "every feature is constant"),
+    "one point": (X[:1], Y[:1], options(), "two points or more"),
+    "components": (X, Y, options(components=5), "5 components are too many: there are 4"),
+    "lambda": (X[:20], Y[:20], options(ridge=1e-300), "--metric-options: -l 1e-300 is too small"),
+    "lambda, in parts": (X[:40, :2], Y[:40], options(None, ridge=1e-300), "-l 1e-300 is too sma"),
+    "too little": (X[:, :2] * np.array([1.2e-39, 1]), Y, options(3), "power of ten"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_refused(name):
+    x, y, made, message = WRONG[name]
+    with warnings.catch_warnings(), pytest.raises(DataError, match=message) as error:
+        warnings.simplefilter("error")
+        fitted(x, y, made)
+    assert "\n" not in str(error.value)
+
+
+def test_memory_is_checked_before_it_is_asked_for(monkeypatch):
+    x, y = np.random.default_rng(0).normal(size=(60, 200)), np.arange(60) % 2
+    monkeypatch.setattr(metric, "memory_limit", lambda: 10**6)
+    with pytest.raises(DataError, match=r"a metric of 200 features needs .*--diagonal"):
+        fitted(x, y)
+    assert np.count_nonzero(fitted(x, y, options(diagonal=True)).matrix) == 200
+    x, y = points(600)
+    assert fitted(x, y).metric.rounds == 1
+    with pytest.raises(DataError, match=r"from 600 landmarks and 600 points .*-m LANDMARKS"):
+        fitted(x, y, options(landmarks=100_000))
+    with pytest.raises(DataError, match=r"from 300 landmarks and 600 points of 300 classes"):
+        fitted(x, np.arange(600) % 300)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"rounds": -1}, {"rounds": 21}, {"components": 0.0}, {"components": 2.5},
+    {"components": float("nan")}, {"components": float("inf")}, {"rounds": 0, "components": 2},
+    {"machine": NystromOptions(gamma=1e300)}, {"machine": NystromOptions(gamma=1e-300)},
+    {"machine": NystromOptions(gamma=0.0)}, {"machine": NystromOptions(kernel="linear")},
+    {"machine": NystromOptions(weights=((0, 2.0),))}])
+def test_options_that_cannot_be(wrong):
+    with pytest.raises(UsageError):
+        MetricOptions(**wrong)
+
+
+def test_words():
+    assert machine_options("") == NystromOptions()
+    assert machine_options("-m 50  -g  auto -l 0.1") == NystromOptions(landmarks=50, ridge=0.1)
+    assert machine_options("-g 0.5 -l auto") == NystromOptions(gamma=0.5)
+    for text in "-c 5", "-m 1", "-m", "-g x", "-l 0", "five":
+        with pytest.raises(UsageError, match="--metric-options"):
+            machine_options(text)
+    for text in "-t 0", "-w1 2", "--loo all":
+        with pytest.raises(UsageError, match="--metric-options"):
+            MetricOptions(machine=machine_options(text))
+    assert metric_options("learned") == MetricOptions() and metric_options(None) is None
+    assert metric_options("diagonal") == MetricOptions(diagonal=True)
+    with pytest.raises(AgfmcError, match="expected the metric 'learned' or 'diagonal'"):
+        metric_options("euclid")
