@@ -53,7 +53,8 @@ def test_svm_predict_gives_the_same_answers(here, run):
     own = run("classify_m", "--uncalibrated", "-a", "m.std", "m.mbc", "test.vec", "own").out
     theirs = np.loadtxt("theirs", skiprows=1)
     assert np.array_equal(theirs[:, 0], np.fromfile("own.cls", "<i4"))
-    assert np.allclose(theirs[:, 1:], probabilities(own), rtol=0, atol=5e-3)  # it iterates, and stops early
+    # its iteration stops early
+    assert np.allclose(theirs[:, 1:], probabilities(own), rtol=0, atol=5e-3)
 
 
 def test_unnormalised_support_vectors(here, run):
