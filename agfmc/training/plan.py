@@ -23,6 +23,7 @@ from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..formats.lazy_points import is_lazy
+from ..formats.metric_file import check_metric_output, metric_of
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
@@ -267,6 +268,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
+    if settings.metric is not None:
+        check_metric_output(source.norm_file or f"{base}.std")  # before the work
     data, normalisation, raw = load_training(
         source.path, source.form, norm_file=source.norm_file, keep=keep,
         min_class=source.min_class,
@@ -348,7 +351,9 @@ def _check_outputs(plan, source, output):
               *(f"{source.path}{end}" for end in ends)]
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
+    learned = plan.fitted and plan.settings.metric is not None
     named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
+             (metric_of(plan.norm_file) if learned else None, "the record of the metric"),
              (output.control, "control-out"), (output.errors, "the file of --cv-errors"),
              (None if plan.calibration_rows is None else output.calibration, "the calibration")]
     checked = set()
