@@ -33,8 +33,8 @@ from .inputs import is_stream, open_input, read_bytes
 from .seal import check_seal, sealed
 from .text import numbers
 
-__all__ = ["check_metric_output", "format_metric", "metric_of", "read_metric", "remove_metric",
-           "with_metric"]
+__all__ = ["check_metric_output", "format_metric", "metric_of", "read_feature_names",
+           "read_metric", "remove_metric", "with_metric"]
 
 _TITLE = "# agfmc metric 1"
 _TABLE = "# feature weight"
@@ -169,3 +169,13 @@ def _values(text, count):
     if len(text.split()) != count:
         return None
     return numbers(np.frombuffer(text.encode(), np.uint8), count)
+
+
+def read_feature_names(path, count):
+    """The names of `count` features, one on each line; `DataError` for another number."""
+    text = read_bytes(path).decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    names = [line.strip() for line in text.rstrip().split("\n")]
+    if len(names) != count:
+        raise DataError(f"holds {len(names)} lines: expected the names of {count} features, one "
+                        "on each line", file=path)
+    return names
