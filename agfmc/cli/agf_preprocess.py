@@ -5,7 +5,7 @@ import re
 import sys
 
 from ..errors import UsageError
-from .messages import report
+from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
                       input_format, learned_metric, Parser, refuse_ending, refuse_inputs,
                       whole_number)
@@ -97,9 +97,11 @@ def execute(args):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
     _refuse_inputs(recipe, source, output, test)
-    written = preprocess(recipe, source, output, test, sys.stdout.buffer)
+    written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
     report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
                                  for base, rows in written.items()))
+    if recipe.metric is not None:
+        tell_metric(args, PROG, normalisation, recipe.norm_out or f"{output}.std")
 
 
 def _operands(args, kind):

@@ -1,9 +1,10 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
 import argparse
+import warnings
 from contextlib import contextmanager
 
-from ..errors import ControlError, DataError, UsageError
+from ..errors import AgfmcWarning, ControlError, DataError, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
@@ -173,11 +174,25 @@ def read_experiment(args, source, plan, loo):
     if normalisation is not None:
         with about(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
+        _warn_of_metric(args.norm_file, normalisation.metric, data)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
         kernel_memory=args.kernel_memory),
         calibrated=calibrated)
+
+
+def _warn_of_metric(file, learned, data):
+    """A warning where held-out points had a say in the normalisation that was read."""
+    from ..data_tools.metric import data_digest
+
+    if learned is None or not learned.rounds:
+        return
+    these = learned.data == data_digest(data.x, data.y)
+    which = "these points, held-out ones among them: the scores are" if these else \
+        f"{learned.points} points: where held-out ones are among them, the scores are"
+    warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
+                  "its place learns one from each training part", AgfmcWarning, stacklevel=3)
 
 
 def for_data(candidate, experiment, args):

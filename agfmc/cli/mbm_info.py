@@ -1,9 +1,10 @@
-"""mbm_info: describe a model file."""
+"""mbm_info: describe a model file, or a normalisation."""
 
 import sys
 
+from ..errors import DataError, UsageError
 from .messages import show
-from .options import add_calibration, Parser
+from .options import add_calibration, Parser, refuse_inputs
 
 __all__ = ["execute", "get_parser"]
 
@@ -13,36 +14,84 @@ def get_parser():
     parser = Parser(
         "mbm_info",
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
-        "normalisation, and the settings that made it.",
+        "normalisation, and the settings that made it. Of a normalisation (.std): its features, "
+        "and what a learned metric was learned from, with the weight of each feature.",
         usage="%(prog)s [--control | --json] [-y FOLDER] [--calibration FILE | --uncalibrated] "
-              "model")
-    parser.add_argument("model", help="model file, or a control file whose models are read")
+              "[--feature-names FILE] [--plot FILE] model")
+    parser.add_argument("model", help="model file, or a control file whose models are read, or a "
+                                      "normalisation, whose name ends in .std")
     group = parser.add_argument_group("input")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the models that a control file names")
     add_calibration(group)
+    group.add_argument("--feature-names", metavar="FILE",
+                       help="names of the features of a normalisation, one on each line")
     group = parser.add_argument_group("output")
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    group.add_argument("--plot", metavar="FILE",
+                       help="draw the weights of the features of a learned metric (.png, .svg or "
+                            ".pdf; needs matplotlib)")
     return parser.finish()
 
 
 def execute(args):
-    """Load the model and print its description."""
+    """Load the model or the normalisation, and print its description."""
+    if args.control and args.json:
+        raise UsageError("--control and --json exclude each other")
+    if args.model.endswith(".std"):
+        _show_normalisation(args)
+        return
     from ..control.write import format_tree
-    from ..errors import UsageError
     from ..prediction.configuration import load
     from ..prediction.description import describe, format_description
 
-    if args.control and args.json:
-        raise UsageError("--control and --json exclude each other")
+    for given, option in ((args.feature_names, "--feature-names"), (args.plot, "--plot")):
+        if given is not None:
+            raise UsageError(f"{option} is for a normalisation: expected a name that ends in .std, "
+                             f"found '{args.model}'")
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
     if args.control:
         show([format_tree(configuration.tree)])
     elif args.json:
-        import json
-        json.dump(describe(configuration), sys.stdout, indent=1, sort_keys=True)
-        sys.stdout.write("\n")
+        _print_json(describe(configuration))
     else:
         sys.stdout.write(format_description(describe(configuration)))
+
+
+def _show_normalisation(args):
+    from ..formats.metric_file import read_feature_names
+    from ..formats.vectors import read_std
+    from ..picture.canvas import check_picture
+    from ..picture.metric import draw_weights
+    from ..prediction.description import describe_normalisation, format_normalisation
+
+    for given, option in ((args.control, "--control"), (args.path, "-y"),
+                          (args.calibration, "--calibration"),
+                          (args.uncalibrated, "--uncalibrated")):
+        if given:
+            raise UsageError(f"{option} is for models: {args.model} is a normalisation")
+    if args.plot is not None:
+        refuse_inputs([args.plot], [args.model, args.feature_names])
+        check_picture(args.plot)
+    normalisation = read_std(args.model)
+    names = () if args.feature_names is None else \
+        read_feature_names(args.feature_names, len(normalisation.mean))
+    info = describe_normalisation(normalisation, names)
+    if args.plot is not None:
+        if info["metric"] is None:
+            raise DataError("there are no weights to be drawn: no learned metric is known of, as "
+                            "--learn-metric writes it beside the normalisation", file=args.model)
+        draw_weights(args.plot, info["metric"])
+    if args.json:
+        _print_json(info)
+    else:
+        sys.stdout.write(format_normalisation(info))
+
+
+def _print_json(info):
+    import json
+
+    json.dump(info, sys.stdout, indent=1, sort_keys=True)
+    sys.stdout.write("\n")

@@ -11,7 +11,7 @@ from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.atomic import temporary_file
 
 __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
-           "tell_landmarks", "tell_settled"]
+           "tell_landmarks", "tell_metric", "tell_settled"]
 
 
 def report(args, prog, message):
@@ -68,6 +68,22 @@ def tell_settled(args, prog, plan, settled):
         between = " to ".join(f"{ridge:g}" for ridge in ridges[:1] + ridges[1:][-1:])
         report(args, prog, f"{_spaced(jobs[0])}: {_count(int(chosen[0]['-m']), 'landmark')}, "
                            f"lambda {between} ({_count(len(jobs), 'classifier')})")
+
+
+def tell_metric(args, prog, normalisation, path):
+    """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
+    from ..formats.metric_file import metric_of
+
+    learned, beside = normalisation.metric, metric_of(path)
+    rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
+    text = f"metric: {_count(rounds, 'round')}"
+    if losses and rounds:
+        text += f", which lower the squared error of held-out points from {losses[0]:.4g} to " \
+                f"{losses[rounds]:.4g}"
+    elif losses:
+        text += ", as more do not lower the squared error of held-out points, " \
+                f"{losses[0]:.4g}, by a standard error"
+    report(args, prog, text + ("" if beside is None else f"; weights of features in {beside}"))
 
 
 def _spaced(job):

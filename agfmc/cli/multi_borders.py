@@ -12,7 +12,7 @@ from functools import partial
 from ..errors import AgfmcError, JobsFailed, UsageError
 from .hints import refuse_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
-                       tell_settled)
+                       tell_metric, tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, learned_metric, Parser, time_span,
                       whole_number, workers)
@@ -169,6 +169,8 @@ def execute(args):
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
     work = plan(source, output, settings, trainer)
+    if settings.metric is not None:
+        tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
@@ -238,12 +240,10 @@ def _calibration_file(args):
     """The file of the calibration: beside control-out, or beside the models."""
     from ..formats.calibration_file import calibration_of
     from ..formats.controlfile import model_file
+    from ..formats.inputs import is_stream
 
     control = args.control_out
-    folder = os.path.dirname(os.path.abspath(control))
-    stream = control == "-" or os.path.exists(control) and not os.path.isfile(control) or \
-        folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
-    return calibration_of(model_file(args.model, args.path) if stream else control)
+    return calibration_of(model_file(args.model, args.path) if is_stream(control) else control)
 
 
 def _calibration(args, work, trained):

@@ -2,7 +2,7 @@
 
 from ..errors import UsageError
 from .hints import refuse_scheme
-from .messages import report, show
+from .messages import report, show, tell_metric
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       finite_number, input_format, list_of, Parser, probability, refuse_inputs,
                       training_data_options, whole_number)
@@ -146,4 +146,6 @@ def _by_path(args, form):
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
+        if normalisation.metric is not None:
+            tell_metric(args, PROG, normalisation, args.norm_file)
     return ordered

@@ -11,7 +11,7 @@ from ..score.scores import BY_OPTION
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
-from .messages import Progress, report, say, show, tell
+from .messages import Progress, report, say, show, tell, tell_metric
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
                       input_format, Parser, refuse_inputs, training_data_options, whole_number)
 
@@ -301,6 +301,8 @@ def _data(args, form):
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)
+        if normalisation.metric is not None:
+            tell_metric(args, PROG, normalisation, args.norm_file)
     return data
 
 

@@ -5,7 +5,7 @@ The files of a data set are all complete before any of them appears.
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -22,7 +22,7 @@ from ..control.limits import names_of_limits
 from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
 from ..formats.text import blocks, tokenise
-from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, VecWriter
+from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, write_table
 from ..models import Dataset, InputFormat
 from ..prepare import relabel
 from ..prepare.normalise import fit_normalisation
@@ -193,13 +193,13 @@ def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
 
 
 def write_together(outputs: dict, extra: dict | None = None, form: InputFormat = InputFormat(),
-                   stdout=None) -> None:
+                   stdout=None, before: Callable | None = None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
     form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
-    given.  Ordinates, a y of floats, go to base.dat, labels to base.cls.  `-` is `stdout`,
-    a binary stream, which is written before the files appear.  Raises DataError for
-    what cannot be written or would not be read back.
+    given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
+    base.cls.  `-` is `stdout`, a binary stream, which is written before the files appear.  Raises
+    DataError for what cannot be written or would not be read back.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}
@@ -208,7 +208,8 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     files.update(extra or {})
     with ExitStack() as stack:
         named = [path for path in files if path != "-"]
-        opened = dict(zip(named, stack.enter_context(replacing_all(named, binary=True))))
+        opened = dict(zip(named, stack.enter_context(
+            replacing_all(named, binary=True, before=before))))
         for path in named:
             _write(opened[path], files[path])
         if "-" in files:
@@ -269,10 +270,7 @@ def _write(file, content):
     if isinstance(content, bytes):
         file.write(content)
     elif isinstance(content, np.ndarray):
-        writer = VecWriter(file, content.shape[1])
-        step = max(1, 2**22 // content.shape[1])
-        for start in range(0, len(content), step):
-            writer.write(content[start:start + step])
+        write_table(file, content)
     else:
         while text := "".join(islice(content, 512)):
             file.write(text.encode("utf-8", "surrogateescape"))

@@ -28,7 +28,7 @@ from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
 
-__all__ = ["MOST_ROUNDS", "MetricOptions", "fitted_normalisation", "learn_metric",
+__all__ = ["MOST_ROUNDS", "MetricOptions", "data_digest", "fitted_normalisation", "learn_metric",
            "machine_options", "metric_options"]
 
 MOST_ROUNDS = 3  # that are tried where the number is not given
@@ -172,7 +172,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
             raise DataError("the features vary too little for a learned metric in single "
                             "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
-        rounds, len(y), len(labels), _digest(x, y), f"{options.canonical()} seed {seed}",
+        rounds, len(y), len(labels), data_digest(x, y), f"{options.canonical()} seed {seed}",
         weights, losses))
 
 
@@ -413,8 +413,8 @@ def _feature_weights(base, linear, raw):
     return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
 
 
-def _digest(x, y):
-    """Sixteen hexadecimal digits of points and labels."""
+def data_digest(x: np.ndarray, y: np.ndarray) -> str:
+    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`."""
     digest = sha256(np.ascontiguousarray(y, "<i4").data)
     for block in blocks(x):
         digest.update(np.ascontiguousarray(block, "<f8").data)

@@ -7,8 +7,9 @@ import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.dataset import read_training
-from ..formats.vectors import read_std, std_table
-from ..models import Dataset, InputFormat
+from ..formats.metric_file import check_metric_output
+from ..formats.vectors import read_std, std_files
+from ..models import Dataset, InputFormat, Normalisation
 from ..prepare import split
 from ..prepare.normalise import covariance
 from .convert import refuse_pipe, relabelled, write_together
@@ -56,12 +57,12 @@ class Recipe:
 
 
 def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
-               stdout=None) -> dict[str, int]:
+               stdout=None) -> tuple[dict[str, int], Normalisation | None]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
     stream `stdout`.  All files appear together or not at all.
-    -> {base: number of rows}.
+    -> {base: number of rows}, the normalisation, if there is one.
     """
     refuse_pipe([source, output, test], recipe.form, recipe.form.labels)
     if output == "-":
@@ -69,18 +70,19 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
             raise UsageError("-d needs the name of the parts: they cannot go to standard output")
         if recipe.norm_out is None and recipe.fits_normalisation:
             raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
+    norm_out = recipe.norm_out or f"{output}.std"
+    if recipe.metric is not None:
+        check_metric_output(norm_out)  # before the work
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
-    extra = {}
-    if recipe.fits_normalisation:
-        extra[recipe.norm_out or f"{output}.std"] = std_table(normalisation)
+    extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
     if normalisation is not None:
         with about(source):
             outputs = {base: replace(part, x=normalisation.apply(part.x))
                        for base, part in outputs.items()}
-    write_together(outputs, extra, recipe.form, stdout)
-    return {base: len(part.x) for base, part in outputs.items()}
+    write_together(outputs, extra, recipe.form, stdout, before)
+    return {base: len(part.x) for base, part in outputs.items()}, normalisation
 
 
 def covariances(recipe: Recipe, source: str) -> np.ndarray:

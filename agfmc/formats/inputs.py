@@ -9,8 +9,8 @@ from contextvars import ContextVar
 
 from ..errors import DataError
 
-__all__ = ["memory_limit", "open_input", "read_bytes", "refuse_beyond", "refuse_irregular",
-           "regular_files", "within_memory"]
+__all__ = ["is_stream", "memory_limit", "open_input", "read_bytes", "refuse_beyond",
+           "refuse_irregular", "regular_files", "within_memory"]
 
 _PIECE = 1 << 20
 _only_regular = ContextVar("only_regular", default=False)
@@ -66,6 +66,13 @@ def open_input(path, stdin=None, endings=()):
             yield _Input(file, path)
     except MemoryError as error:
         raise DataError("cannot read: there is not enough memory", file=path) from error
+
+
+def is_stream(path):
+    """True for `-`, a pipe and a device, and for what is one by another name, as /dev/stdout."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return path == "-" or os.path.exists(path) and not os.path.isfile(path) or \
+        folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
 
 
 @contextmanager

@@ -3,20 +3,24 @@
 `.vec`: int32 D, then n x D float32 row by row; n follows from the size.
 `.cls`: one int32 per sample.  `.con`, `.dat`: one float32 per sample.
 `.std`: a `.vec` with header D2 + 1 and D1 rows; the first D2 columns are the
-matrix M, the last is the mean, and x' = (x - mean) M.
+matrix M, the last is the mean, and x' = (x - mean) M.  Beside one that was learned from
+labels there is a text file, see `metric_file`.
 """
 
 import numpy as np
 
 from ..errors import DataError
 from ..models import Normalisation
-from .atomic import replacing
+from .atomic import replacing, replacing_all
 from .inputs import memory_limit, open_input, read_bytes, within_memory
 from .lazy_points import LazyPoints, StoredTable
+from .metric_file import (check_metric_output, format_metric, metric_of, remove_metric,
+                          with_metric)
 from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "open_vec", "read_cls", "read_con",
-           "read_dat", "read_std", "read_vec", "std_table", "write_cls", "write_std", "write_vec"]
+           "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
+           "write_table", "write_vec"]
 
 FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
@@ -172,10 +176,15 @@ def write_vec(path, x, before=None):
     if x.ndim != 2 or x.size == 0:
         raise DataError("there are no points to write", file=path)
     with replacing(path, binary=True, before=before) as file:
-        writer = VecWriter(file, x.shape[1])
-        step = max(1, _PIECE // x.shape[1])
-        for start in range(0, len(x), step):
-            writer.write(x[start:start + step])
+        write_table(file, x)
+
+
+def write_table(file, x):
+    """Write x (n, d) as a `.vec` to an open binary file; DataError as for `VecWriter`."""
+    writer = VecWriter(file, x.shape[1])
+    step = max(1, _PIECE // x.shape[1])
+    for start in range(0, len(x), step):
+        writer.write(x[start:start + step])
 
 
 def read_cls(path, n=None, negative=False, stdin=None):
@@ -259,24 +268,54 @@ def write_cls(path, y):
 
 
 def read_std(path):
-    """The Normalisation in a `.std` file; features with a row of zeros count as dropped."""
+    """The Normalisation in a `.std` file; features with a row of zeros count as dropped.
+
+    It has the learned metric of which the file beside it tells.
+    """
     table = read_vec(path, wanted=SCALE)
     if table.shape[1] < 2:
         raise DataError("is not a .std file: it leaves no features", file=path)
     matrix = np.ascontiguousarray(table[:, :-1])
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
-    return Normalisation(matrix, mean, dropped)
+    return with_metric(Normalisation(matrix, mean, dropped), path)
 
 
 def write_std(path, normalisation, before=None):
-    """Write a Normalisation as a `.std` file; before: as for `replacing`."""
-    write_vec(path, std_table(normalisation), before)
+    """Write a Normalisation as a `.std` file, and beside it what it was learned from, or neither.
+
+    before: as for `replacing`.
+    """
+    files, outdated = std_files(path, normalisation)
+
+    def ready():
+        if before is not None:
+            before()
+        outdated()
+
+    with replacing_all(list(files), binary=True, before=ready) as opened:
+        for file, content in zip(opened, files.values()):
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                write_table(file, content)
 
 
-def std_table(normalisation):
-    """A Normalisation as the rows of a `.std` file, (D1, D2 + 1)."""
-    return np.column_stack([normalisation.matrix, normalisation.mean])
+def std_files(path, normalisation):
+    """The files of a Normalisation, and what is to be called when they are on the disk.
+
+    -> {path: rows (D1, D2 + 1) of the `.std` file, and the bytes of the one beside it},
+    function that removes the one of an earlier run where the metric was not learned.
+    Raises `DataError` where that name is taken.
+    """
+    files = {path: np.column_stack([normalisation.matrix, normalisation.mean])}
+    if normalisation.metric is None:
+        return files, lambda: remove_metric(path)
+    check_metric_output(path)
+    beside = metric_of(path)
+    if beside is not None:
+        files[beside] = format_metric(normalisation).encode()
+    return files, lambda: None
 
 
 def _float_bytes(x, path, start):

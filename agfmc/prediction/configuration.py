@@ -264,9 +264,10 @@ def _normalised(configuration, source, file):
         return configuration
     if configuration.normalisation is not None:
         raise ModelError("holds its own normalisation: leave -a out", file=file)
-    if any(one.normalisation not in (None, normalisation.digest()) for one in provenances):
-        raise ModelError("the models were trained with another normalisation than the one "
-                         "given", file=file)
+    for one in provenances:
+        if one.normalisation not in (None, normalisation.digest()):
+            raise ModelError("the models were trained with another normalisation than the one "
+                             f"given{_metrics(one, normalisation)}", file=file)
     if unnormalised and any(one.features is not None
                             for one in configuration.node_classifiers.values()):
         raise ModelError("-u is for support vectors: multi-class nodes have none", file=file)
@@ -282,6 +283,14 @@ def _normalised(configuration, source, file):
         sv = normalisation.apply(sv)
     return replace(configuration, normalisation=normalisation,
                    machines=replace(machines, sv=sv, any_width=False))
+
+
+def _metrics(provenance, normalisation):
+    """Words on the learned metric of a model's normalisation and of another; "" without any."""
+    theirs = provenance.metric and f"metric {provenance.metric}"
+    given = normalisation.metric and normalisation.metric.provenance
+    none = "no learned metric that is known of"
+    return f" (theirs: {theirs or none}; the one given: {given or none})" if theirs or given else ""
 
 
 def check_one_run(tree, models, classifiers):

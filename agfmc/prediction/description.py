@@ -1,7 +1,9 @@
-"""Description of a trained configuration, as plain data and as text."""
+"""Descriptions of a trained configuration and of a normalisation, as plain data and as text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -9,11 +11,13 @@ import numpy as np
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import ModelError, one_line
-from ..models import Configuration, KERNELS
+from ..models import Configuration, KERNELS, Normalisation
 from ..provenance import Provenance
 from .decoding import class_samples
 
-__all__ = ["describe", "format_description"]
+__all__ = ["describe", "describe_normalisation", "format_description", "format_normalisation"]
+
+_METRIC = re.compile(r"(\d+) rounds of (\d+) points, (\d+) classes, data (\w+)")
 
 
 def describe(configuration: Configuration) -> dict:
@@ -43,11 +47,69 @@ def describe(configuration: Configuration) -> dict:
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
         "normalised": normalisation is not None,
+        "metric": _metric(configuration),
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),
     }
+
+
+def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
+    """A dictionary of plain values: features, and the metric if it is learned.
+
+    names: of the features, or none;  the weights of features are sorted, the largest first.
+    """
+    matrix, learned = normalisation.matrix, normalisation.metric
+    return {
+        "features": len(matrix), "features_after": matrix.shape[1],
+        "left_out": list(normalisation.dropped),
+        "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
+        "digest": normalisation.digest(),
+        "metric": None if learned is None else {
+            "rounds": learned.rounds, "points": learned.points, "classes": learned.classes,
+            "data": learned.data, "settings": learned.settings,
+            "losses": [{"rounds": rounds, "loss": loss, "error_of_difference": error}
+                       for rounds, (loss, error) in enumerate(learned.losses)],
+            "weights": [{"feature": i, **({"name": names[i]} if names else {}),
+                         "weight": float(learned.weights[i])}
+                        for i in np.argsort(-learned.weights, kind="stable").tolist()]}}
+
+
+def format_normalisation(info: dict) -> str:
+    """The dictionary of `describe_normalisation` as text for people."""
+    left_out, metric = info["left_out"], info["metric"]
+    lines = [f"features          {info['features']}" + (
+                 f", {len(left_out)} left out: {_short(left_out)}" if left_out else ""),
+             f"normalised        to {info['features_after']}, "
+             + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
+             f"digest            {info['digest']}", _metric_line(metric)]
+    if metric is not None:
+        lines.append(f"settings          {metric['settings']}")
+        if metric["losses"]:
+            lines += ["", "rounds  squared error  standard error of the difference from the least",
+                      *(f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
+                        for row in metric["losses"])]
+        lines += ["", " weight  feature (from 0)",
+                  *(f"{row['weight']:7.4f}  {row['feature']}"
+                    + (f" {row['name']}" if "name" in row else "") for row in metric["weights"])]
+    return "".join(f"{one_line(line)}\n" for line in lines)
+
+
+def _metric(configuration):
+    """Rounds, points, classes and data of the learned metric in a normalisation; None without."""
+    found = (_METRIC.fullmatch(one.metric or "") for one in configuration.provenances)
+    words = next((one.groups() for one in found if one), None)
+    return None if words is None else {
+        **dict(zip(("rounds", "points", "classes"), map(int, words))), "data": words[-1]}
+
+
+def _metric_line(metric):
+    """The line about a learned metric, or that there is none."""
+    if metric is None:
+        return "metric            none that is known of"
+    return f"metric            learned in {metric['rounds']} rounds from {metric['points']} " \
+           f"points of {metric['classes']} classes, data {metric['data']}"
 
 
 def _calibration(calibration):
@@ -114,6 +176,7 @@ def format_description(info: dict) -> str:
         f"features          {info['features']}" + (
             f", normalised by the model to {info['features_of_support_vectors']}"
             if info["normalised"] else ""),
+        *([] if info["metric"] is None else [_metric_line(info["metric"])]),
         f"support vectors   {stored} stored, {total} coefficients in the binary models together",
     ]
     lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]

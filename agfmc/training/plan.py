@@ -17,12 +17,14 @@ from ..arrays import label_counts, is_sparse
 from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
+from ..data_tools.metric import data_digest
 from ..data_tools.training_data import for_classes, load_training
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..formats.lazy_points import is_lazy
+from ..formats.metric_file import check_metric_output, metric_of
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
@@ -267,6 +269,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
+    if settings.metric is not None:
+        check_metric_output(source.norm_file or f"{base}.std")  # before the work
     data, normalisation, raw = load_training(
         source.path, source.form, norm_file=source.norm_file, keep=keep,
         min_class=source.min_class,
@@ -288,6 +292,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
             warnings.warn(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
                           "if it is to, choose a base name that begins with a letter or a /",
                           AgfmcWarning, stacklevel=2)
+        _warn_of_metric(source, settings, normalisation, raw, data)
     norm_file = source.norm_file or f"{base}.std" if normalisation is not None else None
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
         warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
@@ -298,6 +303,16 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                 output.control, output.errors is not None, base if only is None else None)
     _check_outputs(made, source, output)
     return made
+
+
+def _warn_of_metric(source, settings, normalisation, raw, data):
+    """A warning where a metric that was read was learned from other points than these."""
+    learned = None if settings.fits_normalisation or normalisation is None else \
+        normalisation.metric
+    if learned is not None and learned.rounds and data_digest(raw, data.y) != learned.data:
+        warnings.warn(f"{source.norm_file}: its metric was learned from other points than these, "
+                      f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
+                      "learns one from these", AgfmcWarning, stacklevel=3)
 
 
 def _chosen(jobs, only):
@@ -348,7 +363,9 @@ def _check_outputs(plan, source, output):
               *(f"{source.path}{end}" for end in ends)]
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
+    learned = plan.fitted and plan.settings.metric is not None
     named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
+             (metric_of(plan.norm_file) if learned else None, "the record of the metric"),
              (output.control, "control-out"), (output.errors, "the file of --cv-errors"),
              (None if plan.calibration_rows is None else output.calibration, "the calibration")]
     checked = set()

@@ -1,0 +1,181 @@
+"""Text file that says what a learned metric was learned from, beside the `.std` file of its map.
+
+    # agfmc metric 1
+    # normalisation 1b0c7fa2d9e86435       the digest of the map that it belongs to
+    # rounds 2
+    # points 2310                          that the map was learned from,
+    # classes 7
+    # data 9d0e6a51c3b7f284                and the digest of these points and labels
+    # settings -m 1000 -g auto -l auto seed 1
+    # loss 0.31 0.0041                     of 0 rounds on points that were held out, and the
+    # loss 0.27 0.0                        standard error of its difference from the least; of 1,
+    # loss 0.28 0.0012                     ...; no such line where the rounds were given
+    # feature weight                       a table: number from 0, weight
+    0 1.75
+    1 0.25
+    # made by agfmc 0.4.0; made from ...; sum ...
+
+Every number reads back bit for bit.  A map whose digest is another one has nothing to do with it.
+"""
+
+import os
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import AgfmcWarning, DataError, ModelError, one_line
+from ..models import LearnedMetric
+from .atomic import remove
+from .inputs import is_stream, open_input, read_bytes
+from .seal import check_seal, sealed
+from .text import numbers
+
+__all__ = ["check_metric_output", "format_metric", "metric_of", "read_feature_names",
+           "read_metric", "remove_metric", "with_metric"]
+
+_TITLE = "# agfmc metric 1"
+_TABLE = "# feature weight"
+_HEAD = {"normalisation": "[0-9a-f]{16}", "rounds": "[0-9]{1,2}", "points": "[0-9]{1,12}",
+         "classes": "[0-9]{1,8}", "data": "[0-9a-f]{16}", "settings": ".{1,1000}"}
+
+
+def metric_of(path):
+    """The name of the file beside a `.std` file: X.metric for X.std; None beside a stream."""
+    path = os.fsdecode(path)
+    return None if is_stream(path) else f"{path.removesuffix('.std')}.metric"
+
+
+def check_metric_output(path):
+    """Raise `DataError` where the file beside the `.std` file `path` is another's."""
+    beside = metric_of(path)
+    if beside is not None and os.path.isfile(beside) and not _is_ours(beside):
+        raise DataError("is no record of a learned metric, and the name is that of one: expected "
+                        "another name of the normalisation, or this file elsewhere", file=beside)
+
+
+def remove_metric(path):
+    """Remove what an earlier run left beside the `.std` file `path`; another's file stays."""
+    beside = metric_of(path)
+    if beside is not None and os.path.isfile(beside) and _is_ours(beside):
+        remove(beside)
+
+
+def _is_ours(path):
+    with open_input(path) as file:
+        return file.read(len(_TITLE) - 1) == _TITLE[:-1].encode()
+
+
+def format_metric(normalisation):
+    """The text about a `Normalisation` with a learned metric."""
+    digest, learned = normalisation.digest(), normalisation.metric
+    values = (digest, learned.rounds, learned.points, learned.classes, learned.data,
+              learned.settings)
+    lines = [_TITLE, *(f"# {key} {value}" for key, value in zip(_HEAD, values)),
+             *(f"# loss {loss!r} {error!r}" for loss, error in learned.losses), _TABLE,
+             *(f"{number} {weight!r}" for number, weight in enumerate(learned.weights.tolist())),
+             f"# made by agfmc {__version__}"]
+    return sealed("\n".join(lines), digest)
+
+
+def with_metric(normalisation, path):
+    """A `Normalisation` that was read from `path`, with the metric in the file beside it.
+
+    It is as it was where there is no such file, or one of another map; a damaged file is a
+    warning.
+    """
+    beside = metric_of(path)
+    try:
+        if beside is None or not os.path.isfile(beside) or not _is_ours(beside):
+            return normalisation
+        digest, learned = read_metric(beside)
+    except (DataError, ModelError) as error:
+        warnings.warn(f"{error}; the normalisation is used, but what it was learned from is not "
+                      "known", AgfmcWarning, stacklevel=3)
+        return normalisation
+    fits = digest == normalisation.digest() and len(learned.weights) == len(normalisation.mean)
+    return replace(normalisation, metric=learned) if fits else normalisation
+
+
+def read_metric(path):
+    """(digest of the map, its `LearnedMetric`) of a file that `format_metric` made.
+
+    Raises `ModelError` with the line of whatever is invalid.
+    """
+    raw = read_bytes(path)
+    check_seal(raw, path)
+    try:
+        lines = raw.decode("utf-8").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise ModelError("expected text, found other bytes", file=path,
+                         line=raw[:error.start].count(b"\n") + 1) from None
+    at = 0
+
+    def taken(key, pattern):
+        nonlocal at
+        line = lines[at] if at < len(lines) else ""
+        at += 1
+        found = re.fullmatch(f"# {key} ({pattern})", line, re.ASCII)
+        if found is None:
+            raise ModelError(f"expected '# {key} ...', found '{line[:40]}'", file=path, line=at)
+        return found[1]
+
+    if taken("agfmc metric", ".*") != _TITLE.split()[-1]:
+        raise ModelError(f"expected version 1 of this format, found '{lines[0][:40]}'", file=path,
+                         line=1)
+    digest, *counts, data, settings = (taken(*row) for row in _HEAD.items())
+    losses = []
+    while at < len(lines) and lines[at].startswith("# loss "):
+        losses.append(_values(lines[at].removeprefix("# loss "), 2))
+        at += 1
+        if losses[-1] is None:
+            raise ModelError(f"expected two numbers, found '{lines[at - 1][:40]}'", file=path,
+                             line=at)
+    taken("feature", "weight")
+    weights = _table(lines, at, path)
+    return digest, LearnedMetric(*map(int, counts), data, one_line(settings), weights,
+                                 tuple(tuple(loss.tolist()) for loss in losses))
+
+
+def _table(lines, start, path):
+    """The weights (d,) in the lines from `start` on, behind which there are comments alone."""
+    end = start
+    while end < len(lines) and lines[end][:1].isdigit():
+        end += 1
+    found = _values(" ".join(lines[start:end]), 2 * (end - start))
+    weights = None if found is None else found[1::2]
+    if found is None or not end > start or (found[::2] != np.arange(end - start)).any() or \
+            (weights < 0).any():
+        # the slow way tells which line it is
+        wrong = next((number for number, line in enumerate(lines[start:end])
+                      if (row := _values(line, 2)) is None or row[0] != number or row[1] < 0),
+                     end - start)
+        raise _fail_at(lines, start + wrong, path, f"expected {wrong} and a weight")
+    for at in range(end, len(lines)):
+        if lines[at] and not lines[at].startswith("#"):
+            raise _fail_at(lines, at, path, f"expected {end - start} and a weight, or the end")
+    return weights
+
+
+def _fail_at(lines, at, path, expected):
+    found = lines[at] if at < len(lines) else ""
+    return ModelError(f"{expected}, found '{found[:40]}'", file=path, line=at + 1)
+
+
+def _values(text, count):
+    """The `count` finite numbers (count,) of a text; None if it does not hold just these."""
+    if len(text.split()) != count:
+        return None
+    return numbers(np.frombuffer(text.encode(), np.uint8), count)
+
+
+def read_feature_names(path, count):
+    """The names of `count` features, one on each line; `DataError` for another number."""
+    text = read_bytes(path).decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    names = [line.strip() for line in text.rstrip().split("\n")]
+    if len(names) != count:
+        raise DataError(f"holds {len(names)} lines: expected the names of {count} features, one "
+                        "on each line", file=path)
+    return names
