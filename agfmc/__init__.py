@@ -8,8 +8,8 @@
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
 are `classifier.classes`, ascending.  `agfmc.tune` is `agfmc.train` with the options that a
-search finds; both take metric="learned".  `agfmc.load` reads what `save` or the commands wrote; `agfmc.estimators` has the
-same for scikit-learn.
+search finds; both take metric="learned".  `agfmc.load` reads what `save` or the commands wrote;
+`agfmc.estimators` has the same for scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed",
-           "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError", "__version__", "classifier_for", "design",
-           "export", "load", "save", "scores", "train", "tune"]
+           "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
+           "__version__", "classifier_for", "design", "export", "load", "save", "scores", "train",
+           "tune"]
 
 _HOMES = {
     "api": ("scores", "train", "tune"),

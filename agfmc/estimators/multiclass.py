@@ -291,8 +291,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                            calibrated=(bool(self.calibrated),)),
                 replace(candidate, wanted=None if self.decoder is None else (self.decoder,)),
                 by=by, search=search, time_limit=time_limit, space=space, progress=progress)
+            # options of nodes are written into the control
             found = parameters_of(result["points"][result["best"]]["options"]) \
-                if tree is None or any(open_rows(tree)) else {"control": best}  # options of nodes are written there
+                if tree is None or any(open_rows(tree)) else {"control": best}
         tuned.set_params(**found)
         result["params"] = {name: value for name, value in found.items()
                             if value != getattr(self, name)}
