@@ -8,8 +8,8 @@
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
 are `classifier.classes`, ascending.  `agfmc.tune` is `agfmc.train` with the options that a
-search finds.  `agfmc.load` reads what `save` or the commands wrote; `agfmc.estimators` has the
-same for scikit-learn.
+search finds; both take metric="learned".  `agfmc.load` reads what `save` or the commands wrote;
+`agfmc.estimators` has the same for scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
@@ -24,6 +24,7 @@ from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, Data
 
 if TYPE_CHECKING:
     from .api import scores, train, tune
+    from .data_tools.metric import MetricOptions
     from .experiments.search import Axis, SearchSpace
     from .models import Configuration, Normalisation
     from .prediction.classifier import Answers, Classifier, classifier_for
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from .training.design import design
 
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
-           "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed", "ModelError",
-           "Normalisation", "SearchSpace", "UsageError", "__version__", "classifier_for", "design",
-           "export", "load", "save", "scores", "train", "tune"]
+           "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed",
+           "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
+           "__version__", "classifier_for", "design", "export", "load", "save", "scores", "train",
+           "tune"]
 
 _HOMES = {
     "api": ("scores", "train", "tune"),
+    "data_tools.metric": ("MetricOptions",),
     "experiments.search": ("Axis", "SearchSpace"),
     "models": ("Configuration", "Normalisation"),
     "prediction.classifier": ("Answers", "Classifier", "classifier_for"),

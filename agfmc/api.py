@@ -7,6 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from .control.tree import Tree
+from .data_tools.metric import metric_options, MetricOptions
 from .errors import DataError, UsageError
 from .experiments.candidates import Candidate
 from .experiments.experiment import Experiment, SplitPlan
@@ -15,23 +16,25 @@ from .experiments.tuned import find_options
 from .models import Configuration, Dataset
 from .prediction.calibration import calibrated
 from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
-from .training.design import design_for
 from .training.fit import TrainingSettings
-from .training.memory import checked_points, train_configuration
+from .training.memory import checked_points, designed, train_configuration
 
 __all__ = ["scores", "train", "tune"]
 
 
 def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "",
-          normalise: bool = False, seed: int = 1, **training) -> Configuration:
+          normalise: bool = False, seed: int = 1, metric: MetricOptions | str | None = None,
+          **training) -> Configuration:
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
 
     Its probabilities are calibrated, by decision values of points that were held out.
     control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree" ...) or a
     training control tree, as `design` makes it;  options: training options of the binary
     classifiers, as for multi_borders;  normalise: divide features by their standard
-    deviations, as a part of the configuration;  seed: of all random choices;  training:
-    further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
+    deviations, as a part of the configuration;  seed: of all random choices;  metric: "learned",
+    to normalise and then learn a linear map of the features from the classes, after which kernels
+    fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
+    training: further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
     probabilities that are not calibrated.
 
     One pass over the points serves the classifiers of any layout where they are least squares on
@@ -44,13 +47,21 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     >>> model = agfmc.train("one-vs-rest", x, y, options="learner=nystrom -m 40")
     >>> model.classifier().probabilities(x[:5]).shape
     (5, 4)
+
+    The map is a part of the normalisation, which tells how much each feature matters, 1 on average:
+
+    >>> metric = agfmc.MetricOptions(rounds=1, machine="-m 40")
+    >>> model = agfmc.train("one-vs-one", np.hstack([x, x[::-1]]), y, metric=metric)
+    >>> weights = model.normalisation.metric.weights
+    >>> weights.shape, bool(weights[:2].min() > weights[2:].max())
+    ((4,), True)
     """
     x, y = _dense(x), np.asarray(y)
+    settings = TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
     if not isinstance(control, Tree):
-        labels = [int(label) for label in np.unique(y)]
-        control = design_for(control, x, y, labels, None, seed=seed)
-    return calibrated(*train_configuration(control, x, y, TrainingSettings(
-        options, seed, normalise, **training)))
+        x, y = checked_points(x, y)
+        control, settings = designed(control, x, y, None, settings)
+    return calibrated(*train_configuration(control, x, y, settings))
 
 
 def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_loss",
@@ -64,7 +75,8 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
     gamma and C around values that suit the data, such as
     agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2));  training: options, of which all but those
-    searched stay, normalise, seed and the further settings of `train`, such as `workers`.
+    searched stay, normalise, metric (learned in each training part, and then from all), seed and
+    the further settings of `train`, such as `workers`.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
     tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
@@ -92,13 +104,13 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     return calibrated(*train_configuration(tree, x, y, settings)), result
 
 
-def _settings(options="", normalise=False, seed=1, **training):
+def _settings(options="", normalise=False, seed=1, metric=None, **training):
     known = [one.name for one in fields(TrainingSettings)][3:]
     for word in training:
         if word not in known:
             raise UsageError(f"there is no argument '{word}': expected options, normalise, seed or "
                              f"one of {', '.join(known)}")
-    return TrainingSettings(options, seed, normalise, **training)
+    return TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
 
 
 def _dense(x):

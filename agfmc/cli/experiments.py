@@ -164,9 +164,6 @@ def read_experiment(args, source, plan, loo):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
     metric = learned_metric(args)
-    if metric is not None and plan.left_out:
-        raise UsageError("--loo with --learn-metric would score points by a metric that was "
-                         "learned from them too: leave --loo out")
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
@@ -178,7 +175,7 @@ def read_experiment(args, source, plan, loo):
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
-        kernel_memory=args.kernel_memory),
+        workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
         calibrated=calibrated)
 
 

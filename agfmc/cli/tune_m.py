@@ -115,7 +115,8 @@ def execute(args):
     candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
-    task = prepare_tuning(experiment, candidate, must_loo=args.platt == "loo")
+    with Progress(args, "tuning", deadline=deadline) as progress:
+        task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
     if args.platt is not None and task.left_out:
         report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from its "
                            "exact leave-one-out values")

@@ -59,8 +59,9 @@ class MetricOptions:
     features are weighted, and not turned, which suits thousands of them;  components: so many
     directions are kept, or, below 1, as many as have this share of the trace; None: all.  It takes
     a round at least, without which none matters more than another;
-    machine: landmarks, gamma and lambda of the machine, those that are None its own choice, gamma
-    for points whose total variance is their number of features.
+    machine: landmarks, gamma and lambda of the machine, or a text such as "-m 500 -g auto -l 0.1";
+    those that are None, or not in the text, are its own choice, gamma for points whose total
+    variance is their number of features.
 
     Raises `UsageError` for values that cannot be.
     """
@@ -68,9 +69,11 @@ class MetricOptions:
     rounds: int | None = None
     diagonal: bool = False
     components: float | None = None
-    machine: NystromOptions = NystromOptions()
+    machine: NystromOptions | str = NystromOptions()
 
     def __post_init__(self):
+        if isinstance(self.machine, str):
+            object.__setattr__(self, "machine", machine_options(self.machine))
         if self.rounds is not None and not 0 <= self.rounds <= 20:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
@@ -115,8 +118,9 @@ def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
     """The `MetricOptions` of the words "learned" and "diagonal", or those that are given."""
     if metric is None or isinstance(metric, MetricOptions):
         return metric
-    if metric not in ("learned", "diagonal"):
-        raise UsageError(f"expected the metric 'learned' or 'diagonal', found {metric!r}")
+    if not isinstance(metric, str) or metric not in ("learned", "diagonal"):
+        raise UsageError("expected the metric 'learned', 'diagonal', None or an "
+                         f"agfmc.MetricOptions, found {metric!r}")
     return MetricOptions(diagonal=metric == "diagonal")
 
 

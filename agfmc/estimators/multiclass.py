@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..control.parse import parse
 from ..control.tree import Tree
 from ..control.write import format_tree
+from ..data_tools.metric import metric_options
 from ..decode.maps import apply_map
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..errors import AgfmcError, AgfmcWarning
@@ -37,7 +38,7 @@ from ..prediction.recalibration import (Answered, answers_of_data, recalibrate, 
 from ..training import design
 from ..training.fit import TrainingSettings
 from ..training.kernel_tables import MEGABYTES
-from ..training.memory import train_configuration
+from ..training.memory import designed, train_configuration
 from .labels import labels_for, labels_in, named
 
 try:
@@ -111,6 +112,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Divide features by their standard deviations; part of the model, saved with it.
     n_components : int, default=None
         Project the features on so many singular vectors.
+    metric : {"learned", "diagonal"} or agfmc.MetricOptions, default=None
+        Then learn a linear map of the features from the classes, after which a radial kernel fits
+        them better; "diagonal": weights of the features alone, for thousands of them.  Features are
+        divided by their standard deviations first, unless `n_components` says else.  None: no map
+        is learned.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
     calibrated : bool, default=True
@@ -146,6 +152,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         The decoder in use.
     configuration_ : agfmc.Configuration
         The trained classifiers and their layout.
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        How much each feature matters to the learned metric, 1 on average; only where one was
+        learned.
 
     Examples
     --------
@@ -159,6 +168,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
 
+    A metric that is learned from the data, in as many rounds as the search finds best, and the
+    weight that it gives to each feature:
+
+    >>> import agfmc
+    >>> search = GridSearchCV(MultiClassFromBinary(), {"metric": [
+    ...     agfmc.MetricOptions(rounds=rounds) for rounds in (0, 1, 2)]}, cv=3)
+    >>> search.fit(X, y).best_estimator_.feature_weights_.shape
+    (4,)
+
     Sets of classes, of which 90 % hold the true one, by points that were kept apart:
 
     >>> from sklearn.model_selection import train_test_split
@@ -170,9 +188,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
-                 options="", normalise=False, n_components=None, platt="cv", calibrated=True,
-                 reject=None, max_error=None, confidence=0.95, reject_label=None, random_state=1,
-                 n_jobs=None, kernel_memory=MEGABYTES):
+                 options="", normalise=False, n_components=None, metric=None, platt="cv",
+                 calibrated=True, reject=None, max_error=None, confidence=0.95, reject_label=None,
+                 random_state=1, n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
         self.learner = learner
@@ -187,6 +205,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.options = options
         self.normalise = normalise
         self.n_components = n_components
+        self.metric = metric
         self.platt = platt
         self.calibrated = calibrated
         self.reject = reject
@@ -204,6 +223,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         with refused_as_value_error():
             X, y, tree, labelled, settings = self._prepare(X, y)
+            if tree is None:
+                tree, settings = designed(self.control, X, y, labelled.names, settings)
             decoding = self._decoder_for(tree)
             self._rejecting(decoding)  # refused before the training
             configuration = calibrated(*train_configuration(tree, X, y, settings),
@@ -262,7 +283,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tuned = clone(self)
         with refused_as_value_error():
             points, labels, tree, _, settings = tuned._prepare(X, y)
-            candidate = Candidate("control", tree, None) if _given(self.control) else Candidate(
+            candidate = Candidate("control", tree, None) if tree else Candidate(
                 self.control, None, self.control, design={"seed": settings.seed})
             result, best = find_options(
                 Experiment(Dataset(points, labels.astype(np.int32)),
@@ -270,8 +291,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                            calibrated=(bool(self.calibrated),)),
                 replace(candidate, wanted=None if self.decoder is None else (self.decoder,)),
                 by=by, search=search, time_limit=time_limit, space=space, progress=progress)
+            # options of nodes are written into the control
             found = parameters_of(result["points"][result["best"]]["options"]) \
-                if any(open_rows(tree)) else {"control": best}  # options of nodes are written there
+                if tree is None or any(open_rows(tree)) else {"control": best}
         tuned.set_params(**found)
         result["params"] = {name: value for name, value in found.items()
                             if value != getattr(self, name)}
@@ -279,7 +301,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, X, y):
         """The data that `fit` and `tune` work with, all checked: (X float, labels y (n,), control
-        tree, `Labelled`, `TrainingSettings`)."""
+        tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         X, y = validate_data(self, X, y, dtype=_DTYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -288,13 +310,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self.platt not in ("cv", "loo"):
             raise ValueError(f"platt must be 'cv' or 'loo', not {self.platt!r}")
         labelled, seed = labels_for(classes), seed_of(self.random_state)
-        tree = control_tree(self.control, X, labelled.labels[codes], labelled, seed)
-        tree, labelled = named(tree, labelled)
+        tree = _given(self.control)
+        if tree is not None:
+            tree, labelled = named(tree, labelled)
         self._reject_label(classes)
         settings = TrainingSettings(
             options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
-            loo=self.platt == "loo", workers=workers_of(self.n_jobs),
-            kernel_memory=self.kernel_memory, **({} if self.calibrated else {"calibration": 0}))
+            metric=metric_options(self.metric), loo=self.platt == "loo",
+            workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
+            **({} if self.calibrated else {"calibration": 0}))
         return X, labelled.labels[codes], tree, labelled, settings
 
     def predict(self, X):
@@ -437,6 +461,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         scores[tied, place[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
         return scores
 
+    @property
+    def feature_weights_(self):
+        """The weights (n_features_in_,) of features in the learned metric, 1 on average."""
+        check_is_fitted(self)
+        normalisation = self.configuration_.normalisation
+        if normalisation is None or normalisation.metric is None:
+            raise AttributeError("no metric was learned: there are no weights of features")
+        return normalisation.metric.weights
+
     def save(self, path):
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.
 
@@ -547,15 +580,6 @@ def refused_as_value_error():
         yield
     except AgfmcError as error:
         raise ValueError(str(error)) from error
-
-
-def control_tree(control, x, y, labelled, seed):
-    """The training control tree that `control` is or names.
-
-    x (n, d), y (n,) control labels: of use to schemes that are made from data.
-    """
-    return _given(control) or design.design_for(
-        control, x, y, sorted(labelled.labels.tolist()), labelled.names, seed=seed)
 
 
 def sketch(control):

@@ -70,8 +70,12 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     plan, tally, trial = experiment.plan, {}, _trial_of(tuning, experiment, candidates)
     if plan.left_out:
         _check_left_out(experiment, candidates)
-    cached = 0
-    for done, split in enumerate(experiment.splits()):
+    done = cached = 0
+
+    def tell(words):
+        part_of(progress, done - cached, plan.count - cached)(0, 1, words)
+
+    for split in experiment.splits(progress and tell):
         words = _best_words(names, tally, by) + split.name if progress else ""
         outcomes = trial(split, candidates, experiment, progress=part_of(
             progress, done - cached, plan.count - cached, words))
@@ -81,6 +85,7 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
         if done == 0:
             _check_against(against, [word for number, decoder in tally for word in (
                 names[number], f"{names[number]}:{decoder}")])
+        done += 1
     rows = [_row(names[number], decoder, outcomes)
             for (number, decoder), outcomes in tally.items()]
     sound = [row for row in rows if "error" not in row]
@@ -289,7 +294,11 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     """
     trials, rows, plan = [], [], experiment.plan
     trial = _trial_of(tuning, experiment, [candidate])
-    for done, split in enumerate(experiment.splits()):
+
+    def tell(words):
+        part_of(progress, len(trials), plan.count)(0, 1, words)
+
+    for done, split in enumerate(experiment.splits(progress and tell)):
         words = split.name
         if progress and trials:
             so_far = _summaries([outcomes[0] for outcomes in trials], _TOLD)

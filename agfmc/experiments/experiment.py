@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -195,8 +195,10 @@ class Experiment:
     those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
     thousand points, as where very many configurations are tried;  along_cost: of problems that
     differ in C alone and are trained in one call, those with larger C have the solution of the
-    smallest at which it is unbounded;  learned: normalisations with a learned metric, which
-    experiments with the same data and settings share.
+    smallest at which it is unbounded;  learned: {split, or None for all of the data: normalisation
+    with a learned metric}, which experiments with the same data and settings share.
+
+    Raises `UsageError` for leave-one-out values of points that a metric was learned from.
     """
 
     data: Dataset
@@ -207,6 +209,11 @@ class Experiment:
     quick_maps: bool = False
     along_cost: bool = False
     learned: dict = field(default_factory=dict, repr=False)
+
+    def __post_init__(self):
+        if self.plan.left_out and self.settings.metric is not None:
+            raise UsageError("--loo with --learn-metric would score points by a metric that was "
+                             "learned from them too: leave --loo out")
 
     @property
     def calibration(self) -> int:
@@ -227,12 +234,15 @@ class Experiment:
         share = 1.0 if self.plan.left_out else 1 - self.plan.held_out
         return min(part.rows or len(self.data.y), int(len(self.data.y) * share))
 
-    def splits(self) -> Iterator[PreparedSplit]:
-        """Yield the `PreparedSplit`s, one after the other."""
-        return map(self.prepared, map(Part, range(self.plan.count)))
+    def splits(self, tell: Callable[[str], None] | None = None) -> Iterator[PreparedSplit]:
+        """Yield the `PreparedSplit`s, one after the other; tell: as for `prepared`."""
+        for number in range(self.plan.count):
+            yield self.prepared(Part(number), tell)
+            self.learned.pop((self.plan, number), None)  # of many features a large matrix
 
-    def prepared(self, part: Part) -> PreparedSplit:
-        """The `PreparedSplit` of a `Part`."""
+    def prepared(self, part: Part, tell: Callable[[str], None] | None = None) -> PreparedSplit:
+        """The `PreparedSplit` of a `Part`; tell(words): called before a metric is learned for
+        it."""
         y, seed = self.data.y, self.plan.seed
         if self.plan.left_out:
             kept = stratified_sample(y, part.rows or len(y), seed)
@@ -241,7 +251,7 @@ class Experiment:
             split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
-        settings = self._with_metric(part.number, split.train)
+        settings = self._with_metric(split.train, (self.plan, part.number), split.name, tell)
         if part.rows is not None:
             split = split._replace(**{name: rows[stratified_sample(y[rows], part.rows, seed)]
                                       for name, rows in (("train", split.train),
@@ -269,22 +279,24 @@ class Experiment:
         return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
                                 self.settings.calibration, self.settings.seed)
 
-    def tree_of(self, candidate) -> tuple:
-        """(control tree of a `Candidate` for all of the data, its points normalised)."""
-        settings = self._with_metric(None, np.arange(len(self.data.y)))
+    def tree_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
+        """(control tree of a `Candidate` for all of the data, its points normalised); tell: as for
+        `prepared`."""
+        settings = self._with_metric(slice(None), None, "all points", tell)
         (x,) = _normalised(_normalisation(settings, self.data.x, self.data.y), self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
-    def _with_metric(self, number: int | None, rows: np.ndarray) -> TrainingSettings:
+    def _with_metric(self, rows, key, name, tell):
         """The settings with the metric learned from all of a training part, if one is to be.
 
-        number: of the split, None for all of the data;  rows: its training part.  Samples of the
+        rows: the training part;  key: of it in `learned`;  name: of it in words.  Samples of the
         part have this metric too, which is not learned again for each.
         """
         if self.settings.metric is None:
             return self.settings
-        key = self.plan, number
         if key not in self.learned:
+            if tell is not None:
+                tell(f"learning the metric of {name}")
             self.learned[key] = _normalisation(self.settings, self.data.x[rows], self.data.y[rows])
         return replace(self.settings, scale=False, nsv=None, metric=None,
                        normalisation=self.learned[key])

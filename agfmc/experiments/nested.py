@@ -61,7 +61,9 @@ class NestedTuning:
         if experiment.plan.left_out:
             raise UsageError("--tune searches inside training parts: leave --loo out")
         experiment.check_splits(_inner_plan(experiment.settings.seed))
-        trees = {candidate.name: experiment.tree_of(candidate)[0] for candidate in candidates}
+        # a metric changes nothing here, and takes time
+        plain = replace(experiment, settings=replace(experiment.settings, metric=None))
+        trees = {candidate.name: plain.tree_of(candidate)[0] for candidate in candidates}
         self.untuned = [name for name, tree in trees.items()
                         if not any(open_rows(tree)) and not open_nodes(tree)]
         if len(self.untuned) == len(candidates):
@@ -94,8 +96,10 @@ class NestedTuning:
         """The candidate with the best options for the training part of a split of this name.
 
         inner: the `Experiment` of its search;  adds to `records`."""
+        settings = inner.settings
         key = key_of("search seconds", __version__, key_of("raw", inner.data.x, inner.data.y), repr(
-            (candidate, inner.settings.options, self.by, self.search, self.space)))
+            (candidate, settings.options, settings.scale, settings.nsv, settings.metric,
+             settings.normalised, settings.seed, self.by, self.search, self.space)))
         start = time.process_time()
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         with warnings.catch_warnings():  # of each training part another one
@@ -124,7 +128,8 @@ def _inside(split, experiment):
     data, settings = experiment.data, experiment.settings
     kept = np.ones(len(data.y), dtype=bool)
     kept[split.rows] = False
-    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names), learned={},
+    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names),
+                   learned={None: split.normalisation},
                    plan=_inner_plan(settings.seed), settings=replace(settings, loo=True),
                    calibrated=experiment.calibrated[:1])
 

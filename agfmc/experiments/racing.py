@@ -203,14 +203,11 @@ class Tuner:
 
             def follow(done, whole, part=part, work=work, steps=steps):
                 steps.append(done)
-                if self.progress is not None:
-                    here = self.done - self.reused + work * done / max(whole, 1)
-                    self.progress(round(here), round(max(self.total - self.reused, here, 1)),
-                                  self._words(items, part))
+                self._tell(self._words(items, part), work * done / max(whole, 1))
                 self._check_time()
 
             if self._split is None or self._split[0] != part:
-                self._split = part, self.experiment.prepared(part)
+                self._split = part, self.experiment.prepared(part, self._tell)
                 self.held_out[part] = self._split[1].rows
             for scores, result in zip(results, task.score(self._split[1], items, follow)):
                 scores[part] = result
@@ -218,6 +215,11 @@ class Tuner:
             if not steps:
                 self.reused += work  # of an earlier run: no measure of the time needed
         return results
+
+    def _tell(self, words, more=0.0):
+        if self.progress is not None:
+            here = self.done - self.reused + more
+            self.progress(round(here), round(max(self.total - self.reused, here, 1)), words)
 
     def _words(self, items, part):
         rows = f", {part.rows} points" if part.rows is not None else ""

@@ -45,7 +45,8 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
         raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
     settings = replace(experiment.settings, loo=True,
                        workers=experiment.settings.workers or available_cores())
-    task = prepare_tuning(replace(experiment, settings=settings), candidate)
+    task = prepare_tuning(replace(experiment, settings=settings), candidate,
+                          progress=progress)
     with forgetting(), ResultCache(None) as cache:
         result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
                             by=by, search=search, progress=progress,

@@ -6,6 +6,7 @@ for each of its binary problems.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import dataclass, replace
 
@@ -64,24 +65,26 @@ class TuningTask:
     left_out: bool = False
 
 
-def prepare_tuning(experiment: Experiment, candidate: Candidate,
-                   must_loo: bool = False) -> TuningTask:
+def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool = False,
+                   progress=None) -> TuningTask:
     """The `TuningTask` of a candidate; everything is checked that needs no training.
 
     must_loo: it is an error where `settings.loo` is not possible, as rows with options of
-    their own are nu-SVC; else such controls are trained with folds.
+    their own are nu-SVC; else such controls are trained with folds;  progress: as for `tune`, told
+    of a metric that is learned.
     """
     settings = experiment.settings
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
-    tree, x = experiment.tree_of(candidate)
+    tree, x = experiment.tree_of(candidate, progress and functools.partial(progress, 0, 1))
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
         check_loo(jobs)
     learned = decoders_for(tree, candidate.wanted)[0].decoder.takes == "learned"
-    left_out = has_left_out(jobs) and not learned
+    # a metric knows the labels of the points that would be left out
+    left_out = has_left_out(jobs) and not learned and settings.metric is None
     if experiment.plan.left_out and not left_out:
         raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo cannot "
                          "judge it" if learned else "--loo is for a configuration all of whose "

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..codes.schemes import find_scheme
 from ..collate.merge import assemble
 from ..control.build import check_classes
 from ..control.tree import MAX_LABEL
 from ..errors import AgfmcError, DataError
 from ..learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
+from .design import design_for
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
 
-__all__ = ["checked_points", "fit_nodes", "train_configuration"]
+__all__ = ["checked_points", "designed", "fit_nodes", "train_configuration"]
 
 
 def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None):
@@ -54,6 +56,20 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     held_out = None if rows is None else gather_held_out(
         tree, jobs, [fitted.values for fitted in results], (x, y, nodes), rows, settings)
     return configuration, held_out
+
+
+def designed(scheme, x, y, names, settings):
+    """The training control tree of a scheme for points x (n, d), y (n,); -> (tree, settings).
+
+    A scheme that is made from data sees them after the normalisation, as in print_control; the
+    settings have it then.  names: as for `design_for`, whose errors are raised.
+    """
+    labels = [int(label) for label in np.unique(y)]
+    if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
+        settings = replace(settings, normalisation=settings.fit_normalisation(x, y), scale=False,
+                           nsv=None, metric=None)
+        x = settings.normalisation.apply(x)
+    return design_for(scheme, x, y, labels, names, seed=settings.seed), settings
 
 
 def fit_nodes(tree, jobs, x, y, normalisation=None):
