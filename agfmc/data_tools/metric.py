@@ -159,13 +159,13 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
     points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels))
-    rounds, losses = options.rounds, ()
+    rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
+    if rounds != 0:
+        learner = learner.settled(points)
     if rounds is None:
         rounds, losses = learner.choose_rounds(points)
-    linear, gamma = _unit(d, options.diagonal), options.machine.gamma
     for _ in range(rounds):
-        machine = learner.machine(points, linear, gamma)
-        linear, gamma = learner.next_map(points, linear, machine), machine.gamma
+        linear = learner.next_map(points, linear, learner.machine(points, linear))
     weights = _feature_weights(base, linear, raw)
     matrix = base.matrix
     if rounds or options.components is not None:
@@ -222,10 +222,14 @@ class _Points(NamedTuple):
 
 
 class _Machine(NamedTuple):
-    """The machine with a row for each class: f(x) = v^T phi(x) + b; error: of left-out points."""
+    """The machine with a row for each class, f(x) = v^T phi(x) + b.
+
+    gamma, ridge: as of its options;  error: of points that are left out.
+    """
 
     landmarks: Landmarks
     gamma: float
+    ridge: float
     v: np.ndarray
     b: np.ndarray
     error: float
@@ -262,22 +266,36 @@ class _Learner:
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
         return metric_of(products / len(some))[1]
 
-    def machine(self, points: _Points, linear: np.ndarray, gamma: float | None) -> _Machine:
-        """The `_Machine` of the points after a map; gamma: None for the best of some."""
-        points = points.mapped(_scaled(linear, points.x))
-        wanted = self.options.machine.landmarks or LANDMARKS
-        if gamma is not None:
-            return self._trained(points, gamma, wanted)
-        few = points.sample(_TRIED, self.seed)
-        tried = [self._trained(few, share / points.x.shape[1], min(wanted, _TRIED_LANDMARKS))
-                 for share in _VARIANCES]
-        best = min(tried, key=lambda machine: machine.error)
-        if few is points and wanted <= _TRIED_LANDMARKS:
-            return best
-        return self._trained(points, best.gamma, wanted)
+    def settled(self, points: _Points) -> _Learner:
+        """The same with gamma and lambda, those of the options or the best of some for the points.
 
-    def _trained(self, points, gamma, wanted):
-        landmarks = Landmarks(Kernel("rbf", gamma), points.sample(wanted, self.seed).x)
+        They serve all rounds: others for each make hardly another metric.
+        """
+        options, d = self.options.machine, points.x.shape[1]
+        if options.gamma is not None and options.ridge is not None:
+            return self
+        some = points.sample(_TRIED, self.seed)
+        some = some.mapped(_scaled(_unit(d, True), some.x))
+        gammas = [share / d for share in _VARIANCES] if options.gamma is None else [options.gamma]
+        best = min((self._for_trials()._trained(some, gamma) for gamma in gammas),
+                   key=lambda machine: machine.error)
+        return self._with(gamma=best.gamma, ridge=best.ridge)
+
+    def _for_trials(self):
+        wanted = self.options.machine.landmarks or LANDMARKS
+        return self._with(landmarks=min(wanted, _TRIED_LANDMARKS))
+
+    def _with(self, **machine):
+        return replace(self, options=replace(self.options, machine=replace(
+            self.options.machine, **machine)))
+
+    def machine(self, points: _Points, linear: np.ndarray) -> _Machine:
+        """The `_Machine` of the points after a map."""
+        return self._trained(points.mapped(_scaled(linear, points.x)), self.options.machine.gamma)
+
+    def _trained(self, points, gamma):
+        landmarks = Landmarks(Kernel("rbf", gamma), points.sample(
+            self.options.machine.landmarks or LANDMARKS, self.seed).x)
         p, n = len(landmarks), len(points.x)
         gram, phi = np.zeros((p, p)), np.empty((p, n))
 
@@ -295,7 +313,7 @@ class _Learner:
             while search.trial is not None:
                 search.tell(solve(search.trial)[-1])
             ridge = search.best
-        return _Machine(landmarks, gamma, *solve(ridge))
+        return _Machine(landmarks, gamma, ridge, *solve(ridge))
 
     def _solved(self, gram, phi, targets, total, ridge):
         """(v (p, k), b (k,), mean squared error of points that are left out)."""
@@ -330,9 +348,7 @@ class _Learner:
         if n < _FEWEST:
             return fewest, ()
         part = stratified_parts(some.y, _PARTS, self.seed)
-        machine = self.options.machine
-        alone = replace(self, threads=1, options=replace(self.options, machine=replace(
-            machine, landmarks=min(machine.landmarks or LANDMARKS, _TRIED_LANDMARKS))))
+        alone = replace(self._for_trials(), threads=1)
         errors = np.empty((MOST_ROUNDS + 1, n))
         for number, of_part in enumerate(self.each(
                 lambda number: alone.errors_of_part(some, part == number), range(_PARTS))):
@@ -347,10 +363,8 @@ class _Learner:
         """The squared errors (rounds + 1, n) of points held out, averaged over the classes."""
         train, test = points.rows(~held_out), points.rows(held_out)
         linear, errors = _unit(points.x.shape[1], self.options.diagonal), []
-        gamma = self.options.machine.gamma
         for number in range(MOST_ROUNDS + 1):
-            machine = self.machine(train, linear, gamma)
-            gamma = machine.gamma
+            machine = self.machine(train, linear)
             values = machine.values(_mapped(test.x, _scaled(linear, train.x)))
             errors.append(((values - test.targets)**2).mean(axis=0))
             if number < MOST_ROUNDS:
