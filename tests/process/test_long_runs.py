@@ -71,7 +71,7 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
 def test_killed_again_and_again(here, data):
     rng = np.random.default_rng()
     seen = {}
-    for _ in range(12):
+    for _ in range(6):
         with here.start(*WORDS, "m", "ctl") as process:
             try:
                 process.wait(timeout=0.4 + 0.4 * rng.random())
