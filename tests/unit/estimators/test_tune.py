@@ -48,12 +48,13 @@ def test_the_parameters_found_are_those_of_the_fitted_clone():
 @pytest.fixture(scope="module")
 def numbered():
     """The result of a search with the classes 0, 1 and 2."""
-    return MultiClassFromBinary(normalise=True).tune(*points(), space=SMALL)[1]
+    return MultiClassFromBinary(normalise=True).tune(*points(), search="full", space=SMALL)[1]
 
 
 @pytest.mark.parametrize("labels", [("a", "b", "c"), (-5, 0, 7), (1.0, 2.0, 3.0)])
 def test_classes_of_any_kind(labels, numbered):
-    model, found = MultiClassFromBinary(normalise=True).tune(*points(labels), space=SMALL)
+    model, found = MultiClassFromBinary(normalise=True).tune(*points(labels), search="full",
+                                                             space=SMALL)
     assert found["params"] == numbered["params"] and found["points"] == numbered["points"]
     assert model.classes_.tolist() == list(labels)
     assert set(model.predict(points()[0])) == set(labels)
