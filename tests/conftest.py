@@ -30,6 +30,23 @@ os.environ.update(dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 ROOT = Path(__file__).resolve().parents[1]
+MOST_WORKERS = 4
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Whole folders of tests are run by several processes, a file by one of them.
+
+    Where pytest-xdist is installed, there is more than one core, and the command line names no
+    file, nor -n, -k, -m, -s or --pdb.
+    """
+    options, here = config.option, not hasattr(config, "workerinput")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if here and getattr(options, "numprocesses", 0) is None and options.dist == "no" and (
+            cores > 1 and options.markexpr in config.getini("addopts") and not options.keyword
+            and options.capture != "no" and not options.usepdb and not options.collectonly
+            and all(os.path.isdir(name) for name in config.args)):
+        options.numprocesses, options.dist = min(cores, MOST_WORKERS), "loadfile"
 
 
 class Done(NamedTuple):

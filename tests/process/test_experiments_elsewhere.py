@@ -1,17 +1,21 @@
 """Experiments on workers: the same tables, whoever dies, and a killed run goes on."""
 
+import functools
 import json
 import re
 
 import numpy as np
 import pytest
 
+from agfmc.experiments import nested
+from agfmc.experiments.search import Axis, SearchSpace
+
 PATIENCE = 60
 EXECUTORS = ("processes:2",)  # threads:2 is -j 2, of which other tests are
 TIMES = ("train_s", "classify_s", "best")
-COMPARE = ("compare_control", "-d", "3", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
+COMPARE = ("compare_control", "-d", "2", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
            "tree:full,inverse", "nodes", "shared")
-TUNE = ("tune_m", "--log2g=-2:0:2", "--refine", "0", "--csv", "tried",
+TUNE = ("tune_m", "-d", "3", "--log2g=-2:0:2", "--refine", "0", "--csv", "tried",
         "one-vs-one", "big")
 
 
@@ -42,7 +46,7 @@ def test_same_tables(big, executor):
         files = big.files()
         assert table(big.ok(*words, "--no-state", "--executor", executor)) == one
         assert big.files() == files
-    best = ("print_control", "--best", "--no-state", "-d", "2", "big")
+    best = ("print_control", "--best", "--no-state", "-d", "2", "-Q", "one-vs-rest,tree", "big")
     assert big.ok(*best) == big.ok(*best, f"--executor={executor}")
 
 
@@ -102,7 +106,10 @@ def test_wrong_executors(big, words, status, told):
     assert not (big / "cache").exists()
 
 
-def test_same_nested_search(big):
+def test_same_nested_search(big, monkeypatch):
+    monkeypatch.setattr(nested, "NestedTuning", functools.partial(
+        nested.NestedTuning,
+        space=SearchSpace(log2c=Axis(0, 2, 2), log2g=Axis(-4, -2, 2), refine=0)))
     words = ("nfold", "--tune", "-b", "-d", "2", "--no-state", "tree", "big", "held")
     big.ok(*words)
     files = big.files()

@@ -71,7 +71,7 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
 def test_killed_again_and_again(here, data):
     rng = np.random.default_rng()
     seen = {}
-    for _ in range(12):
+    for _ in range(6):
         with here.start(*WORDS, "m", "ctl") as process:
             try:
                 process.wait(timeout=0.4 + 0.4 * rng.random())
@@ -200,8 +200,8 @@ RESUME_WORDS = ("compare_control", "-n", "--trials", "4", "-+", "-c 20", "--json
 def big(place):
     """`place` with big.vec, big.cls, and a cache folder of its own."""
     rng = np.random.default_rng(4)
-    y = rng.integers(0, 6, 700)
-    x = rng.normal(size=(700, 5)) + 1.5 * np.eye(6)[y][:, :5]
+    y = rng.integers(0, 6, 400)
+    x = rng.normal(size=(400, 5)) + 1.5 * np.eye(6)[y][:, :5]
     place.points("big", x, y)
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     return place

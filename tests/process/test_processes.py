@@ -61,34 +61,58 @@ def test_same_models_and_answers(place, many):
     assert here.files() == there.files()
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
-def test_worker_killed(slow):
-    here, there = slow.below("here"), slow.below("there")
-    words = ("-+", "-c 100", "../bigplan", "../big", "m", "ctl")
-    here.ok("multi_borders", "-j", "2", *words)
-    with there.start("multi_borders", "--executor=processes:2", *words) as process:
-        number = busy_worker(process)
-        os.kill(number, signal.SIGKILL)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said.decode()
-    assert here.files() == there.files()
+# The first worker that comes to the function links `at` to its number, and stays there.
+STAYS = """import os, sys, time
+if "-c" in sys.orig_argv:
+    import {module} as module
+    def stays(*args, real=module.{function}):
+        try:
+            os.symlink(str(os.getpid()), {at!r})
+        except FileExistsError:
+            return real(*args)
+        time.sleep(600)
+    module.{function} = stays
+"""
+
+
+@pytest.fixture
+def kill_worker(place, wait):
+    """Function that runs a command, and kills a worker in the function; -> (number, stderr)."""
+    def kill_worker(here, module, function, *words):
+        at = place / "at"
+        (place / "site").mkdir()
+        (place / "site" / "sitecustomize.py").write_text(
+            STAYS.format(module=module, function=function, at=str(at)))
+        here.env = {**here.env, "PYTHONPATH": f"{here.env['PYTHONPATH']}:{place / 'site'}"}
+        with here.start(*words, "--executor=processes:2") as process:
+            wait(at.is_symlink, process)
+            number = int(os.readlink(at))
+            os.kill(number, signal.SIGKILL)
+            _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, said.decode()
+        return number, said
+
+    return kill_worker
+
+
+def test_worker_killed(place, kill_worker):
+    here, there = place.below("here"), place.below("there")
+    words = ("multi_borders", "-+", "-c 100", "../plan", "../trn", "m", "ctl")
+    here.ok(*words)
+    number, said = kill_worker(there, "agfmc.training.fit", "_fit_or_error", *words)
+    assert here.files() == there.files() and len(here.files()) == 5
     assert f": worker process {number} ended by signal 9; retrying".encode() in said
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
-def test_worker_killed_while_it_makes_sums(place):
-    y = np.arange(60_000) % 3
+def test_worker_killed_while_it_makes_sums(place, kill_worker):
+    y = np.arange(10_000) % 3
     x = np.random.default_rng(4).normal(size=(len(y), 6)) + np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
     place.points("big", x, y)
     (place / "rest").write_text('"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
     here, there = place.below("here"), place.below("there")
-    words = ("-+", "learner=nystrom -m 900", "../rest", "../big", "m", "ctl")
-    here.ok("multi_borders", "-j", "2", *words)
-    with there.start("multi_borders", "--executor=processes:2", *words) as process:
-        number = busy_worker(process)
-        os.kill(number, signal.SIGKILL)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said.decode()
+    words = ("multi_borders", "-+", "learner=nystrom -m 90", "../rest", "../big", "m", "ctl")
+    here.ok(*words)
+    number, said = kill_worker(there, "agfmc.training.shared_sums", "_sums_elsewhere", *words)
     assert here.files() == there.files() and len(here.files()) == 4
     assert b"multi_borders: warning: sums of rows " in said
     assert f": worker process {number} ended by signal 9; retrying".encode() in said
@@ -107,18 +131,12 @@ def test_no_worker_is_left_behind(slow, number, wait, gone):
     wait(lambda: all(map(gone, workers)))
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
-def test_worker_killed_in_an_experiment(slow):
-    words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "bigplan", "big")
-    for base, more in (("here", ("-j", "2")), ("there", ("--executor=processes:2",))):
-        with slow.start(*words, base, "--no-state", *more) as process:
-            if base == "there":
-                number = busy_worker(process)
-                os.kill(number, signal.SIGKILL)
-            _, said = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, said.decode()
+def test_worker_killed_in_an_experiment(place, kill_worker):
+    words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "--no-state", "plan", "trn")
+    place.ok(*words, "here")
+    number, said = kill_worker(place, "agfmc.experiments.on_workers", "_perform", *words, "there")
     for end in (".cls", ".con", ".txt", ".raw.txt"):
-        assert (slow / f"here{end}").read_bytes() == (slow / f"there{end}").read_bytes()
+        assert (place / f"here{end}").read_bytes() == (place / f"there{end}").read_bytes()
     assert f": worker process {number} ended by signal 9; retrying".encode() in said
 
 

@@ -26,8 +26,8 @@ def test_a_failure_names_what_repeats_it(tmp_path, root):
         "def test_false(numbers):\n    print('drawn', numbers)\n    assert len(numbers) < 3\n")
 
     def drawn(*options):
-        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
-                              cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options,
+                               "test_false.py"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 1, done.stdout + done.stderr
         assert "@reproduce_failure(" in done.stdout
         return [line for line in done.stdout.splitlines() if line.startswith("drawn")]

@@ -161,7 +161,7 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
 
 
 def test_auto_takes_what_is_needed():
-    q, y = drawn(4000, 3, 7)
+    q, y = drawn(2000, 3, 7)
     assert fit_map(q, y).kind == "none"
     assert fit_map(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
     bent = q**np.array([1, 3, .5])

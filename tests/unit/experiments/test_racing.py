@@ -198,8 +198,8 @@ def test_a_start_is_followed_by_half_steps_around_the_best():
 @pytest.mark.usefixtures("scaled_down")
 def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
     data = blobs(200)
-    start = begin(data)
-    result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+    start, space = begin(data), SMALL._replace(refine=0)
+    result, tree = tune(start, space, by="log_loss", per_partition=True)
     common = result["common"]["points"][result["common"]["best"]]["options"]
     assert len(result["partitions"]) == 3 and set(result["whole"]) == {"common", "tuned"}
     gain = result["whole"]["common"]["log_loss"]["pooled"] - \
@@ -210,7 +210,7 @@ def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
     for gain, error, own in ((0.2, 0.1, True), (0.1, 0.2, False)):
         margin = Difference(gain, error, "")
         monkeypatch.setattr(tuning, "difference_of", lambda *args, margin=margin: margin)
-        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
+        result, tree = tune(start, space, by="log_loss", per_partition=True)
         assert result["own"] is own
         texts = [row.text for row in tree.rows]
         chosen = [part["points"][part["best"]]["options"] for part in result["partitions"]]
