@@ -324,5 +324,5 @@ def test_words():
             MetricOptions(machine=machine_options(text))
     assert metric_options("learned") == MetricOptions() and metric_options(None) is None
     assert metric_options("diagonal") == MetricOptions(diagonal=True)
-    with pytest.raises(AgfmcError, match="expected the metric 'learned' or 'diagonal'"):
+    with pytest.raises(AgfmcError, match="expected the metric 'learned', 'diagonal'"):
         metric_options("euclid")
