@@ -149,5 +149,5 @@ def test_both_files_or_none(folder):
 def test_names_of_features(folder):
     Path("f").write_bytes("\ufefflength\r\nwidth\r\n\n".encode())
     assert read_feature_names("f", 2) == ["length", "width"]
-    with pytest.raises(DataError, match="^holds 2 lines: expected the names of 3 features"):
+    with pytest.raises(DataError, match="^f:2: holds 2 lines: expected the names of 3 features"):
         read_feature_names("f", 3)
