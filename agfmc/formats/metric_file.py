@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._version import __version__
-from ..errors import AgfmcWarning, DataError, ModelError, one_line
+from ..errors import AgfmcWarning, DataError, ModelError
 from ..models import LearnedMetric
 from .atomic import remove
 from .inputs import is_stream, open_input, read_bytes
@@ -39,7 +39,7 @@ __all__ = ["check_metric_output", "format_metric", "metric_of", "read_feature_na
 _TITLE = "# agfmc metric 1"
 _TABLE = "# feature weight"
 _HEAD = {"normalisation": "[0-9a-f]{16}", "rounds": "[0-9]{1,2}", "points": "[0-9]{1,12}",
-         "classes": "[0-9]{1,8}", "data": "[0-9a-f]{16}", "settings": ".{1,1000}"}
+         "classes": "[0-9]{1,8}", "data": "[0-9a-f]{16}", "settings": "[ -~]{1,1000}"}
 
 
 def metric_of(path):
@@ -135,7 +135,7 @@ def read_metric(path):
                              line=at)
     taken("feature", "weight")
     weights = _table(lines, at, path)
-    return digest, LearnedMetric(*map(int, counts), data, one_line(settings), weights,
+    return digest, LearnedMetric(*map(int, counts), data, settings, weights,
                                  tuple(tuple(loss.tolist()) for loss in losses))
 
 
@@ -177,5 +177,5 @@ def read_feature_names(path, count):
     names = [line.strip() for line in text.rstrip().split("\n")]
     if len(names) != count:
         raise DataError(f"holds {len(names)} lines: expected the names of {count} features, one "
-                        "on each line", file=path)
+                        "on each line", file=path, line=len(names))
     return names

@@ -36,7 +36,7 @@ def _figure(metric):
     axes.set_xlabel("weight of the feature, standardised (1: all alike)", fontsize=8)
     count = len(metric["weights"])
     of = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    figure.text(0.15 / size[0], 1 - 0.25 / size[1], f"weights of features{of}; "
-                f"{metric['rounds']} rounds, {metric['points']} points, {metric['classes']} "
-                "classes", fontsize=9, va="center")
+    figure.text(0.15 / size[0], 1 - 0.25 / size[1],
+                f"weights of features{of}; learned from {metric['points']} points of "
+                f"{metric['classes']} classes", fontsize=9, va="center")
     return figure

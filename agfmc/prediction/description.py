@@ -108,8 +108,9 @@ def _metric_line(metric):
     """The line about a learned metric, or that there is none."""
     if metric is None:
         return "metric            none that is known of"
-    return f"metric            learned in {metric['rounds']} rounds from {metric['points']} " \
-           f"points of {metric['classes']} classes, data {metric['data']}"
+    plural = "s" * (metric["rounds"] != 1)
+    return f"metric            learned in {metric['rounds']} round{plural} from " \
+           f"{metric['points']} points of {metric['classes']} classes, data {metric['data']}"
 
 
 def _calibration(calibration):

@@ -24,9 +24,10 @@ from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
                            kernel_sums, libagf_model, libsvm_data, libsvm_model, logistic_model,
-                           lvq, probability_text, seal, set_text, svm_predict_output, vectors)
+                           lvq, metric_file, probability_text, seal, set_text,
+                           svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
-from agfmc.models import BinaryModel, InputFormat, Kernel
+from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
 from agfmc.provenance import Provenance
 
 FOUND = Path(__file__).parent / "found"
@@ -224,6 +225,19 @@ def normalisation(found, raw):
     all_finite(found.matrix, found.mean, found.apply(np.zeros((1, len(found.mean)))))
 
 
+def learned(found, raw):
+    """What is written of a learned metric is read again, and is the same text."""
+    digest, metric = found
+    weights = metric.weights
+    all_finite(weights, np.array(metric.losses))
+    assert (weights >= 0).all() and weights.ndim == 1 and len(weights)
+    made = Normalisation(np.ones((len(weights), 1), np.float32), np.zeros(len(weights), np.float32),
+                         metric=metric)
+    text = metric_file.format_metric(made)
+    again = reread(metric_file.read_metric, text)[1]
+    assert text == metric_file.format_metric(Normalisation(made.matrix, made.mean, metric=again))
+
+
 def named(found, raw):
     assert found and len(set(found)) == len(found)
     assert class_names.names_bytes(found)
@@ -356,6 +370,10 @@ VEC = np.int32(3).tobytes() + X.astype("<f4").tobytes()
 CLS = Y.astype("<i4").tobytes()
 CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
 STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
+METRIC = metric_file.format_metric(Normalisation(
+    np.eye(3, dtype=np.float32), np.zeros(3, np.float32), metric=LearnedMetric(
+        1, 40, 3, "0123456789abcdef", "-m 30 -g auto -l auto seed 1", np.array([2.5, 0.5, 0.0]),
+        ((0.5, 0.01), (0.4, 0.0))))).encode()
 SVM = "".join(libsvm_data.svm_lines(X, Y)).encode()
 WORDS = "".join(libsvm_data.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
@@ -482,6 +500,14 @@ def readers():
          [f + "vectors.read_con"]),
         ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),
         ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
+        ("metric", metric_file.read_metric,
+         [METRIC, b"\n".join(METRIC.split(b"\n")[:-2])], True, learned,
+         [f + "metric_file.read_metric"]),
+        ("metric of a std", beside(".metric", ".std", STD, lambda base: vectors.read_std(
+            f"{base}.std")), [METRIC], True, normalisation, [f + "metric_file.with_metric"]),
+        ("feature names", functools.partial(metric_file.read_feature_names, count=3),
+         [b"a\nb\nc\n"], True, lambda names, raw: len(names) == 3 or 1 / 0,
+         [f + "metric_file.read_feature_names"]),
         ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
          [f + "libsvm_data.read_svm", f + "libsvm_data.read_svm_labels"]),
         ("svm text, absent", functools.partial(libsvm_data.read_svm, form=InputFormat("svm", -7.5),

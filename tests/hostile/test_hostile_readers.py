@@ -28,7 +28,7 @@ ELSEWHERE = {
     "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
     "formats.mbm.read_store": "has a fuzzer of its own, and a checksum"}
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
-          "replacing", "remove", "quote_", "sealed", "std_table", "writing")
+          "replacing", "remove", "quote_", "sealed", "std_files", "writing")
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
 
 
@@ -57,7 +57,8 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
     "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
     "formats.atomic.install", "formats.inputs.within_memory",
-    "formats.calibration_file.calibration_of",
+    "formats.calibration_file.calibration_of", "formats.metric_file.metric_of",
+    "formats.inputs.is_stream",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
     "formats.vectors.VecWriter", "formats.atomic.temporary_name"}

@@ -19,7 +19,8 @@ MODULES = {
                      "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
     "pickle": ("agfmc/executors/processes.py",),  # to processes of our own, on private sockets
     "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
-                   "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py"),
+                   "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py",
+                   "agfmc/data_tools/metric.py"),
     "subprocess": ("agfmc/learners/commands.py", "agfmc/executors/processes.py"),
     # by names from tables of their own, of this package, or of a function that is at hand
     "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",

@@ -1,0 +1,189 @@
+"""Learned metrics: the file beside the normalisation, what is said of them, and their picture."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.metric_file import read_metric
+from agfmc.formats.vectors import read_std, write_cls, write_vec
+
+LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
+SVM = ("-+", "-c 1 -g 0.5")
+
+
+@pytest.fixture
+def data(folder):
+    """Points, train and part, whose classes depend on the first of four features."""
+    generator = np.random.default_rng(3)
+    x = np.column_stack([generator.normal(size=(120, 3)), np.ones(120)]).astype(np.float32)
+    y = (np.sin(2 * x[:, 0]) > 0).astype(int) + (x[:, 0] > 0.8)
+    for name, rows in (("train", 120), ("part", 90)):
+        write_vec(f"{name}.vec", x[:rows])
+        write_cls(f"{name}.cls", y[:rows])
+    Path("names").write_text("a\nb\nc\nd\n")
+
+
+def test_preprocessing_writes_it(data, run):
+    told = run("agf_preprocess", *LEARN, "train", "out").err.splitlines()[-1]
+    assert told == "agf_preprocess: metric: 1 round; weights of features in out.metric"
+    digest, metric = read_metric("out.metric")
+    assert digest == read_std("out.std").digest()
+    assert (metric.rounds, metric.points, metric.classes, metric.losses) == (1, 120, 3, ())
+    assert metric.weights.argmax() == 0 and metric.weights[3] == 0
+    run("agf_preprocess", "-n", "train", "out")
+    assert not Path("out.metric").exists()
+    run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
+    assert Path("n.metric").exists() and not Path("out.metric").exists()
+
+
+def test_rounds_that_were_chosen_are_told(data, run):
+    told = run("agf_preprocess", "-n", "--learn-metric", "--metric-options", "-m 20", "train",
+               "out").err.splitlines()[-1]
+    metric = read_std("out.std").metric
+    losses = [f"{loss:.4g}" for loss, _ in metric.losses]
+    assert len(losses) == 4 and metric.rounds > 0
+    assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}, "
+                    f"which lower the squared error of held-out points from {losses[0]} to "
+                    f"{losses[metric.rounds]}; weights of features in out.metric")
+    y = np.random.default_rng(1).integers(0, 2, 120)
+    write_cls("train.cls", y)
+    told = run("agf_preprocess", "-n", "--learn-metric", "--metric-options", "-m 20", "train",
+               "out").err.splitlines()[-1]
+    assert "metric: 0 rounds, as more do not lower the squared error of held-out points" in told
+    assert read_std("out.std").metric.rounds == 0
+
+
+def test_all_commands_that_write_a_normalisation_write_it(data, run):
+    one_vs_one = run("print_control", "train").out
+    run("print_control", "-Q", "empirical", *LEARN, "-a", "p.std", "train")
+    Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)
+    run("order_classes", "--path", *LEARN, "-a", "o.std", "c.mbc", "train")
+    told = run("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc", stdin=one_vs_one).err
+    assert "multi_borders: metric: 1 round; weights of features in m.metric\n" in told
+    same = {Path(f"{name}.metric").read_bytes() for name in "pom"}
+    assert len(same) == 1
+    run("multi_borders", *SVM, *LEARN, "-a", os.devnull, "-", "train", "k", "k.mbc",
+        stdin=one_vs_one)
+    assert not Path("k.metric").exists()
+
+
+def test_the_file_of_another_program_is_refused_before_the_work(data, run):
+    for name in ("m", "n"):
+        Path(f"{name}.metric").write_text("metres\n")
+    design = run("print_control", 3).out
+    for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
+                  ("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc")):
+        run(*words, stdin=design, status=1).refused("is no record of a learned metric")
+    assert not Path("m.std").exists() and not Path("out.vec").exists()
+    run("multi_borders", *SVM, *LEARN, "-", "train", "k", "k.metric", stdin=design,
+        status=2).err.index("control-out would be 'k.metric', and that is the record of the metric")
+
+
+def test_models_trained_with_it_tell_of_it(data, run):
+    run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
+    design = run("print_control", 3).out
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "train", "m", "m.mbc", stdin=design).err
+    assert "warning" not in told
+    run("mbh2mbm", "-a", "n.std", "m.mbc", "m.mbm")
+    data_digest = read_std("n.std").metric.data
+    assert f"metric            learned in 1 round from 120 points of 3 classes, data " \
+           f"{data_digest}\n" in run("mbm_info", "m.mbm").out
+    info = json.loads(run("mbm_info", "--json", "m.mbm").out)
+    assert info["metric"] == {"rounds": 1, "points": 120, "classes": 3, "data": data_digest}
+
+    run("agf_preprocess", "-n", "-a", "plain.std", "train", "out")
+    run("mbh2mbm", "-a", "plain.std", "m.mbc", "m.mbm", status=1).refused(
+        f"another normalisation than the one given (theirs: metric 1 rounds of 120 points, 3 "
+        f"classes, data {data_digest}; the one given: no learned metric that is known of)")
+    run("multi_borders", *SVM, "-a", "plain.std", "-", "train", "k", "k.mbc", stdin=design)
+    run("classify_m", "-a", "n.std", "k.mbc", "train.vec", "out", status=1).refused(
+        "(theirs: no learned metric that is known of; the one given: metric 1 rounds of 120")
+    assert json.loads(run("mbm_info", "--json", "k.mbc").out)["metric"] is None
+    assert "\nmetric" not in run("mbm_info", "k.mbc").out
+
+
+def test_a_note_where_the_points_are_others(data, run):
+    run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
+    design = run("print_control", 3).out
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
+    assert told.count("warning") == 1
+    assert "n.std: its metric was learned from other points than these, from 120 of 3 classes; " \
+           "-n --learn-metric learns one from these\n" in told
+    os.unlink("n.metric")
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
+    assert "warning" not in told
+
+
+@pytest.mark.parametrize("command", [
+    ("nfold", "--trials", 1, "one-vs-one"), ("tune_m", "--log2c=0:0", "--log2g=-1:-1", "-d", 2,
+                                             "one-vs-one"),
+    ("print_control", "--best", "-f", ".3", "--trials", 1, "-Q", "one-vs-rest")])
+def test_a_note_where_held_out_points_were_learned_from(data, run, command):
+    run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
+    command = *command, "--no-state", "-a", "n.std"
+    assert "n.std: its metric was learned from these points, held-out ones among them: the " \
+           "scores are too good; -n --learn-metric in its place" in run(*command, "train").err
+    assert "n.std: its metric was learned from 120 points: where held-out ones are among them, " \
+           "the scores are too good; -n --learn-metric" in run(*command, "part").err
+
+
+def test_no_note_where_nothing_was_learned(data, run):
+    run("agf_preprocess", "-n", "--learn-metric=0", "-a", "n.std", "train", "out")
+    told = run("compare_control", "--no-state", "--trials", 1, "-a", "n.std", "train",
+               "one-vs-one").err
+    assert "its metric" not in told
+
+
+def test_a_normalisation_is_described(data, run):
+    run("agf_preprocess", "-n", "--learn-metric", "--metric-options", "-m 20", "train", "out")
+    metric = read_std("out.std").metric
+    lines = run("mbm_info", "--feature-names", "names", "out.std").out.splitlines()
+    assert lines[:5] == [
+        "features          4, 1 left out: 3", "normalised        to 3, which are mixtures of "
+        "features", f"digest            {read_std('out.std').digest()}",
+        f"metric            learned in {metric.rounds} round{'s' * (metric.rounds > 1)} from 120 "
+        f"points of 3 classes, data {metric.data}",
+        "settings          -m 20 -g auto -l auto seed 1"]
+    assert [line.split()[0] for line in lines[7:11]] == ["0", "1", "2", "3"]
+    assert f"     0  {metric.losses[0][0]:13.4g}  {metric.losses[0][1]:.4g}" == lines[7]
+    assert lines[13] == f"{metric.weights[0]:7.4f}  0 a" and lines[-1] == " 0.0000  3 d"
+    info = json.loads(run("mbm_info", "--json", "--feature-names", "names", "out.std").out)
+    assert info["left_out"] == [3] and info["mixed"] and info["features_after"] == 3
+    assert info["metric"]["weights"][0] == {"feature": 0, "name": "a",
+                                            "weight": metric.weights[0]}
+    assert info["metric"]["losses"][1] == {"rounds": 1, "loss": metric.losses[1][0],
+                                           "error_of_difference": metric.losses[1][1]}
+
+    run("agf_preprocess", "-n", "train", "out")
+    text = run("mbm_info", "out.std").out
+    assert "normalised        to 3, each feature by itself\n" in text
+    assert text.endswith("metric            none that is known of\n")
+    assert json.loads(run("mbm_info", "--json", "out.std").out)["metric"] is None
+
+
+def test_a_picture_of_weights(data, run):
+    pytest.importorskip("matplotlib")
+    run("agf_preprocess", *LEARN, "train", "out")
+    run("mbm_info", "--plot", "w.svg", "--feature-names", "names", "out.std")
+    assert "weights of features; learned from 120 points of 3 classes" in Path("w.svg").read_text()
+    run("agf_preprocess", "-n", "train", "out")
+    run("mbm_info", "--plot", "x.svg", "out.std", status=1).refused("there are no weights to be")
+    assert not Path("x.svg").exists()
+
+
+def test_options_that_do_not_go_together(data, run):
+    run("agf_preprocess", "-n", "train", "out")
+    for words, message in (
+            (("--control", "out.std"), "--control is for models: out.std is a normalisation"),
+            (("-y", ".", "out.std"), "-y is for models"),
+            (("--uncalibrated", "out.std"), "--uncalibrated is for models"),
+            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation: expected a name that "
+                                           "ends in .std, found 'm.mbm'"),
+            (("--feature-names", "names", "m.mbm"), "--feature-names is for a normalisation")):
+        run("mbm_info", *words, status=2).refused(message)
+    Path("few").write_text("a\n")
+    run("mbm_info", "--feature-names", "few", "out.std", status=1).refused(
+        "few:1: holds 1 lines: expected the names of 4 features, one on each line")

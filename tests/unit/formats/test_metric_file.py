@@ -1,0 +1,153 @@
+"""The file beside a normalisation that was learned: without loss, and believed of its own map."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agfmc.errors import AgfmcWarning, DataError, ModelError
+from agfmc.formats.atomic import replacing
+from agfmc.formats.metric_file import (check_metric_output, format_metric, metric_of,
+                                       read_feature_names, read_metric)
+from agfmc.formats.vectors import read_std, write_std
+from agfmc.models import LearnedMetric, Normalisation
+
+METRIC = LearnedMetric(2, 2310, 7, "9d0e6a51c3b7f284", "-m 30 -g auto -l auto seed 1",
+                       np.array([1.75, 0.25, 0.0]), ((0.31, 0.0041), (0.27, 0.0), (0.28, 0.0012)))
+LEARNED = Normalisation(np.array([[2, 1], [1, 3], [0, 0]], np.float32), np.ones(3, np.float32),
+                        (2,), METRIC)
+TEXT = format_metric(LEARNED)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.weights, other.weights, strict=True)
+    assert {**vars(one), "weights": 0} == {**vars(other), "weights": 0}
+
+
+def read(tmp_path, text):
+    path = tmp_path / "a.metric"
+    path.write_text(text, encoding="utf-8")
+    return read_metric(str(path))
+
+
+def test_text_is_for_people():
+    assert TEXT.split("\n")[:-2] == [
+        "# agfmc metric 1", f"# normalisation {LEARNED.digest()}", "# rounds 2", "# points 2310",
+        "# classes 7", "# data 9d0e6a51c3b7f284", "# settings -m 30 -g auto -l auto seed 1",
+        "# loss 0.31 0.0041", "# loss 0.27 0.0", "# loss 0.28 0.0012", "# feature weight",
+        "0 1.75", "1 0.25", "2 0.0"]
+
+
+def test_text_is_without_loss(tmp_path):
+    for text in (TEXT, TEXT.replace("\n", "\r\n"), TEXT[:TEXT.rindex("# made")]):
+        digest, metric = read(tmp_path, text)
+        assert digest == LEARNED.digest()
+        same(metric, METRIC)
+
+
+@given(st.lists(st.floats(0, allow_infinity=False), min_size=1, max_size=9),
+       st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), max_size=4), st.integers(0, 20))
+def test_any_numbers_are_without_loss(tmp_path_factory, weights, losses, rounds):
+    made = replace(METRIC, weights=np.array(weights), losses=tuple(losses), rounds=rounds)
+    path = tmp_path_factory.getbasetemp() / "any.metric"
+    path.write_text(format_metric(replace(LEARNED, metric=made)))
+    same(read_metric(path)[1], made)
+
+
+@pytest.mark.parametrize("old, new, line, words", [
+    ("# agfmc metric 1", "# agfmc metric 2", 1, "expected version 1"),
+    ("# agfmc metric 1", "x", 1, "expected '# agfmc metric ...', found 'x'"),
+    ("# rounds 2", "# rounds two", 3, "expected '# rounds ...', found '# rounds two'"),
+    ("# loss 0.27 0.0", "# loss 0.27", 9, "expected two numbers"),
+    ("# loss 0.27 0.0", "# loss 0.27 nan", 9, "expected two numbers"),
+    ("# feature weight", "# best 2", 11, "expected '# feature ...', found '# best 2'"),
+    ("1 0.25", "2 0.25", 13, "expected 1 and a weight, found '2 0.25'"),
+    ("1 0.25", "1 0.25 3", 13, "expected 1 and a weight"),
+    ("1 0.25", "1 -0.25", 13, "expected 3 and a weight, or the end|expected 1 and a weight"),
+    ("1 0.25", "1", 13, "expected 1 and a weight"),
+    ("1 0.25", "x", 13, "expected 1 and a weight, or the end, found 'x'"),
+    ("0 1.75\n1 0.25\n2 0.0\n", "", 12, "expected 0 and a weight")])
+def test_what_is_wrong_has_its_line(tmp_path, old, new, line, words):
+    text = TEXT[:TEXT.rindex("# made")].replace(old, new)
+    with pytest.raises(ModelError, match=words) as caught:
+        read(tmp_path, text)
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "a.metric"), line)
+    with pytest.raises(ModelError, match="checksum"):
+        read(tmp_path, TEXT.replace(old, new))
+
+
+def test_names_of_the_file():
+    assert metric_of("a.b/x.std") == "a.b/x.metric" and metric_of("x") == "x.metric"
+    assert metric_of("x.std.old") == "x.std.old.metric"
+    assert [metric_of(path) for path in ("-", "/dev/stdout", "/dev/null", "/proc/self/fd/1")] == \
+        [None] * 4
+
+
+def test_a_map_is_known_again(folder):
+    write_std("a.std", LEARNED)
+    same(read_std("a.std").metric, METRIC)
+    assert read_std("a.std").provenance == LEARNED.provenance
+    os.rename("a.metric", "b.metric")
+    assert read_std("a.std").metric is None
+
+
+def test_the_file_of_another_map_is_not_believed(folder):
+    write_std("a.std", LEARNED)
+    kept = Path("a.metric").read_bytes()
+    other = Normalisation(2 * LEARNED.matrix, LEARNED.mean)
+    write_std("a.std", other)
+    assert not Path("a.metric").exists()
+    Path("a.metric").write_bytes(kept)  # as another program would leave it
+    assert read_std("a.std").metric is None
+    # the same map, which nothing was learned for
+    write_std("a.std", replace(LEARNED, metric=None))
+    assert read_std("a.std").metric is None
+
+
+def test_a_damaged_file_is_told_of(folder):
+    write_std("a.std", LEARNED)
+    Path("a.metric").write_text(TEXT.replace("0.25", "0.26"))
+    with pytest.warns(AgfmcWarning, match=r"^a.metric:15: changed or damaged .* is not known$"):
+        assert read_std("a.std").metric is None
+
+
+def test_the_file_of_another_program_stays(folder):
+    Path("a.metric").write_text("metres\n")
+    write_std("a.std", replace(LEARNED, metric=None))
+    assert read_std("a.std").metric is None
+    before = Path("a.std").read_bytes()
+    for refused in (lambda: write_std("a.std", LEARNED), lambda: check_metric_output("a.std")):
+        with pytest.raises(DataError, match="a.metric: is no record of a learned metric"):
+            refused()
+    assert Path("a.metric").read_text() == "metres\n" and Path("a.std").read_bytes() == before
+
+
+def test_both_files_or_none(folder):
+    Path("a.metric").mkdir()
+    with pytest.raises(DataError, match="a.metric"):
+        write_std("a.std", LEARNED)
+    assert os.listdir() == ["a.metric"]
+    os.rmdir("a.metric")
+
+    def full():
+        raise OSError(28, "full")
+
+    with pytest.raises(OSError, match="full"):
+        write_std("a.std", LEARNED, full)
+    assert os.listdir() == []
+    with replacing("a.std") as file:
+        file.write("old")
+    with pytest.raises(OSError, match="full"):
+        write_std("a.std", replace(LEARNED, metric=None), full)
+    assert Path("a.std").read_text() == "old"
+
+
+def test_names_of_features(folder):
+    Path("f").write_bytes("\ufefflength\r\nwidth\r\n\n".encode())
+    assert read_feature_names("f", 2) == ["length", "width"]
+    with pytest.raises(DataError, match="^f:2: holds 2 lines: expected the names of 3 features"):
+        read_feature_names("f", 3)
