@@ -74,7 +74,7 @@ def test_a_search_is_on_the_learned_features(data, control, tmp_path):
     x, y = data
     model = MultiClassFromBinary(control, metric=METRIC)
     tuned, result = model.tune(x, y, search="full", space=SMALL)
-    assert tuned.metric == METRIC and result["params"].keys() == {"kernel", "gamma", "C"}
+    assert tuned.metric == METRIC and result["params"].keys() <= {"kernel", "gamma", "C"}
     again = model.set_params(**result["params"]).fit(x, y)
     for name, one in (("a", tuned), ("b", again)):
         one.save(tmp_path / name)
