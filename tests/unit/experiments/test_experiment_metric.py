@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agfmc.control.write import format_tree
 from agfmc.data_tools.metric import fitted_normalisation, MetricOptions
 from agfmc.errors import UsageError
 from agfmc.experiments import experiment as experiments
 from agfmc.experiments.candidates import read_candidate
-from agfmc.experiments.comparison import compare, cross_validate
+from agfmc.experiments.comparison import compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.nested import NestedTuning
 from agfmc.experiments.result_cache import ResultCache
@@ -84,6 +85,13 @@ def test_a_comparison_keeps_no_maps(data, learned):
     for part in (1, 2, 3):
         words = f"learning the metric of trial 1, part {part}"
         assert sum(text.endswith(words) for text in told) == 2
+    told.clear()
+    best = find_best(experiment, candidates[1:],
+                     progress=lambda done, total, words: told.append((done / total, words)))
+    assert told[-1] == (1, "learning the metric of all points") and learned[-1] == 120
+    own = fitted_normalisation(data.x, data.y, metric=METRIC)
+    assert format_tree(best.tree) == format_tree(candidates[1].tree_for(
+        own.apply(data.x), data.y, {}))
 
 
 def test_a_search_inside_never_sees_what_is_held_out(data, learned):
