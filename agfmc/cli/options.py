@@ -412,8 +412,9 @@ def training_data_options(args):
     """The arguments of `data_tools.training_data.load_training` beside file and format."""
     from ..data_tools.metric import fitted_normalisation
 
+    metric = learned_metric(args)
     fit = functools.partial(
-        fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=learned_metric(args),
+        fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
         seed=args.seed) if args.normalise or args.svd is not None else None
     return {"fit": fit, "norm_file": args.norm_file, "min_class": args.min_class}
 

@@ -173,7 +173,9 @@ def _refuse_idle(args, scheme):
             (args.metric is not None, "--metric", "metric"),
             (args.linkage is not None, "--linkage", "linkage"),
             (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
-            (args.norm_file is not None, "-a", "data"), (args.path is not None, "-y", "control")):
+            (args.norm_file is not None, "-a", "data"),
+            (args.learn_metric is not None, "--learn-metric", "data"),
+            (args.path is not None, "-y", "control")):
         suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
         if not given or scheme in suited:
             continue
@@ -284,6 +286,7 @@ def _from_operand(args, scheme, form, options):
 def _refuse_data_options(args):
     for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
                           (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
+                          (args.learn_metric is not None, "--learn-metric"),
                           (args.min_class is not None, "--min-class")):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "

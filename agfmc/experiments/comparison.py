@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -256,7 +257,8 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
         # a difference that cannot be measured is no reason to leave the first
         row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
-    tree, _ = experiment.tree_of(candidate)
+    whole = 1000 * experiment.plan.count
+    tree, _ = experiment.tree_of(candidate, progress and functools.partial(progress, whole, whole))
     decoder, = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)

@@ -165,6 +165,9 @@ def test_same_comparison(cluster, slow):
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
     assert table(slow.ok(*words, f"--executor=dask:{cluster.file}")) == one
+    words = ("compare_control", "--no-state", "-d", "2", "-n", "--learn-metric=1", "--platt", "loo",
+             "--metric-options", "-m 30", "--json", "big", "one-vs-rest")
+    assert table(slow.ok(*words)) == table(slow.ok(*words, f"--executor=dask:{cluster.file}"))
 
 
 def used(number):

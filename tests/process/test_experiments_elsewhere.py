@@ -12,6 +12,7 @@ from agfmc.experiments.search import Axis, SearchSpace
 
 PATIENCE = 60
 EXECUTORS = ("processes:2",)  # threads:2 is -j 2, of which other tests are
+LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 TIMES = ("train_s", "classify_s", "best")
 COMPARE = ("compare_control", "-d", "2", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
            "tree:full,inverse", "nodes", "shared")
@@ -41,7 +42,7 @@ def table(text):
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_same_tables(big, executor):
-    for words in (COMPARE, ("nfold", "-n", "-d", "2", "--json", "one-vs-rest", "big", "held")):
+    for words in (COMPARE, ("nfold", *LEARN, "-d", "2", "--json", "one-vs-rest", "big", "held")):
         one = table(big.ok(*words, "--no-state"))
         files = big.files()
         assert table(big.ok(*words, "--no-state", "--executor", executor)) == one
@@ -52,7 +53,8 @@ def test_same_tables(big, executor):
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("more", [
-    ("--log2c=0:2:2",), ("--log2c=0:2:2", "--per-partition"), ("-+", "learner=nystrom -m 30")])
+    ("--log2c=0:2:2",), ("--log2c=0:2:2", "--per-partition"), ("-+", "learner=nystrom -m 30"),
+    ("--log2c=0:0", *LEARN)])
 def test_same_search(big, executor, more):
     one = big.ok(*TUNE, *more, "--no-state")
     tried = (big / "tried").read_bytes()

@@ -12,6 +12,7 @@ from agfmc.cli.options import finite_number, whole_number
 from agfmc.errors import UsageError
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.learners.neighbours import NeighbourOptions
+from agfmc.learners.nystrom import NystromOptions
 from agfmc.numerals import numeral
 
 @pytest.fixture(scope="module")
@@ -132,3 +133,29 @@ def test_training_options(word):
     for parse, text in ((parse_options, f"-c {word}"), (NeighbourOptions.parse, f"-k {word}")):
         with pytest.raises(UsageError, match="expected a .*number, found"):
             parse(text)
+
+
+def test_a_learned_metric(data, tmp_path):
+    x, y = data
+    options = agfmc.MetricOptions(rounds=1, machine="-m 20 -g auto -l 0.1")
+    assert options == agfmc.MetricOptions(1, machine=NystromOptions(landmarks=20, ridge=.1))
+    plain = agfmc.train("empirical", x, y, normalise=True)
+    made = agfmc.train("empirical", x, y, metric=options)
+    same = agfmc.train("empirical", x, y, metric=options, normalise=True, workers=2)
+    for name, model in (("a", made), ("b", same)):
+        model.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert made.normalisation.digest() != plain.normalisation.digest()
+    own = made.normalisation.metric
+    assert own.rounds == 1 and own.points == 90 and own.weights.shape == (4,)
+    space = SearchSpace(log2c=Axis(0, 2, 2), log2g=Axis(-2, -2, 1), refine=0)
+    model, result = agfmc.tune("empirical", x, y, space=space, search="full", metric=options)
+    assert model.normalisation.digest() == made.normalisation.digest()
+    assert result != agfmc.tune("empirical", x, y, space=space, search="full", normalise=True)[1]
+    words = agfmc.train("one-vs-rest", x[:25], y[:25], metric="diagonal", calibration=0)
+    assert np.count_nonzero(words.normalisation.matrix) == 4
+    for call in (agfmc.train, agfmc.tune):
+        with pytest.raises(agfmc.UsageError, match="'learned', 'diagonal', None or an agfmc.Metr"):
+            call("tree", x, y, metric="best")
+    with pytest.raises(agfmc.UsageError, match="expected -m LANDMARKS"):
+        agfmc.MetricOptions(machine="-t 0")

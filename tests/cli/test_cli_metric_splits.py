@@ -1,0 +1,143 @@
+"""Experiments whose features have a learned metric: in each training part its own."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.estimators import MultiClassFromBinary
+from agfmc.data_tools.metric import MetricOptions
+from agfmc.experiments import nested, search, tuning
+from agfmc.formats.dataset import read_training
+from agfmc.formats.vectors import read_std, write_cls, write_vec
+from agfmc.models import InputFormat
+
+LEARN = ("-n", "--learn-metric", "1", "--metric-options", "-m 30")
+QUICK = ("-d", "3", "--log2c", "0:2:2", "--log2g=-3:-1:2", "--refine", "0")
+
+
+@pytest.fixture
+def data(folder, monkeypatch):
+    """Data of classes 2, 5, 9: two features that matter and two that do not."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    rng = np.random.default_rng(5)
+    y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
+    x = rng.normal(size=(120, 4))
+    x[:, 0] += np.where(y == 2, 2.5, 0)
+    x[:, 1] += np.where(y == 9, 2, 0)
+    write_vec("train.vec", (x * [1, 2, 3, 4]).astype(np.float32))
+    write_cls("train.cls", y)
+    return folder
+
+
+@pytest.fixture
+def compare(run):
+    """A function: options -> the rows of compare_control."""
+    def compare(*words):
+        return json.loads(run("compare_control", "-d", "2", "--json", *words, "train",
+                              "one-vs-one").out)["rows"]
+    return compare
+
+
+def test_a_trial_is_what_the_commands_give(run, compare, data):
+    seed = ("--seed", "7")
+    [row] = json.loads(run("compare_control", *LEARN, "--trials", "1", *seed, "--json", "train",
+                           "one-vs-one").out)["rows"]
+    run("agf_preprocess", "--stratified", "-f", "0.3", *seed, "train", "trn", "tst")
+    control = run("print_control", "trn").out
+    run("multi_borders", *LEARN, *seed, "trn", "m", "m.mbc", stdin=control)
+    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
+    Path("out.txt").write_text(run("classify_m", "-Q", "inverse", "m.mbm", "tst.vec", "out").out)
+    told = json.loads(run("eval_uc", "--json", "tst.cls", "out", "out.txt").out)
+    assert row["accuracy"]["mean"] == told["accuracy"]
+    assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
+    # the estimator and the commands: the same numbers
+    part, test = (read_training(name, InputFormat()) for name in ("trn", "tst"))
+    options = MetricOptions(1, machine="-m 30")
+    model = MultiClassFromBinary(metric=options, random_state=7).fit(part.x, part.y)
+    np.testing.assert_array_equal(
+        model.configuration_.normalisation.matrix, read_std("m.std").matrix)
+    model.save("own.mbm")
+    assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
+    scores = MultiClassFromBinary.load("m.mbm").predict_proba(test.x)
+    np.testing.assert_array_equal(model.predict_proba(test.x), scores)
+
+
+def test_what_a_cache_shares(compare, data):
+    """Results of other metrics are other results, and a second run takes all of them."""
+    runs = [("-n",), LEARN, ("-n", "--learn-metric", "2", "--metric-options", "-m 30"),
+            (*LEARN, "--seed", "4"), (*LEARN, "--diagonal")]
+    alone = [compare(*words, "--no-state") for words in runs]
+    losses = [row["log_loss"]["values"] for [row] in alone]
+    assert len({*map(tuple, losses)}) == len(runs)
+    for _ in range(2):
+        found = [compare(*words, "--state", "work") for words in runs]
+        assert [row["log_loss"]["values"] for [row] in found] == losses
+
+
+def test_a_search_is_on_the_learned_features(run, data, monkeypatch):
+    tasks, prepare = [], tuning.prepare_tuning
+    monkeypatch.setattr(tuning, "prepare_tuning",
+                        lambda *args: tasks.append(prepare(*args)) or tasks[-1])
+    words = (*LEARN, "--min-class", "31", "one-vs-rest", "train")
+    one = run("tune_m", *QUICK, *words, "--no-state", "--json", "one.json")
+    two = run("tune_m", *QUICK, *words, "-j", "2", "--state", "state", "--json", "two.json")
+    again = run("tune_m", *QUICK, *words, "--state", "state")
+    assert one.out == two.out == again.out and "there already" in again.err
+    first, second = (json.loads(Path(name).read_text()) for name in ("one.json", "two.json"))
+    assert first["points"] == second["points"] and " / 9" not in one.out
+    # with the same seed multi_borders learns the map of the search
+    Path("tuned.mbc").write_text(one.out)
+    run("multi_borders", *LEARN, "--min-class", "31", "tuned.mbc", "train", "m", "m.mbc")
+    learned = tasks[0].experiment.learned[None]
+    assert learned.metric.classes == 2 and learned.metric.points == 90
+    np.testing.assert_array_equal(learned.matrix, read_std("m.std").matrix)
+    # which nfold then judges by maps of the training parts
+    told = json.loads(run("nfold", *LEARN, "--min-class", "31", "-d", "3", "--seed", "1", "--platt",
+                          "loo", "--json", "tuned.mbc", "train").out)
+    assert told["over_splits"]["accuracy"]["values"]
+
+
+@pytest.mark.parametrize("words", [("--per-partition",), ("--search", "full")])
+def test_every_search(run, data, words):
+    first, second = (run("tune_m", *QUICK, *LEARN, *words, "--no-state", *more, "one-vs-one",
+                         "train").out for more in ((), ("-j", "2")))
+    assert first == second and first.count('"') == 6
+
+
+def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run, data):
+    words = ("tune_m", "-d", "3", "--log2g=-3:-1:2", "--refine", "0", "-+",
+             "learner=nystrom -m 20", "--json", "all.json")
+    run(*words, "-n", "one-vs-rest", "train")
+    assert json.loads(Path("all.json").read_text())["left_out"] == 120
+    run(*words, *LEARN, "one-vs-rest", "train")
+    found = json.loads(Path("all.json").read_text())
+    assert found["left_out"] is None and len(found["points"][found["best"]]["values"]) == 3
+    for command in (("compare_control", "--loo", *LEARN, "train", "one-vs-rest"),
+                    ("tune_m", "--loo", *LEARN, "-+", "learner=nystrom -m 20", "one-vs-rest",
+                     "train")):
+        run(*command, status=2).refused("leave --loo out")
+
+
+def test_options_are_searched_inside(run, data, monkeypatch):
+    narrow = search.SearchSpace(log2c=search.Axis(0.0, 2.0, 2.0),
+                                log2g=search.Axis(-2.0, -2.0, 1.0), refine=0)
+    monkeypatch.setattr(nested, "tune", lambda task, _, **more: tuning.tune(task, narrow, **more))
+    words = ("nfold", *LEARN, "--tune", "-d", "2", "--json", "one-vs-rest", "train")
+    told = [json.loads(run(*words, *more).out)
+            for more in (("--state", "work"), ("--no-state", "-j", "2"))]
+    assert told[0]["over_splits"]["log_loss"] == told[1]["over_splits"]["log_loss"]
+    assert [one["options"] for one in told[0]["tuned"]["searches"]] == \
+        [one["options"] for one in told[1]["tuned"]["searches"]]
+
+
+def test_designs_are_of_the_learned_features(run, data):
+    control = run("print_control", "-Q", "empirical", *LEARN, "train").out
+    run("agf_preprocess", *LEARN, "train", "mapped")
+    assert run("print_control", "-Q", "empirical", "mapped").out == control
+    for words in (("-Q", "tree", "train"), ("5",), ("-Q", "empirical", "train")):
+        run("print_control", *words, "--learn-metric", status=2).refused("--learn-metric")
+    best = run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN, "-Q",
+               "one-vs-one,empirical", "train").out
+    assert "decoder" in best

@@ -1,0 +1,120 @@
+"""A metric that is learned in each training part: from what, how often, and who is told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.control.write import format_tree
+from agfmc.data_tools.metric import fitted_normalisation, MetricOptions
+from agfmc.errors import UsageError
+from agfmc.experiments import experiment as experiments
+from agfmc.experiments.candidates import read_candidate
+from agfmc.experiments.comparison import compare, cross_validate, find_best
+from agfmc.experiments.experiment import Experiment, Part, SplitPlan
+from agfmc.experiments.nested import NestedTuning
+from agfmc.experiments.result_cache import ResultCache
+from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
+from agfmc.experiments.tuning import prepare_tuning, tune
+from agfmc.models import Dataset
+from agfmc.training.fit import TrainingSettings
+
+PLAN = SplitPlan(None, 3, 1, 7)
+SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=0)
+METRIC = MetricOptions(1, machine="-m 20")
+SETTINGS = TrainingSettings("-h 0", scale=True, metric=METRIC, loo=True)
+
+
+def experiment_of(data, **more):
+    return Experiment(data, PLAN, replace(SETTINGS, **more), ResultCache(None))
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """The number of points of each metric that is learned."""
+    sizes, fit = [], TrainingSettings.fit_normalisation
+
+    def counting(settings, x, y):
+        if settings.metric is not None:
+            sizes.append(len(y))
+        return fit(settings, x, y)
+
+    monkeypatch.setattr(TrainingSettings, "fit_normalisation", counting)
+    return sizes
+
+
+def test_it_is_that_of_the_training_rows(data):
+    whole = experiment_of(data)
+    for number, split in enumerate(experiments.splits(data.y, PLAN)):
+        own = fitted_normalisation(data.x[split.train], data.y[split.train], metric=METRIC)
+        made = whole.prepared(Part(number))
+        assert made.normalisation.digest() == own.digest()
+        np.testing.assert_array_equal(made.x, own.apply(data.x[split.train]))
+        np.testing.assert_array_equal(made.test_x, own.apply(data.x[split.test]))
+        sample = whole.prepared(Part(number, 40))  # has the map of all training points
+        assert sample.normalisation is made.normalisation and len(sample.y) < len(made.y)
+    assert len(whole.learned) == 3
+    assert len({one.digest() for one in whole.learned.values()}) == 3
+
+
+def test_a_search_learns_each_part_once(data, learned):
+    told = []
+    task = prepare_tuning(experiment_of(data), read_candidate("one-vs-rest"),
+                          progress=lambda done, total, words: told.append((done, words)))
+    assert told == [(0, "learning the metric of all points")] and learned == [120]
+    made = task.experiment.learned[None]
+    assert task.scale == scale_exponent(made.apply(data.x))
+    result, _ = tune(task, SMALL, by="log_loss", search="full",
+                     progress=lambda done, total, words: told.append((done / total, words)))
+    assert learned == [120, 80, 80, 80]
+    words = [text for _, text in told if text.startswith("learning")]
+    assert words[1:] == [f"learning the metric of trial 1, part {part}" for part in (1, 2, 3)]
+    assert all(0 <= share <= 1 for share, _ in told)
+    # others have other maps: no result of a cache is that of another metric
+    plain = prepare_tuning(experiment_of(data, metric=None), read_candidate("one-vs-rest"))
+    assert tune(plain, SMALL, by="log_loss", search="full")[0]["points"] != result["points"]
+
+
+def test_a_comparison_keeps_no_maps(data, learned):
+    told, experiment = [], experiment_of(data)
+    candidates = [read_candidate("one-vs-rest"), read_candidate("empirical")]
+    compare(experiment, candidates, progress=lambda done, total, words: told.append(words))
+    assert learned == [80, 80, 80] and not experiment.learned
+    cross_validate(experiment, candidates[0],
+                   progress=lambda done, total, words: told.append(words))
+    for part in (1, 2, 3):
+        words = f"learning the metric of trial 1, part {part}"
+        assert sum(text.endswith(words) for text in told) == 2
+    told.clear()
+    best = find_best(experiment, candidates[1:],
+                     progress=lambda done, total, words: told.append((done / total, words)))
+    assert told[-1] == (1, "learning the metric of all points") and learned[-1] == 120
+    own = fitted_normalisation(data.x, data.y, metric=METRIC)
+    assert format_tree(best.tree) == format_tree(candidates[1].tree_for(
+        own.apply(data.x), data.y, {}))
+
+
+def test_a_search_inside_never_sees_what_is_held_out(data, learned):
+    records = []
+    for other in (False, True):
+        x, split = data.x.copy(), next(experiments.splits(data.y, PLAN))
+        if other:
+            x[split.test] = np.random.default_rng(1).normal(size=(len(split.test), 3)) * 9
+        experiment = experiment_of(Dataset(x, data.y), loo=False)
+        nested = NestedTuning(space=SearchSpace(log2c=Axis(0.0, 2.0, 2.0), log2g=Axis(
+            -2.0, -2.0, 1.0), refine=0), search="full")
+        nested.check(experiment, [read_candidate("empirical")])
+        assert not learned
+        nested.trial(experiment.prepared(Part(0)), [read_candidate("empirical")] * 2, experiment)
+        assert learned == [80, 64, 64, 64, 64, 64]  # of two candidates, the whole part and five
+        learned.clear()
+        records.append([{**record, "seconds": 0} for record in nested.records])
+    assert records[0] == records[1]
+
+
+def test_values_of_points_that_it_was_learned_from_judge_nothing(data):
+    with pytest.raises(UsageError, match="leave --loo out"):
+        _ = experiment_of(data).left_out
+    task = prepare_tuning(experiment_of(data, options="learner=nystrom -m 20"),
+                          read_candidate("one-vs-rest"))
+    assert not task.left_out
