@@ -68,6 +68,7 @@ def test_what_a_cache_shares(compare, data):
     """Results of other metrics are other results, and a second run takes all of them."""
     runs = [("-n",), LEARN, ("-n", "--learn-metric", "2", "--metric-options", "-m 30"),
             (*LEARN, "--seed", "4"), (*LEARN, "--diagonal")]
+    runs = [(*words, "--uncalibrated") for words in runs]
     alone = [compare(*words, "--no-state") for words in runs]
     losses = [row["log_loss"]["values"] for [row] in alone]
     assert len({*map(tuple, losses)}) == len(runs)
@@ -99,10 +100,9 @@ def test_a_search_is_on_the_learned_features(run, data, monkeypatch):
     assert told["over_splits"]["accuracy"]["values"]
 
 
-@pytest.mark.parametrize("words", [("--per-partition",), ("--search", "full")])
-def test_every_search(run, data, words):
-    first, second = (run("tune_m", *QUICK, *LEARN, *words, "--no-state", *more, "one-vs-one",
-                         "train").out for more in ((), ("-j", "2")))
+def test_each_partition(run, data):
+    words = ("tune_m", *QUICK, *LEARN, "--per-partition", "--uncalibrated", "--no-state")
+    first, second = (run(*words, *more, "one-vs-one", "train").out for more in ((), ("-j", "2")))
     assert first == second and first.count('"') == 6
 
 
@@ -124,7 +124,8 @@ def test_options_are_searched_inside(run, data, monkeypatch):
     narrow = search.SearchSpace(log2c=search.Axis(0.0, 2.0, 2.0),
                                 log2g=search.Axis(-2.0, -2.0, 1.0), refine=0)
     monkeypatch.setattr(nested, "tune", lambda task, _, **more: tuning.tune(task, narrow, **more))
-    words = ("nfold", *LEARN, "--tune", "-d", "2", "--json", "one-vs-rest", "train")
+    words = ("nfold", *LEARN, "--tune", "--uncalibrated", "-d", "2", "--json", "one-vs-rest",
+             "train")
     told = [json.loads(run(*words, *more).out)
             for more in (("--state", "work"), ("--no-state", "-j", "2"))]
     assert told[0]["over_splits"]["log_loss"] == told[1]["over_splits"]["log_loss"]

@@ -22,7 +22,7 @@ from agfmc.training.fit import TrainingSettings
 PLAN = SplitPlan(None, 3, 1, 7)
 SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=0)
 METRIC = MetricOptions(1, machine="-m 20")
-SETTINGS = TrainingSettings("-h 0", scale=True, metric=METRIC, loo=True)
+SETTINGS = TrainingSettings("-h 0", scale=True, metric=METRIC, loo=True, calibration=0)
 
 
 def experiment_of(data, **more):
