@@ -426,7 +426,10 @@ def _feature_weights(base, linear, raw):
     raw (n, D1): points as they were, whose variances serve where `base` mixes features.
     """
     whole = _mapped(base.matrix.astype(np.float64), linear)
-    weights = (whole**2).sum(axis=1) * raw.astype(np.float64).var(axis=0)
+    raw = raw.astype(np.float64)
+    variance = raw.var(axis=0)
+    variance[variance <= _FAINT * np.mean(raw**2, axis=0)] = 0.0
+    weights = (whole**2).sum(axis=1) * variance
     kept = weights > 0
     return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
 

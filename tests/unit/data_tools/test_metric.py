@@ -49,11 +49,45 @@ def unscaled(made, base):
     return made.matrix[base.matrix.any(axis=1)] / base.matrix[base.matrix > 0][:, None]
 
 
+def by_definition(x, y, rounds, gamma, ridge, diagonal):
+    """M^(1/2) (d, d) by kernel machines on all points x (n, d), of total variance d."""
+    n, d = x.shape
+    linear = np.eye(d)
+    for _ in range(rounds):
+        linear *= np.sqrt(d / (x @ linear).var(axis=0).sum())
+        z = x @ linear
+        apart = z[:, None] - z
+        k = np.exp(-gamma * (apart**2).sum(axis=2))
+        g = np.zeros((d, d))
+        for c in np.unique(y):
+            t = np.where(y == c, 1.0, -1.0)
+            bordered = np.block([[k + ridge * np.eye(n), np.ones((n, 1))],
+                                 [np.ones((1, n)), np.zeros((1, 1))]])
+            beta = np.linalg.solve(bordered, np.append(t, 0.0))[:n]
+            gradient = -2 * gamma * np.einsum("ij,j,ijl->il", k, beta, apart) @ linear.T  # by x
+            g += gradient.T @ gradient
+        value, axes = np.linalg.eigh(np.diag(g.diagonal()) if diagonal else g)
+        linear = axes * np.maximum(value, 0)**0.25 @ axes.T
+    return linear * np.sqrt(d / (x @ linear).var(axis=0).sum())
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_rounds_by_their_definition(rounds, diagonal):
+    x, y = points(45, 3)
+    base = fit_normalisation(x)
+    made = unscaled(fitted(x, y, options(rounds, 45, 0.5, 0.3, diagonal=diagonal)), base)
+    expected = by_definition(base.apply(x), y, rounds, 0.5, 0.3, diagonal)
+    assert np.allclose(made, expected, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("rounds", [1, None])
 def test_the_same_bytes_for_any_number_of_threads(monkeypatch, rounds):
-    monkeypatch.setattr(metric, "_BLOCK", 16)  # several tasks
     x, y = points()
+    whole = fitted(x, y, options(rounds))
+    monkeypatch.setattr(metric, "_BLOCK", 16)  # several tasks
     one = fitted(x, y, options(rounds))
+    assert np.allclose(one.matrix, whole.matrix, rtol=1e-5, atol=1e-9)
     assert all(same(one, fitted(x, y, options(rounds), workers=n)) for n in (2, 5))
     assert one.metric.rounds == (rounds or 3)
 
@@ -106,6 +140,7 @@ def test_components_are_orthogonal_directions_in_order():
     products = directions.T @ directions
     sizes = products.diagonal()
     assert np.allclose(products, np.diag(sizes), atol=1e-6)
+    assert (directions.max(axis=0) == np.abs(directions).max(axis=0)).all()
     assert (np.diff(sizes) < 0).all()
     there, here = every.apply(x), whole.apply(x)
     for row in 0, 1, 50:
@@ -219,7 +254,7 @@ def test_a_sample_stands_for_large_data(monkeypatch):
 
 def test_a_sample_without_variance(monkeypatch):
     monkeypatch.setattr(metric, "_POINTS", 100)
-    x, y = np.zeros((300, 2)), np.arange(300) % 2
+    x, y = np.full((300, 2), 0.1), np.arange(300) % 2
     x[np.setdiff1d(np.arange(300), stratified_sample(y, 100, 1))[0]] = 1e6, 3
     made = fitted(x, y)
     assert np.isfinite(made.matrix).all() and made.metric.weights.tolist() == [1, 1]
@@ -285,6 +320,14 @@ def test_refused(name):
         warnings.simplefilter("error")
         fitted(x, y, made)
     assert "\n" not in str(error.value)
+
+
+def test_a_class_has_one_landmark_at_least():
+    x, y = np.repeat(X, 4, axis=0), np.arange(240) % 80
+    x[:, 0] += 0.1 * (np.arange(240) % 4)
+    few, least, more = (fitted(x, y, options(landmarks=count)).matrix.tobytes()
+                        for count in (30, 80, 160))
+    assert few == least != more
 
 
 def test_memory_is_checked_before_it_is_asked_for(monkeypatch):
