@@ -205,6 +205,16 @@ def test_auto_makes_no_rounds_for_noise_and_some_for_structure(seed):
     assert losses[found.rounds] <= min(losses) + found.losses[found.rounds][1]
 
 
+def test_auto_makes_the_fewest_rounds_within_a_standard_error():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(90, 6))
+    y = (x[:, 0] + 0.5 * x[:, 1] + 0.8 * random.normal(size=90) > 0).astype(int)
+    found = fitted(x, y, options(None)).metric
+    losses, errors = np.array(found.losses).T
+    assert found.rounds == np.flatnonzero(losses <= losses.min() + errors)[0] < np.argmin(losses)
+    assert errors[np.argmin(losses)] == 0
+
+
 def test_auto_makes_a_round_where_components_are_wanted_and_none_of_few_points():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(60, 5)), random.integers(0, 3, 60)
@@ -257,7 +267,8 @@ def test_a_sample_without_variance(monkeypatch):
     x, y = np.full((300, 2), 0.1), np.arange(300) % 2
     x[np.setdiff1d(np.arange(300), stratified_sample(y, 100, 1))[0]] = 1e6, 3
     made = fitted(x, y)
-    assert np.isfinite(made.matrix).all() and made.metric.weights.tolist() == [1, 1]
+    assert np.allclose(made.matrix, fit_normalisation(x).matrix, rtol=1e-6)
+    assert made.metric.weights.tolist() == [1, 1]
 
 
 X, Y = points(60)
