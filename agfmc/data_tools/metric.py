@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,14 @@ class MetricOptions:
     def __post_init__(self):
         if isinstance(self.machine, str):
             object.__setattr__(self, "machine", machine_options(self.machine))
+        for name, kind, wanted in (
+                ("rounds", Integral, "a whole number, or None for as many as help"),
+                ("diagonal", (bool, np.bool_), "True or False"),
+                ("components", Real, "a number or None"),
+                ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or "None" not in wanted):
+                raise UsageError(f"{name} of a metric: expected {wanted}, found {value!r}")
         if self.rounds is not None and not 0 <= self.rounds <= 20:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
