@@ -83,7 +83,8 @@ class LearnedMetric:
     settings: what else decides the result, in one spelling;  weights (D1,): the diagonal of the
     metric for standardised features, 1 on average, 0 for a feature that was left out;  losses:
     ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds on
-    points that were held out, empty where the number of rounds was given.
+    points that were held out, empty where the number of rounds was given;  rows: ascending, those
+    of these points that had a part in it, None where that is not known.
     """
 
     rounds: int
@@ -93,6 +94,7 @@ class LearnedMetric:
     settings: str
     weights: np.ndarray
     losses: tuple[tuple[float, float], ...] = ()
+    rows: np.ndarray | None = None
 
     @property
     def provenance(self) -> str:
@@ -323,7 +325,8 @@ class HeldOut:
     point, classifier (e,) int32 and value (e,) float64: a decision value f, with the sign of
     the model, of the point with that number among `rows` by the classifier with that number in
     the configuration, for every classifier that has the class of the point on a side; sorted by
-    point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes.
+    point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes;  apart
+    (c,) bool: the points that had no part in learning a metric, None where none was learned.
 
     A classifier that has the class of a point on no side never saw it: its own value is as good.
     """
@@ -335,6 +338,7 @@ class HeldOut:
     classifier: np.ndarray
     value: np.ndarray
     nodes: Mapping = field(default_factory=dict)
+    apart: np.ndarray | None = None
 
 
 MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex

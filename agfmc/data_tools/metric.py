@@ -9,10 +9,12 @@ is a normalisation, and any learner can follow.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +30,8 @@ from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
 
-__all__ = ["MOST_ROUNDS", "MetricOptions", "data_digest", "fitted_normalisation", "learn_metric",
-           "machine_options", "metric_options"]
+__all__ = ["MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest", "fitted_normalisation",
+           "learn_metric", "learned_rows", "machine_options", "metric_options", "with_rows"]
 
 MOST_ROUNDS = 3  # that are tried where the number is not given
 LANDMARKS = 1000  # by default; more change little
@@ -49,6 +51,7 @@ _LANDMARK_TABLES = 5  # of p x p
 _GAMMAS = 1e-9, 1e9  # beyond, all kernel values are 0 or all are 1
 _FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
 _EACH_CLASS = 5  # landmarks of it, and points of samples
+_SHARE = 3  # fourths of the points, which have a part in the learning at most
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,14 @@ class MetricOptions:
     def __post_init__(self):
         if isinstance(self.machine, str):
             object.__setattr__(self, "machine", machine_options(self.machine))
+        for name, kind, wanted in (
+                ("rounds", Integral, "a whole number, or None for as many as help"),
+                ("diagonal", (bool, np.bool_), "True or False"),
+                ("components", Real, "a number or None"),
+                ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or "None" not in wanted):
+                raise UsageError(f"{name} of a metric: expected {wanted}, found {value!r}")
         if self.rounds is not None and not 0 <= self.rounds <= 20:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
@@ -154,7 +165,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     d = base.matrix.shape[1]
     if options.components is not None and options.components > d:
         raise DataError(f"{options.components:g} components are too many: there are {d} features")
-    rows = stratified_sample(y, min(_POINTS, max(_TRIED, _VALUES // d)), seed, _EACH_CLASS)
+    rows = learned_rows(y, x.shape[1], seed)
     _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
@@ -177,7 +188,44 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                             "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
         rounds, len(y), len(labels), data_digest(x, y), f"{options.canonical()} seed {seed}",
-        weights, losses))
+        weights, losses, rows))
+
+
+def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
+    """The rows, ascending, that have a part in the learning from points with labels y (n,).
+
+    Of each class the rest, a quarter at least where it has more than a few points, stays apart: by
+    these it can be told how far probabilities and sets of a model after the map are right.
+    """
+    most = min(_POINTS, max(_TRIED, _VALUES // features), -(-len(y) * _SHARE // 4))
+    return stratified_sample(y, most, seed, _EACH_CLASS)
+
+
+def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
+    """A mask (n,) of the training points that had no part in learning a metric, or None.
+
+    y (n,): the labels of the points that it was learned from.
+    """
+    metric = None if normalisation is None else normalisation.metric
+    if metric is None or not metric.rounds or metric.rows is None:
+        return None
+    apart = np.ones(len(y), dtype=bool)
+    apart[metric.rows] = False
+    return apart
+
+
+def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
+    """A Normalisation from a file, with the rows that its metric was learned from.
+
+    x (n, d), y (n,): points and labels, which are those that it was learned from, or others: then
+    it stays as it is.
+    """
+    metric = normalisation.metric
+    found = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
+    if not found or metric.data != data_digest(x, y):
+        return normalisation
+    return replace(normalisation, metric=replace(
+        metric, rows=learned_rows(y, x.shape[1], int(found[1]))))
 
 
 def _check_memory(options, n, d, k):

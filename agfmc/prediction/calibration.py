@@ -59,8 +59,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
-    keep the points too, which thresholds and sets are made from; others have a temperature and a
-    floor in any case.
+    keep the points too, which thresholds and sets are made from: those that had no part in learning a
+    metric, if there are such; others have a temperature and a floor in any case.
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
@@ -72,22 +72,24 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
     for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
         true = column[points]
+        own = _apart(held_out, points)
         if key.startswith("recursive"):
             true = np.where(answer == true, 0, 1)
             fitted, kept = fit_temperature(p, true), None
             mapped = apply_map(fitted, p)
             if key in keeping:
-                kept = answer_points(mapped[:, 0], held_out.y, true == 0)
+                kept = answer_points(mapped[own, 0], held_out.y[own], true[own] == 0)
         elif key in keeping:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
             fitted, mapped = known[1:] if known else fit_in_training(p, true)
             tried.append((p, fitted, mapped))
-            kept = calibration_points(mapped, true, answer if fitted.kind == "temperature" else
-                                      mapped.argmax(axis=1), classes)
+            answer = answer if fitted.kind == "temperature" else mapped.argmax(axis=1)
+            kept = calibration_points(mapped[own], true[own], answer[own], classes)
         else:
             fitted, kept = fit_temperature(p, true), None
         if kept is not None and losses is not None:
-            losses[key] = len(true), log_loss(p, true), log_loss(mapped, true)
+            losses[key] = len(true[own]), log_loss(p[own], true[own]), \
+                log_loss(mapped[own], true[own])
         maps[key] = DecoderCalibration(fitted, kept)
     learned = None
     if "learned" in (only if only is not None else {
@@ -125,10 +127,17 @@ def _learned(configuration, held_out):
         rows = given.load(start, min(start + step, size))
         parts.append(given(range(given.count), rows[taken[start + rows]])[1])
     true = np.searchsorted(classes, held_out.y[taken])
+    own = _apart(held_out, taken)
     fitted = fit_learned_decoder(configuration.tree, np.concatenate(parts), true)
     found = fit_temperature(fitted.p, true)
     return fitted.decoder, DecoderCalibration(found, calibration_points(
-        apply_map(found, fitted.p), true, fitted.p.argmax(axis=1), classes))
+        apply_map(found, fitted.p[own]), true[own], fitted.p[own].argmax(axis=1), classes))
+
+
+def _apart(held_out, points):
+    """Which of some of the held-out points had no part in learning a metric; all if none had."""
+    apart = None if held_out.apart is None else held_out.apart[points]
+    return slice(None) if apart is None or not apart.any() else apart
 
 
 def _share_of_classes(y, stride):
@@ -209,7 +218,8 @@ def _thinned(held_out, most):
     return HeldOut(held_out.rows[taken], held_out.y[taken], held_out.x[np.flatnonzero(taken)],
                    number[held_out.point[kept]].astype(np.int32), held_out.classifier[kept],
                    held_out.value[kept],
-                   {node: p[taken] for node, p in held_out.nodes.items()})
+                   {node: p[taken] for node, p in held_out.nodes.items()},
+                   None if held_out.apart is None else held_out.apart[taken])
 
 
 def _joined(parts, classes):

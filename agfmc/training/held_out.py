@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import label_counts
+from ..data_tools.metric import apart_from
 from ..learners.calibration import job_seed
 from ..learners.protocol import NodeProblem, rows_by_class, samples
 from ..models import HeldOut
@@ -72,12 +73,14 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     empty = [np.empty(0, dtype=np.int32)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
+    apart = apart_from(settings.normalisation, y)
     nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
     if nodes is None:
         return None
     return HeldOut(rows, labels, x[rows], point[order],
                    np.concatenate(classifiers or empty)[order],
-                   np.concatenate(values or empty).astype(np.float64)[order], nodes)
+                   np.concatenate(values or empty).astype(np.float64)[order], nodes,
+                   None if apart is None else apart[rows])
 
 
 def _nodes(tree, jobs, data, rows, settings):

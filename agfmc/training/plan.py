@@ -17,7 +17,7 @@ from ..arrays import label_counts, is_sparse
 from ..control.build import check_classes, named_as
 from ..control.tree import Tree
 from ..control.write import libagf_begins, require_readable
-from ..data_tools.metric import data_digest
+from ..data_tools.metric import with_rows
 from ..data_tools.training_data import for_classes, load_training
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output
@@ -292,7 +292,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
             warnings.warn(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
                           "if it is to, choose a base name that begins with a letter or a /",
                           AgfmcWarning, stacklevel=2)
-        _warn_of_metric(source, settings, normalisation, raw, data)
+        normalisation = _with_rows_of_metric(source, normalisation, raw, data)
     norm_file = source.norm_file or f"{base}.std" if normalisation is not None else None
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
         warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
@@ -305,14 +305,19 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     return made
 
 
-def _warn_of_metric(source, settings, normalisation, raw, data):
-    """A warning where a metric that was read was learned from other points than these."""
-    learned = None if settings.fits_normalisation or normalisation is None else \
-        normalisation.metric
-    if learned is not None and learned.rounds and data_digest(raw, data.y) != learned.data:
+def _with_rows_of_metric(source, normalisation, raw, data):
+    """A normalisation, with the rows of the data that its metric was learned from if it was read.
+
+    There is a warning where the metric was learned from other points than these."""
+    learned = None if normalisation is None else normalisation.metric
+    if learned is None or not learned.rounds or learned.rows is not None:
+        return normalisation
+    normalisation = with_rows(normalisation, raw, data.y)
+    if normalisation.metric.rows is None:
         warnings.warn(f"{source.norm_file}: its metric was learned from other points than these, "
                       f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
                       "learns one from these", AgfmcWarning, stacklevel=3)
+    return normalisation
 
 
 def _chosen(jobs, only):
