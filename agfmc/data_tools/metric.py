@@ -9,6 +9,7 @@ is a normalisation, and any learner can follow.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -25,6 +26,7 @@ from ..executors.threads import run_tasks
 from ..formats.inputs import memory_limit
 from ..kernel.gradients import gradient_products, metric_of
 from ..kernel.landmarks import Landmarks
+from ..learners.calibration import fit_sigmoid
 from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, fit_normalisation
@@ -42,6 +44,8 @@ _TRIED, _TRIED_LANDMARKS = 2500, 500  # points and landmarks where gamma, or rou
 _VARIANCES = 0.5, 1.0, 2.0, 4.0  # gamma, times the total variance of the points
 _PARTS = 3  # in which numbers of rounds are tried
 _FEWEST = 30  # points, with fewer of which they are not
+_PAIRS, _PAIR_LANDMARKS = 60, 300  # pairs of classes that judge, and landmarks
+_RIDGES = 0.1, 0.01, 1.0  # lambda of the pairs
 _BLOCK = 1024  # points for one product
 _GRADIENTS = 2000  # points whose gradients are taken,
 _WORK = 2e11  # or as many as take so many multiplications,
@@ -282,11 +286,6 @@ class _Machine(NamedTuple):
     b: np.ndarray
     error: float
 
-    def values(self, x):
-        """Decision values (k, n) of points x (n, d)."""
-        phi = self.landmarks.features(self.landmarks.kernel_values(x))
-        return self.v.T @ phi + self.b[:, None]
-
 
 @dataclass(frozen=True)
 class _Learner:
@@ -386,38 +385,95 @@ class _Learner:
     def choose_rounds(self, points: _Points) -> tuple:
         """(rounds, `LearnedMetric.losses`): the fewest within a standard error of the best.
 
-        Loss: the squared error of the machine for points of parts that its map and itself were
-        not made from.  Of few points there are no parts, and no rounds, or one where components
-        are wanted.
+        Loss: the log loss of pairs of classes, for points of parts that no map and no machine was
+        made from: what the machine of one-vs-rest rows gains is not always a gain of others.  Of
+        few points there are no parts, and no rounds, or one where components are wanted.
         """
         fewest = 0 if self.options.components is None else 1
         some = points.sample(_TRIED, self.seed)
-        n = len(some.x)
-        if n < _FEWEST:
+        if len(some.x) < _FEWEST:
             return fewest, ()
         part = stratified_parts(some.y, _PARTS, self.seed)
         alone = replace(self._for_trials(), threads=1)
-        errors = np.empty((MOST_ROUNDS + 1, n))
+        judge = _PairJudge.of(some, part == 0, self.seed)
+        losses = np.empty((MOST_ROUNDS + 1, len(part)))
         for number, of_part in enumerate(self.each(
-                lambda number: alone.errors_of_part(some, part == number), range(_PARTS))):
-            errors[:, part == number] = of_part
-        best = errors[fewest + np.argmin(errors[fewest:].mean(axis=1))]
-        losses = tuple((float(one.mean()), float((one - best).std(ddof=1) / n**0.5))
-                       for one in errors)
-        return next(number for number, (loss, error) in enumerate(losses)
-                    if number >= fewest and loss <= best.mean() + error), losses
+                lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
+            losses[:, part == number] = of_part
+        losses = losses[:, np.isfinite(losses).all(axis=0)]  # of points that a pair has
+        best = losses[fewest + np.argmin(losses[fewest:].mean(axis=1))]
+        told = tuple((float(one.mean()), float((one - best).std(ddof=1) / len(best)**0.5))
+                     for one in losses)
+        return next(number for number, (loss, error) in enumerate(told)
+                    if number >= fewest and loss <= best.mean() + error), told
 
-    def errors_of_part(self, points: _Points, held_out: np.ndarray) -> np.ndarray:
-        """The squared errors (rounds + 1, n) of points held out, averaged over the classes."""
+    def losses_of_part(self, points: _Points, held_out: np.ndarray, judge: _PairJudge) \
+            -> np.ndarray:
+        """The losses (rounds + 1, n) of points held out, by a judge."""
         train, test = points.rows(~held_out), points.rows(held_out)
-        linear, errors = _unit(points.x.shape[1], self.options.diagonal), []
+        linear, losses = _unit(points.x.shape[1], self.options.diagonal), []
         for number in range(MOST_ROUNDS + 1):
-            machine = self.machine(train, linear)
-            values = machine.values(_mapped(test.x, _scaled(linear, train.x)))
-            errors.append(((values - test.targets)**2).mean(axis=0))
+            scaled = _scaled(linear, train.x)
+            losses.append(judge(train.mapped(scaled), test.mapped(scaled)))
             if number < MOST_ROUNDS:
-                linear = self.next_map(train, linear, machine)
-        return np.array(errors)
+                linear = self.next_map(train, linear, self.machine(train, linear))
+        return np.array(losses)
+
+
+class _PairJudge(NamedTuple):
+    """Log losses of points by classifiers of pairs of classes, least squares on landmarks.
+
+    pairs: [(class, class), ...];  gamma, ridge: of all of them.
+    """
+
+    pairs: list
+    seed: int
+    gamma: float
+    ridge: float
+
+    @classmethod
+    def of(cls, points: _Points, held_out: np.ndarray, seed: int) -> _PairJudge:
+        """The one whose losses of a part of the points, before any map, are the least."""
+        pairs = list(itertools.combinations(range(points.k), 2))
+        if len(pairs) > _PAIRS:
+            chosen = np.random.default_rng(seed).choice(len(pairs), _PAIRS, replace=False)
+            pairs = [pairs[number] for number in np.sort(chosen)]
+        d = points.x.shape[1]
+        points = points.mapped(_scaled(_unit(d, True), points.x))
+        train, test = points.rows(~held_out), points.rows(held_out)
+
+        def loss(judge):
+            found = judge(train, test)
+            return found[np.isfinite(found)].mean()
+
+        judge = min((cls(pairs, seed, share / d, _RIDGES[0]) for share in _VARIANCES), key=loss)
+        return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
+
+    def __call__(self, train: _Points, test: _Points) -> np.ndarray:
+        """The mean loss (n,) of each test point, of the pairs that have its class; NaN for none."""
+        landmarks = Landmarks(Kernel("rbf", self.gamma), train.sample(_PAIR_LANDMARKS, self.seed).x)
+        phi, asked = (landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test))
+        own = [phi[:, train.y == label] for label in range(train.k)]
+        grams = [part @ part.T for part in own]
+        total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
+        for pair in self.pairs:
+            sizes = [own[label].shape[1] for label in pair]
+            if 0 in sizes:
+                continue
+            both = np.concatenate([own[label] for label in pair], axis=1)
+            t = np.repeat([-1.0, 1.0], sizes)
+            ridge = Ridge([(grams[label], 1.0) for label in pair], both.sum(axis=1),
+                          float(len(t)), self.ridge)
+            v, b = ridge.solve((both @ t)[:, None], t.mean(keepdims=True))
+            left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both))
+            slope, offset, _ = fit_sigmoid(left, t > 0)
+            for label, sign in zip(pair, (-1.0, 1.0)):
+                rows = test.y == label
+                f = v[:, 0] @ asked[:, rows] + b
+                total[rows] += np.logaddexp(0.0, sign * (slope * f + offset))
+                count[rows] += 1
+        with np.errstate(invalid="ignore"):
+            return total / count
 
 
 def _parts(n):

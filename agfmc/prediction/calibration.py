@@ -59,8 +59,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
-    keep the points too, which thresholds and sets are made from: those that had no part in learning a
-    metric, if there are such; others have a temperature and a floor in any case.
+    keep the points too, which thresholds and sets are made from: those that had no part in learning
+    a metric, if there are such; others have a temperature and a floor in any case.
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
