@@ -22,31 +22,41 @@ first split, without and with a metric alike, which is learned, in one round, in
 the search. Finished lines are kept in the state file. Seconds are of processor, on one core.
 """
 
+import argparse
+import json
 import os
+import sys
+import tempfile
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+from statistics import mean, stdev
 
-for word in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[word] = "1"
-
-import argparse  # noqa: E402
-import json  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from pathlib import Path  # noqa: E402
-from statistics import mean, stdev  # noqa: E402
-
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+                                "1"))
 import numpy as np  # noqa: E402
 from calibration import load  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from agfmc.api import train as fit  # noqa: E402
+from agfmc.data_tools.metric import (fitted_normalisation, learn_metric,  # noqa: E402
+                                     MetricOptions)
+from agfmc.experiments.candidates import Candidate  # noqa: E402
+from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
+from agfmc.experiments.tuned import find_options  # noqa: E402
+from agfmc.models import Dataset  # noqa: E402
 from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
+from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 LANDMARKS = {"segment": 400, "ordered": 300, "digits": 500, "sat": 1000, "pendigits": 500,
              "letter": 1500}
-PEERS = "hgb", "lgb", "xrfm"
+# of LightGBM: small trees of random features, better than its own options on most of the sets
+SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
+         "subsample_freq": 1, "colsample_bytree": .5}
+LEARNERS = {"svm": "%.0s", "nystrom": "learner=nystrom -m %d"}
 SEARCHED, CLASSIFIED, LEAST = 1000, 50_000, 1e-15
 SCORES = "accuracy", "log_loss"
 
@@ -88,19 +98,11 @@ def scores(p, y):
             "log_loss": float(-np.log(p[np.arange(len(y)), y]).mean())}
 
 
-def options_of(learner, name):
-    return f"learner=nystrom -m {LANDMARKS[name]}" if learner == "nystrom" else ""
-
-
 def search(x, y, learner, name, metric):
     """Training options for points x, y, found as tune_m finds them, in some of the rows."""
-    from agfmc.experiments.candidates import Candidate
-    from agfmc.experiments.experiment import Experiment, SplitPlan
-    from agfmc.experiments.tuned import find_options
-    from agfmc.models import Dataset
-    from agfmc.training.fit import TrainingSettings
     some = stratified_sample(y, SEARCHED, 1)
-    settings = TrainingSettings(options_of(learner, name), scale=True, loo=True, metric=metric)
+    settings = TrainingSettings(LEARNERS[learner] % LANDMARKS[name], scale=True, loo=True,
+                                metric=metric)
     result, _ = find_options(
         Experiment(Dataset(x[some], y[some]), SplitPlan(parts=5, trials=1), settings,
                    calibrated=(True,)),
@@ -110,13 +112,11 @@ def search(x, y, learner, name, metric):
 
 def trained(x, y, normalisation, options):
     """A calibrated configuration, one-vs-one."""
-    from agfmc import train
-    return train("one-vs-one", x, y, options=options, normalisation=normalisation, loo=True)
+    return fit("one-vs-one", x, y, options=options, normalisation=normalisation, loo=True)
 
 
 def maps(x, y, wanted):
     """{metric: (Normalisation, processor seconds)} of points; "none" is the standardisation."""
-    from agfmc.data_tools.metric import fitted_normalisation, learn_metric, MetricOptions
     found = {"none": (fitted_normalisation(x, y), 0.0)}
     for word in wanted:
         options = {"auto": MetricOptions(), "diagonal": MetricOptions(diagonal=True)}.get(word)
@@ -129,7 +129,6 @@ def maps(x, y, wanted):
 
 def accuracy(args):
     """Add lines (data, split, learner, metric) of scores to the state."""
-    from agfmc.data_tools.metric import MetricOptions
     state, wanted, learners = State(args.state), args.metrics.split(","), args.learners.split(",")
     for name in args.sets.split(","):
         x, y = points(name, args)
@@ -182,20 +181,20 @@ def boosted_sklearn(x, y, new, seed):
         n_iter_no_change=20, random_state=seed).fit(x, y).predict_proba(new)
 
 
-def boosted_lightgbm(x, y, new, seed):
+def boosted_lightgbm(x, y, new, seed, **options):
     """Probabilities of points by LightGBM: as many trees as suit 15 %, then of all points."""
     import lightgbm
     few, held_out = split_stratified(y, .15, seed + 100)
-    fixed = {"learning_rate": .05, "n_jobs": 1, "verbose": -1, "random_state": seed}
-    tried = lightgbm.LGBMClassifier(n_estimators=1000, **fixed).fit(
+    fixed = {"learning_rate": .05, "n_jobs": 1, "verbose": -1, "random_state": seed} | options
+    tried = lightgbm.LGBMClassifier(n_estimators=1500, **fixed).fit(
         x[few], y[few], eval_set=[(x[held_out], y[held_out])],
         callbacks=[lightgbm.early_stopping(20, verbose=False)])
     return lightgbm.LGBMClassifier(n_estimators=tried.best_iteration_, **fixed).fit(
         x, y).predict_proba(new)
 
 
-def recursive_machine(x, y, new, seed):
-    """Probabilities of points by xrfm, whose iterations and options are judged by 20 %."""
+def recursive_machine(x, y, new, seed, tempered=True):
+    """Probabilities of points by xrfm; its iterations, and a temperature, are judged by 20 %."""
     import torch
     from xrfm import xRFM
     torch.set_num_threads(1)
@@ -204,12 +203,17 @@ def recursive_machine(x, y, new, seed):
     centre, deviation = x.mean(axis=0), x.std(axis=0)
     x, new = (((part - centre) / np.where(deviation > 0, deviation, 1)).astype(np.float32)
               for part in (x, new))
-    model = xRFM(device="cpu", tuning_metric="logloss")
+    model = xRFM(device="cpu", tuning_metric="logloss", verbose=False)
     model.fit(x[few], y[few], x[held_out], y[held_out])
-    return np.asarray(model.predict_proba(new))
+    found, judged = (np.maximum(model.predict_proba(part), 1e-6) for part in (new, x[held_out]))
+    powers = np.exp(np.linspace(-1, 3, 81)) if tempered else [1.0]
+    best = min(powers, key=lambda power: scores(judged**power, y[held_out])["log_loss"])
+    return found**best
 
 
-PACKAGES = dict(zip(PEERS, (boosted_sklearn, boosted_lightgbm, recursive_machine)))
+PACKAGES = {"hgb": boosted_sklearn, "lgb": boosted_lightgbm,
+            "lgb-small": partial(boosted_lightgbm, **SMALL),
+            "xrfm": partial(recursive_machine, tempered=False), "xrfm-tempered": recursive_machine}
 
 
 def spread(values, form=".4f"):
@@ -242,18 +246,15 @@ def table(args):
 
 def rounds(args):
     """Print a round's seconds beside those of one training of one-vs-rest rows."""
-    from agfmc import train
-    from agfmc.data_tools.metric import fitted_normalisation, learn_metric, MetricOptions
     print("| data | rows | auto | one round | each more | one-vs-rest nystrom | svm | "
           "a round / nystrom | / svm |\n" + "|---" * 9 + "|")
     for name in args.sets.split(","):
         x, y = points(name, args)
         base = fitted_normalisation(x, y)
-        calls = [lambda count=count: learn_metric(x, y, base, MetricOptions(rounds=count))
-                 for count in (None, 1, 3)] + [
-            lambda options=options: train("one-vs-rest", x, y, options=options, loo=True,
-                                          normalisation=base) for options in (
-                "learner=nystrom", "")]
+        calls = [partial(learn_metric, x, y, base, MetricOptions(rounds=count))
+                 for count in (None, 1, 3)]
+        calls += [partial(fit, "one-vs-rest", x, y, options=options, loo=True, normalisation=base)
+                  for options in ("learner=nystrom", "")]
         seconds = []
         for call in calls:
             start = time.process_time()
@@ -267,7 +268,6 @@ def rounds(args):
 
 def components(args):
     """Print the scores and seconds of few directions."""
-    from agfmc.data_tools.metric import fitted_normalisation, MetricOptions
     state = State(args.state)
     print("| data | learner | components | accuracy | log loss | support vectors | s |\n"
           + "|---" * 7 + "|")
@@ -281,7 +281,8 @@ def components(args):
             for learner in args.learners.split(","):
                 options = state.lines.get((name, "options", learner, "learned"))
                 model = trained(x[train], y[train], made,
-                                options["options"] if options else options_of(learner, name))
+                                options["options"] if options else
+                                LEARNERS[learner] % LANDMARKS[name])
                 found = scores(model.classifier().probabilities(x[test]), y[test])
                 start = time.process_time()
                 model.classifier().probabilities(new)
@@ -320,7 +321,7 @@ def main():
     parser.add_argument("--splits", type=int)
     parser.add_argument("--metrics", default="auto")
     parser.add_argument("--learners", default="svm,nystrom")
-    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--peers", default=",".join(PACKAGES))
     parser.add_argument("--rounds", type=int, help="of `components`; by default auto")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
