@@ -1,12 +1,8 @@
 #!/usr/bin/env python3
 """A metric learned from the data: what it brings, and what it costs.
 
-Parts:
-
-    accuracy    one-vs-one, SVMs and landmarks, calibrated: standardised features, and those of a
-                learned metric, with the rounds that it chooses (auto) and others
-    peers       boosted trees (scikit-learn, LightGBM) and xrfm on the same splits, where these
-                packages are installed
+    accuracy    one-vs-one, SVMs and landmarks, on standardised features and with a metric
+    peers       boosted trees (scikit-learn, LightGBM) and xrfm, where these are installed
     table       what the state file holds of these two: means, deviations, paired differences
     rounds      a round beside one training of one-vs-rest rows
     components  few directions against all: scores, and seconds for 50,000 points
@@ -33,8 +29,7 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
-                                "1"))
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np  # noqa: E402
 from calibration import load  # noqa: E402
 
@@ -42,17 +37,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from agfmc.api import train as fit  # noqa: E402
-from agfmc.data_tools.metric import (fitted_normalisation, learn_metric,  # noqa: E402
-                                     MetricOptions)
-from agfmc.experiments.candidates import Candidate  # noqa: E402
+from agfmc.data_tools.metric import fitted_normalisation, learn_metric, MetricOptions  # noqa: E402
+from agfmc.experiments.candidates import read_candidate  # noqa: E402
 from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
 from agfmc.experiments.tuned import find_options  # noqa: E402
 from agfmc.models import Dataset  # noqa: E402
 from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
-LANDMARKS = {"segment": 400, "ordered": 300, "digits": 500, "sat": 1000, "pendigits": 500,
-             "letter": 1500}
+LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, letter=1500)
 # of LightGBM: small trees of random features, better than its own options on most of the sets
 SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
          "subsample_freq": 1, "colsample_bytree": .5}
@@ -63,20 +56,17 @@ SCORES = "accuracy", "log_loss"
 
 class State:
     """Lines of JSON by their keys, in a file that later runs go on with."""
-
     def __init__(self, path):
         self.path, self.lines = path, {}
         if path and os.path.exists(path):
-            for text in Path(path).read_text(encoding="ascii").splitlines():
-                line = json.loads(text)
+            for line in map(json.loads, Path(path).read_text(encoding="ascii").splitlines()):
                 self.lines[tuple(line["key"])] = line
 
     def add(self, key, **values):
         self.lines[key] = {"key": key, **values}
+        with open(self.path or os.devnull, "a", encoding="ascii") as out:
+            print(json.dumps(self.lines[key]), file=out)
         print(json.dumps(self.lines[key]), flush=True)
-        if self.path:
-            with open(self.path, "a", encoding="ascii") as out:
-                out.write(json.dumps(self.lines[key]) + "\n")
 
 
 def points(name, args):
@@ -86,14 +76,32 @@ def points(name, args):
         name, Path(args.data) / f"{name}.svm"))
 
 
-def splits(name, args):
-    return range(1, (args.splits or (3 if name == "letter" else 10)) + 1)
+def splits(args):
+    """(data set, number, x, y, rows for training, rows for testing) of all splits."""
+    for name in args.sets.split(","):
+        x, y = points(name, args)
+        for number in range(1, (args.splits or (3 if name == "letter" else 10)) + 1):
+            yield name, number, x, y, *split_stratified(y, .3, number)
+
+
+def timed(function, *words, **named):
+    """(what it gives, seconds of processor)."""
+    start = time.process_time()
+    return function(*words, **named), time.process_time() - start
+
+
+def row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def head(*cells):
+    row(*cells)
+    print("|---" * len(cells) + "|")
 
 
 def scores(p, y):
     """Accuracy and log loss of probabilities p (n, k) for classes y (n,)."""
-    p = np.maximum(p, LEAST)
-    p = p / p.sum(axis=1, keepdims=True)
+    p = np.maximum(p, LEAST) / p.sum(axis=1, keepdims=True)
     return {"accuracy": float(np.mean(p.argmax(axis=1) == y)),
             "log_loss": float(-np.log(p[np.arange(len(y)), y]).mean())}
 
@@ -101,84 +109,61 @@ def scores(p, y):
 def search(x, y, learner, name, metric):
     """Training options for points x, y, found as tune_m finds them, in some of the rows."""
     some = stratified_sample(y, SEARCHED, 1)
-    settings = TrainingSettings(LEARNERS[learner] % LANDMARKS[name], scale=True, loo=True,
-                                metric=metric)
-    result, _ = find_options(
-        Experiment(Dataset(x[some], y[some]), SplitPlan(parts=5, trials=1), settings,
-                   calibrated=(True,)),
-        Candidate("one-vs-one", None, "one-vs-one", design={"seed": 1}))
+    experiment = Experiment(
+        Dataset(x[some], y[some]), SplitPlan(parts=5, trials=1), TrainingSettings(
+            LEARNERS[learner] % LANDMARKS[name], scale=True, loo=True, metric=metric),
+        calibrated=(True,))
+    result, _ = find_options(experiment, read_candidate("one-vs-one"))
     return result["points"][result["best"]]["options"]
-
-
-def trained(x, y, normalisation, options):
-    """A calibrated configuration, one-vs-one."""
-    return fit("one-vs-one", x, y, options=options, normalisation=normalisation, loo=True)
 
 
 def maps(x, y, wanted):
     """{metric: (Normalisation, processor seconds)} of points; "none" is the standardisation."""
-    found = {"none": (fitted_normalisation(x, y), 0.0)}
-    for word in wanted:
-        options = {"auto": MetricOptions(), "diagonal": MetricOptions(diagonal=True)}.get(word)
-        start = time.process_time()
-        made = learn_metric(x, y, found["none"][0],
-                            options if options is not None else MetricOptions(rounds=int(word)))
-        found[word] = made, time.process_time() - start
-    return found
+    base = fitted_normalisation(x, y)
+    options = {word: MetricOptions(int(word) if word.isdigit() else None, word == "diagonal")
+               for word in wanted if word != "none"}
+    return {"none": (base, 0.0)} | {word: timed(learn_metric, x, y, base, one)
+                                    for word, one in options.items()}
 
 
 def accuracy(args):
     """Add lines (data, split, learner, metric) of scores to the state."""
-    state, wanted, learners = State(args.state), args.metrics.split(","), args.learners.split(",")
-    for name in args.sets.split(","):
-        x, y = points(name, args)
-        for number in splits(name, args):
-            keys = {(name, number, learner, word) for learner in learners
-                    for word in ("none", *wanted)} - state.lines.keys()
-            if not keys:
-                continue
-            train, test = split_stratified(y, .3, number)
-            found = maps(x[train], y[train], [word for word in wanted if any(
-                key[3] == word for key in keys)])
-            for _, _, learner, word in sorted(keys):
-                normalisation, seconds = found[word]
-                learned = normalisation.metric
-                told = {"learn": seconds} | ({"rounds": learned.rounds, "losses": learned.losses}
-                                             if learned else {})
-                key = name, "options", learner, "learned" if learned and learned.rounds else "none"
-                if key not in state.lines:
-                    first, _ = split_stratified(y, .3, 1)
-                    metric = MetricOptions(rounds=1) if key[3] == "learned" else None
-                    state.add(key, options=search(x[first], y[first], learner, name, metric))
-                start = time.process_time()
-                model = trained(x[train], y[train], normalisation, state.lines[key]["options"])
-                told["cpu"] = time.process_time() - start
-                p = model.classifier().probabilities(x[test])
-                state.add((name, number, learner, word), **scores(p, y[test]), **told)
+    state, learners = State(args.state), args.learners.split(",")
+    for name, number, x, y, train, test in splits(args):
+        keys = {(name, number, learner, word) for learner in learners
+                for word in ("none", *args.metrics.split(","))} - state.lines.keys()
+        found = maps(x[train], y[train], {key[3] for key in keys}) if keys else {}
+        for _, _, learner, word in sorted(keys):
+            normalisation, seconds = found[word]
+            learned = normalisation.metric
+            key = name, "options", learner, "learned" if learned and learned.rounds else "none"
+            if key not in state.lines:
+                first, _ = split_stratified(y, .3, 1)
+                metric = MetricOptions(rounds=1) if key[3] == "learned" else None
+                state.add(key, options=search(x[first], y[first], learner, name, metric))
+            options = {"options": state.lines[key]["options"]}
+            model, used = timed(fit, "one-vs-one", x[train], y[train], loo=True,
+                                normalisation=normalisation, **options)
+            told = {"rounds": learned.rounds, "losses": learned.losses} if learned else {}
+            state.add((name, number, learner, word), learn=seconds, cpu=used, **told,
+                      **scores(model.classifier().probabilities(x[test]), y[test]))
 
 
 def peers(args):
     """Add lines (data, split, package, "none") of scores to the state."""
     state = State(args.state)
-    for name in args.sets.split(","):
-        x, y = points(name, args)
-        for number in splits(name, args):
-            train, test = split_stratified(y, .3, number)
-            for package in args.peers.split(","):
-                if (name, number, package, "none") in state.lines:
-                    continue
-                start = time.process_time()
-                p = PACKAGES[package](x[train], y[train], x[test], number)
-                state.add((name, number, package, "none"), **scores(p, y[test]),
-                          cpu=time.process_time() - start)
+    for name, number, x, y, train, test in splits(args):
+        for package in args.peers.split(","):
+            if (name, number, package, "none") not in state.lines:
+                p, seconds = timed(PACKAGES[package], x[train], y[train], x[test], number)
+                state.add((name, number, package, "none"), cpu=seconds, **scores(p, y[test]))
 
 
 def boosted_sklearn(x, y, new, seed):
     """Probabilities of points by scikit-learn; the number of trees by 15 % that are held out."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    return HistGradientBoostingClassifier(
-        learning_rate=.05, max_iter=1000, early_stopping=True, validation_fraction=.15,
-        n_iter_no_change=20, random_state=seed).fit(x, y).predict_proba(new)
+    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
+    return Trees(learning_rate=.05, max_iter=1000, early_stopping=True, validation_fraction=.15,
+                 n_iter_no_change=20, random_state=seed).fit(x, y).predict_proba(new)
 
 
 def boosted_lightgbm(x, y, new, seed, **options):
@@ -186,14 +171,14 @@ def boosted_lightgbm(x, y, new, seed, **options):
     import lightgbm
     few, held_out = split_stratified(y, .15, seed + 100)
     fixed = {"learning_rate": .05, "n_jobs": 1, "verbose": -1, "random_state": seed} | options
-    tried = lightgbm.LGBMClassifier(n_estimators=1500, **fixed).fit(
+    trees = partial(lightgbm.LGBMClassifier, **fixed)
+    tried = trees(n_estimators=1500).fit(
         x[few], y[few], eval_set=[(x[held_out], y[held_out])],
         callbacks=[lightgbm.early_stopping(20, verbose=False)])
-    return lightgbm.LGBMClassifier(n_estimators=tried.best_iteration_, **fixed).fit(
-        x, y).predict_proba(new)
+    return trees(n_estimators=tried.best_iteration_).fit(x, y).predict_proba(new)
 
 
-def recursive_machine(x, y, new, seed, tempered=True):
+def recursive_machine(x, y, new, seed):
     """Probabilities of points by xrfm; its iterations, and a temperature, are judged by 20 %."""
     import torch
     from xrfm import xRFM
@@ -206,14 +191,12 @@ def recursive_machine(x, y, new, seed, tempered=True):
     model = xRFM(device="cpu", tuning_metric="logloss", verbose=False)
     model.fit(x[few], y[few], x[held_out], y[held_out])
     found, judged = (np.maximum(model.predict_proba(part), 1e-6) for part in (new, x[held_out]))
-    powers = np.exp(np.linspace(-1, 3, 81)) if tempered else [1.0]
-    best = min(powers, key=lambda power: scores(judged**power, y[held_out])["log_loss"])
-    return found**best
+    return found**min(np.exp(np.linspace(-1, 3, 81)),
+                      key=lambda power: scores(judged**power, y[held_out])["log_loss"])
 
 
 PACKAGES = {"hgb": boosted_sklearn, "lgb": boosted_lightgbm,
-            "lgb-small": partial(boosted_lightgbm, **SMALL),
-            "xrfm": partial(recursive_machine, tempered=False), "xrfm-tempered": recursive_machine}
+            "lgb-small": partial(boosted_lightgbm, **SMALL), "xrfm-tempered": recursive_machine}
 
 
 def spread(values, form=".4f"):
@@ -227,50 +210,39 @@ def table(args):
     for (name, number, model, metric), line in State(args.state).lines.items():
         if number != "options":
             groups.setdefault((name, model, metric), {})[number] = line
-    print("| data | model | metric | splits | accuracy | log loss | rounds | learning s | "
-          "less without: log loss | accuracy |\n" + "|---" * 10 + "|")
+    head("data", "model", "metric", "splits", "accuracy", "log loss", "rounds", "learning s",
+         "less without: log loss", "accuracy")
     for (name, model, metric), lines in sorted(groups.items()):
         rows = [lines[number] for number in sorted(lines)]
-        rounds = "".join(str(line.get("rounds", "-")) for line in rows)
-        differences = []
         plain = groups.get((name, model, "none"), {})
-        both = plain.keys() & lines.keys() if metric != "none" else ()
-        for score in reversed(SCORES):
-            gaps = [lines[number][score] - plain[number][score] for number in both]
-            differences.append(f"{mean(gaps):+.4f} ± {stdev(gaps) / len(gaps)**.5:.4f}"
-                               if len(gaps) > 1 else "")
-        print("|", " | ".join([name, model, metric, str(len(rows)), *(spread(
-            [line[score] for line in rows]) for score in SCORES), rounds,
-            spread([line.get("learn", 0.0) for line in rows], ".1f"), *differences]), "|")
+        gaps = [[lines[number][score] - plain[number][score] for number in plain.keys()
+                 & lines.keys()] for score in reversed(SCORES)]
+        differences = [f"{mean(one):+.4f} ± {stdev(one) / len(one)**.5:.4f}"
+                       if metric != "none" and len(one) > 1 else "" for one in gaps]
+        row(name, model, metric, len(rows), *(spread([line[score] for line in rows])
+                                              for score in SCORES),
+            "".join(str(line.get("rounds", "-")) for line in rows),
+            spread([line.get("learn", 0.0) for line in rows], ".1f"), *differences)
 
 
 def rounds(args):
     """Print a round's seconds beside those of one training of one-vs-rest rows."""
-    print("| data | rows | auto | one round | each more | one-vs-rest nystrom | svm | "
-          "a round / nystrom | / svm |\n" + "|---" * 9 + "|")
+    head("data", "rows", "auto", "1 round", "3", "nystrom", "svm", "1 / nystrom", "1 / svm")
     for name in args.sets.split(","):
         x, y = points(name, args)
         base = fitted_normalisation(x, y)
-        calls = [partial(learn_metric, x, y, base, MetricOptions(rounds=count))
-                 for count in (None, 1, 3)]
-        calls += [partial(fit, "one-vs-rest", x, y, options=options, loo=True, normalisation=base)
-                  for options in ("learner=nystrom", "")]
-        seconds = []
-        for call in calls:
-            start = time.process_time()
-            call()
-            seconds.append(time.process_time() - start)
-        auto, one, three, landmarks, svm = seconds
-        print(f"| {name} | {len(y)} | {auto:.1f} | {one:.1f} | {(three - one) / 2:.1f} | "
-              f"{landmarks:.1f} | {svm:.1f} | {one / landmarks:.2f} | {one / svm:.2f} |",
-              flush=True)
+        used = [timed(learn_metric, x, y, base, MetricOptions(rounds=count))[1]
+                for count in (None, 1, 3)]
+        used += [timed(fit, "one-vs-rest", x, y, options=options, loo=True, normalisation=base)[1]
+                 for options in ("learner=nystrom", "")]
+        row(name, len(y), *(f"{one:.1f}" for one in used), f"{used[1] / used[3]:.2f}",
+            f"{used[1] / used[4]:.2f}")
 
 
 def components(args):
     """Print the scores and seconds of few directions."""
     state = State(args.state)
-    print("| data | learner | components | accuracy | log loss | support vectors | s |\n"
-          + "|---" * 7 + "|")
+    head("data", "learner", "components", "accuracy", "log loss", "support vectors", "s")
     for name in args.sets.split(","):
         x, y = points(name, args)
         train, test = split_stratified(y, .3, 1)
@@ -279,35 +251,32 @@ def components(args):
             made = fitted_normalisation(x[train], y[train],
                                         metric=MetricOptions(args.rounds, components=kept))
             for learner in args.learners.split(","):
-                options = state.lines.get((name, "options", learner, "learned"))
-                model = trained(x[train], y[train], made,
-                                options["options"] if options else
-                                LEARNERS[learner] % LANDMARKS[name])
+                found = state.lines.get((name, "options", learner, "learned"), {})
+                model = fit("one-vs-one", x[train], y[train], normalisation=made, loo=True,
+                            options=found.get("options", LEARNERS[learner] % LANDMARKS[name]))
                 found = scores(model.classifier().probabilities(x[test]), y[test])
-                start = time.process_time()
-                model.classifier().probabilities(new)
-                print(f"| {name} | {learner} | {kept or 'all'}: {made.matrix.shape[1]} | "
-                      f"{found['accuracy']:.4f} | {found['log_loss']:.4f} | "
-                      f"{len(model.machines.sv)} | {time.process_time() - start:.1f} |",
-                      flush=True)
+                _, used = timed(model.classifier().probabilities, new)
+                row(name, learner, f"{kept or 'all'}: {made.matrix.shape[1]}",
+                    *(f"{found[score]:.4f}" for score in SCORES), len(model.machines.sv),
+                    f"{used:.1f}")
 
 
 def large(args):
     """Print seconds and memory of agf_preprocess on many rows, and on many features."""
     from growth import run
     from agfmc.formats.vectors import write_cls, write_vec
-    print("| rows | features | options | s | MB |\n" + "|---" * 5 + "|")
-    for n, d, options in ((1_000_000, 20, ""), (1_000_000, 20, "--learn-metric"),
-                          (2000, 500, "--learn-metric"), (2000, 5000, "--learn-metric --diagonal")):
-        rng = np.random.default_rng(1)
+    head("rows", "features", "options", "s", "MB")
+    learn = "--learn-metric"
+    for n, d, options in ((1_000_000, 20, ""), (1_000_000, 20, learn), (2000, 500, learn),
+                          (2000, 5000, f"{learn} --diagonal")):
         with tempfile.TemporaryDirectory() as folder:
-            x = rng.normal(size=(n, d)).astype("f4")
+            x = np.random.default_rng(1).normal(size=(n, d)).astype("f4")
             # four classes, by a turned pair of features and a product of two others
             y = (x[:, 0] + x[:, 1] > .3 * x[:, 4]) + 2 * (x[:, 2] * x[:, 3] > 0)
             write_vec(Path(folder) / "train.vec", x)
             write_cls(Path(folder) / "train.cls", y.astype("i4"))
             seconds, memory = run(folder, "agf_preprocess", "-n", *options.split(), "train", "out")
-        print(f"| {n} | {d} | -n {options} | {seconds:.1f} | {memory:.0f} |", flush=True)
+        row(n, d, f"-n {options}", f"{seconds:.1f}", f"{memory:.0f}")
 
 
 def main():
@@ -315,14 +284,12 @@ def main():
     parts = {part.__name__: part for part in (accuracy, peers, table, rounds, components, large)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=parts)
-    parser.add_argument("--data", default=str(ROOT.parent / "shared" / "datasets"))
-    parser.add_argument("--state")
-    parser.add_argument("--sets", default=",".join(LANDMARKS))
-    parser.add_argument("--splits", type=int)
-    parser.add_argument("--metrics", default="auto")
-    parser.add_argument("--learners", default="svm,nystrom")
-    parser.add_argument("--peers", default=",".join(PACKAGES))
-    parser.add_argument("--rounds", type=int, help="of `components`; by default auto")
+    for word, default in (("data", str(ROOT.parent / "shared" / "datasets")), ("state", None),
+                          ("sets", ",".join(LANDMARKS)), ("metrics", "auto"),
+                          ("learners", ",".join(LEARNERS)), ("peers", ",".join(PACKAGES))):
+        parser.add_argument(f"--{word}", default=default)
+    for word in ("splits", "rounds"):  # rounds of `components`
+        parser.add_argument(f"--{word}", type=int)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     parts[args.part](args)
