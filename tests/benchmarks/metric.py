@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""A metric learned from the data: what it brings, and what it costs.
+
+    accuracy    one-vs-one, SVMs and landmarks, on standardised features and with a metric
+    peers       boosted trees (scikit-learn, LightGBM) and xrfm, where these are installed
+    table       what the state file holds of these two: means, deviations, paired differences
+    rounds      a round beside one training of one-vs-rest rows
+    components  few directions against all: scores, and seconds for 50,000 points
+    large       a million rows, and many features: seconds and memory
+
+    python tests/benchmarks/metric.py PART [--data DIR] [--state FILE] [--sets NAME,...]
+        [--splits N] [--metrics auto,1,2,3,diagonal] [--learners svm,nystrom] [--peers NAME,...]
+
+DIR holds segment.svm, sat.svm, pendigits.svm and letter.svm; digits and ordered are those of
+sample_data. 30 % of each class are held out, in ten splits, of letter in three. Options of the
+learners are searched as tune_m does, by log loss, in at most 1000 rows of the training part of the
+first split, without and with a metric alike, which is learned, in one round, inside each part of
+the search. Finished lines are kept in the state file. Seconds are of processor, on one core.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+from statistics import mean, stdev
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import numpy as np  # noqa: E402
+from calibration import load  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from agfmc.api import train as fit  # noqa: E402
+from agfmc.data_tools.metric import fitted_normalisation, learn_metric, MetricOptions  # noqa: E402
+from agfmc.experiments.candidates import read_candidate  # noqa: E402
+from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
+from agfmc.experiments.tuned import find_options  # noqa: E402
+from agfmc.models import Dataset  # noqa: E402
+from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
+from agfmc.training.fit import TrainingSettings  # noqa: E402
+
+LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, letter=1500)
+# of LightGBM: small trees of random features, better than its own options on most of the sets
+SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
+         "subsample_freq": 1, "colsample_bytree": .5}
+LEARNERS = {"svm": "%.0s", "nystrom": "learner=nystrom -m %d"}
+SEARCHED, CLASSIFIED, LEAST = 1000, 50_000, 1e-15
+SCORES = "accuracy", "log_loss"
+
+
+class State:
+    """Lines of JSON by their keys, in a file that later runs go on with."""
+    def __init__(self, path):
+        self.path, self.lines = path, {}
+        if path and os.path.exists(path):
+            for line in map(json.loads, Path(path).read_text(encoding="ascii").splitlines()):
+                self.lines[tuple(line["key"])] = line
+
+    def add(self, key, **values):
+        self.lines[key] = {"key": key, **values}
+        with open(self.path or os.devnull, "a", encoding="ascii") as out:
+            print(json.dumps(self.lines[key]), file=out)
+        print(json.dumps(self.lines[key]), flush=True)
+
+
+def points(name, args):
+    """x (n, d) and y (n,) from 0 of a data set."""
+    samples = ROOT / "sample_data"
+    return load(name, {"ordered": samples / "ordered", "digits": samples / "digits.svm"}.get(
+        name, Path(args.data) / f"{name}.svm"))
+
+
+def splits(args):
+    """(data set, number, x, y, rows for training, rows for testing) of all splits."""
+    for name in args.sets.split(","):
+        x, y = points(name, args)
+        for number in range(1, (args.splits or (3 if name == "letter" else 10)) + 1):
+            yield name, number, x, y, *split_stratified(y, .3, number)
+
+
+def timed(function, *words, **named):
+    """(what it gives, seconds of processor)."""
+    start = time.process_time()
+    return function(*words, **named), time.process_time() - start
+
+
+def row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def head(*cells):
+    row(*cells)
+    print("|---" * len(cells) + "|")
+
+
+def scores(p, y):
+    """Accuracy and log loss of probabilities p (n, k) for classes y (n,)."""
+    p = np.maximum(p, LEAST) / p.sum(axis=1, keepdims=True)
+    return {"accuracy": float(np.mean(p.argmax(axis=1) == y)),
+            "log_loss": float(-np.log(p[np.arange(len(y)), y]).mean())}
+
+
+def search(x, y, learner, name, metric):
+    """Training options for points x, y, found as tune_m finds them, in some of the rows."""
+    some = stratified_sample(y, SEARCHED, 1)
+    experiment = Experiment(
+        Dataset(x[some], y[some]), SplitPlan(parts=5, trials=1), TrainingSettings(
+            LEARNERS[learner] % LANDMARKS[name], scale=True, loo=True, metric=metric),
+        calibrated=(True,))
+    result, _ = find_options(experiment, read_candidate("one-vs-one"))
+    return result["points"][result["best"]]["options"]
+
+
+def maps(x, y, wanted):
+    """{metric: (Normalisation, processor seconds)} of points; "none" is the standardisation."""
+    base = fitted_normalisation(x, y)
+    options = {word: MetricOptions(int(word) if word.isdigit() else None, word == "diagonal")
+               for word in wanted if word != "none"}
+    return {"none": (base, 0.0)} | {word: timed(learn_metric, x, y, base, one)
+                                    for word, one in options.items()}
+
+
+def accuracy(args):
+    """Add lines (data, split, learner, metric) of scores to the state."""
+    state, learners = State(args.state), args.learners.split(",")
+    for name, number, x, y, train, test in splits(args):
+        keys = {(name, number, learner, word) for learner in learners
+                for word in ("none", *args.metrics.split(","))} - state.lines.keys()
+        found = maps(x[train], y[train], {key[3] for key in keys}) if keys else {}
+        for _, _, learner, word in sorted(keys):
+            normalisation, seconds = found[word]
+            learned = normalisation.metric
+            key = name, "options", learner, "learned" if learned and learned.rounds else "none"
+            if key not in state.lines:
+                first, _ = split_stratified(y, .3, 1)
+                metric = MetricOptions(rounds=1) if key[3] == "learned" else None
+                state.add(key, options=search(x[first], y[first], learner, name, metric))
+            options = {"options": state.lines[key]["options"]}
+            model, used = timed(fit, "one-vs-one", x[train], y[train], loo=True,
+                                normalisation=normalisation, **options)
+            told = {"rounds": learned.rounds, "losses": learned.losses} if learned else {}
+            state.add((name, number, learner, word), learn=seconds, cpu=used, **told,
+                      **scores(model.classifier().probabilities(x[test]), y[test]))
+
+
+def peers(args):
+    """Add lines (data, split, package, "none") of scores to the state."""
+    state = State(args.state)
+    for name, number, x, y, train, test in splits(args):
+        for package in args.peers.split(","):
+            if (name, number, package, "none") not in state.lines:
+                p, seconds = timed(PACKAGES[package], x[train], y[train], x[test], number)
+                state.add((name, number, package, "none"), cpu=seconds, **scores(p, y[test]))
+
+
+def boosted_sklearn(x, y, new, seed):
+    """Probabilities of points by scikit-learn; the number of trees by 15 % that are held out."""
+    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
+    return Trees(learning_rate=.05, max_iter=1000, early_stopping=True, validation_fraction=.15,
+                 n_iter_no_change=20, random_state=seed).fit(x, y).predict_proba(new)
+
+
+def boosted_lightgbm(x, y, new, seed, **options):
+    """Probabilities of points by LightGBM: as many trees as suit 15 %, then of all points."""
+    import lightgbm
+    few, held_out = split_stratified(y, .15, seed + 100)
+    fixed = {"learning_rate": .05, "n_jobs": 1, "verbose": -1, "random_state": seed} | options
+    trees = partial(lightgbm.LGBMClassifier, **fixed)
+    tried = trees(n_estimators=1500).fit(
+        x[few], y[few], eval_set=[(x[held_out], y[held_out])],
+        callbacks=[lightgbm.early_stopping(20, verbose=False)])
+    return trees(n_estimators=tried.best_iteration_).fit(x, y).predict_proba(new)
+
+
+def recursive_machine(x, y, new, seed):
+    """Probabilities of points by xrfm; its iterations, and a temperature, are judged by 20 %."""
+    import torch
+    from xrfm import xRFM
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    few, held_out = split_stratified(y, .2, seed + 100)
+    centre, deviation = x.mean(axis=0), x.std(axis=0)
+    x, new = (((part - centre) / np.where(deviation > 0, deviation, 1)).astype(np.float32)
+              for part in (x, new))
+    model = xRFM(device="cpu", tuning_metric="logloss", verbose=False)
+    model.fit(x[few], y[few], x[held_out], y[held_out])
+    found, judged = (np.maximum(model.predict_proba(part), 1e-6) for part in (new, x[held_out]))
+    return found**min(np.exp(np.linspace(-1, 3, 81)),
+                      key=lambda power: scores(judged**power, y[held_out])["log_loss"])
+
+
+PACKAGES = {"hgb": boosted_sklearn, "lgb": boosted_lightgbm,
+            "lgb-small": partial(boosted_lightgbm, **SMALL), "xrfm-tempered": recursive_machine}
+
+
+def spread(values, form=".4f"):
+    """Mean and deviation as text."""
+    return f"{mean(values):{form}}" + (f" ± {stdev(values):{form}}" if len(values) > 1 else "")
+
+
+def table(args):
+    """Print what the state holds."""
+    groups = {}
+    for (name, number, model, metric), line in State(args.state).lines.items():
+        if number != "options":
+            groups.setdefault((name, model, metric), {})[number] = line
+    head("data", "model", "metric", "splits", "accuracy", "log loss", "rounds", "learning s",
+         "less without: log loss", "accuracy")
+    for (name, model, metric), lines in sorted(groups.items()):
+        rows = [lines[number] for number in sorted(lines)]
+        plain = groups.get((name, model, "none"), {})
+        gaps = [[lines[number][score] - plain[number][score] for number in plain.keys()
+                 & lines.keys()] for score in reversed(SCORES)]
+        differences = [f"{mean(one):+.4f} ± {stdev(one) / len(one)**.5:.4f}"
+                       if metric != "none" and len(one) > 1 else "" for one in gaps]
+        row(name, model, metric, len(rows), *(spread([line[score] for line in rows])
+                                              for score in SCORES),
+            "".join(str(line.get("rounds", "-")) for line in rows),
+            spread([line.get("learn", 0.0) for line in rows], ".1f"), *differences)
+
+
+def rounds(args):
+    """Print a round's seconds beside those of one training of one-vs-rest rows."""
+    head("data", "rows", "auto", "1 round", "3", "nystrom", "svm", "1 / nystrom", "1 / svm")
+    for name in args.sets.split(","):
+        x, y = points(name, args)
+        base = fitted_normalisation(x, y)
+        used = [timed(learn_metric, x, y, base, MetricOptions(rounds=count))[1]
+                for count in (None, 1, 3)]
+        used += [timed(fit, "one-vs-rest", x, y, options=options, loo=True, normalisation=base)[1]
+                 for options in ("learner=nystrom", "")]
+        row(name, len(y), *(f"{one:.1f}" for one in used), f"{used[1] / used[3]:.2f}",
+            f"{used[1] / used[4]:.2f}")
+
+
+def components(args):
+    """Print the scores and seconds of few directions."""
+    state = State(args.state)
+    head("data", "learner", "components", "accuracy", "log loss", "support vectors", "s")
+    for name in args.sets.split(","):
+        x, y = points(name, args)
+        train, test = split_stratified(y, .3, 1)
+        new = np.resize(x[test], (CLASSIFIED, x.shape[1]))
+        for kept in (None, .99, .95, .9, .8):
+            made = fitted_normalisation(x[train], y[train],
+                                        metric=MetricOptions(args.rounds, components=kept))
+            for learner in args.learners.split(","):
+                found = state.lines.get((name, "options", learner, "learned"), {})
+                model = fit("one-vs-one", x[train], y[train], normalisation=made, loo=True,
+                            options=found.get("options", LEARNERS[learner] % LANDMARKS[name]))
+                found = scores(model.classifier().probabilities(x[test]), y[test])
+                _, used = timed(model.classifier().probabilities, new)
+                row(name, learner, f"{kept or 'all'}: {made.matrix.shape[1]}",
+                    *(f"{found[score]:.4f}" for score in SCORES), len(model.machines.sv),
+                    f"{used:.1f}")
+
+
+def large(args):
+    """Print seconds and memory of agf_preprocess on many rows, and on many features."""
+    from growth import run
+    from agfmc.formats.vectors import write_cls, write_vec
+    head("rows", "features", "options", "s", "MB")
+    learn = "--learn-metric"
+    for n, d, options in ((1_000_000, 20, ""), (1_000_000, 20, learn), (2000, 500, learn),
+                          (2000, 5000, f"{learn} --diagonal")):
+        with tempfile.TemporaryDirectory() as folder:
+            x = np.random.default_rng(1).normal(size=(n, d)).astype("f4")
+            # four classes, by a turned pair of features and a product of two others
+            y = (x[:, 0] + x[:, 1] > .3 * x[:, 4]) + 2 * (x[:, 2] * x[:, 3] > 0)
+            write_vec(Path(folder) / "train.vec", x)
+            write_cls(Path(folder) / "train.cls", y.astype("i4"))
+            seconds, memory = run(folder, "agf_preprocess", "-n", *options.split(), "train", "out")
+        row(n, d, f"-n {options}", f"{seconds:.1f}", f"{memory:.0f}")
+
+
+def main():
+    """Read the options and do what they say."""
+    parts = {part.__name__: part for part in (accuracy, peers, table, rounds, components, large)}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=parts)
+    for word, default in (("data", str(ROOT.parent / "shared" / "datasets")), ("state", None),
+                          ("sets", ",".join(LANDMARKS)), ("metrics", "auto"),
+                          ("learners", ",".join(LEARNERS)), ("peers", ",".join(PACKAGES))):
+        parser.add_argument(f"--{word}", default=default)
+    for word in ("splits", "rounds"):  # rounds of `components`
+        parser.add_argument(f"--{word}", type=int)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    parts[args.part](args)
+
+
+if __name__ == "__main__":
+    main()
