@@ -78,11 +78,11 @@ def tell_metric(args, prog, normalisation, path):
     rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
     text = f"metric: {_count(rounds, 'round')}"
     if losses and rounds:
-        text += f", which lower the squared error of held-out points from {losses[0]:.4g} to " \
-                f"{losses[rounds]:.4g}"
+        text += f", with which the log loss of pairs of classes falls from {losses[0]:.4g} to " \
+                f"{losses[rounds]:.4g} for held-out points"
     elif losses:
-        text += ", as more do not lower the squared error of held-out points, " \
-                f"{losses[0]:.4g}, by a standard error"
+        text += ", as with more the log loss of pairs of classes for held-out points, " \
+                f"{losses[0]:.4g}, does not fall by a standard error"
     report(args, prog, text + ("" if beside is None else f"; weights of features in {beside}"))
 
 

@@ -401,6 +401,8 @@ class _Learner:
                 lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
             losses[:, part == number] = of_part
         losses = losses[:, np.isfinite(losses).all(axis=0)]  # of points that a pair has
+        if losses.shape[1] < _FEWEST:
+            return fewest, ()
         best = losses[fewest + np.argmin(losses[fewest:].mean(axis=1))]
         told = tuple((float(one.mean()), float((one - best).std(ddof=1) / len(best)**0.5))
                      for one in losses)
@@ -444,7 +446,8 @@ class _PairJudge(NamedTuple):
 
         def loss(judge):
             found = judge(train, test)
-            return found[np.isfinite(found)].mean()
+            found = found[np.isfinite(found)]
+            return found.mean() if len(found) else float("inf")
 
         judge = min((cls(pairs, seed, share / d, _RIDGES[0]) for share in _VARIANCES), key=loss)
         return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)

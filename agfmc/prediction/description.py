@@ -87,7 +87,7 @@ def format_normalisation(info: dict) -> str:
     if metric is not None:
         lines.append(f"settings          {metric['settings']}")
         if metric["losses"]:
-            lines += ["", "rounds  squared error  standard error of the difference from the least",
+            lines += ["", "rounds  log loss       standard error of the difference from the least",
                       *(f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
                         for row in metric["losses"])]
         lines += ["", " weight  feature (from 0)",

@@ -46,13 +46,14 @@ def test_rounds_that_were_chosen_are_told(data, run):
     losses = [f"{loss:.4g}" for loss, _ in metric.losses]
     assert len(losses) == 4 and metric.rounds > 0
     assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}, "
-                    f"which lower the squared error of held-out points from {losses[0]} to "
-                    f"{losses[metric.rounds]}; weights of features in out.metric")
+                    f"with which the log loss of pairs of classes falls from {losses[0]} to "
+                    f"{losses[metric.rounds]} for held-out points; weights of features in "
+                    "out.metric")
     y = np.random.default_rng(1).integers(0, 2, 120)
     write_cls("train.cls", y)
     told = run("agf_preprocess", "-n", "--learn-metric", "--metric-options", "-m 20", "train",
                "out").err.splitlines()[-1]
-    assert "metric: 0 rounds, as more do not lower the squared error of held-out points" in told
+    assert "metric: 0 rounds, as with more the log loss of pairs of classes for held-out" in told
     assert read_std("out.std").metric.rounds == 0
 
 

@@ -52,8 +52,10 @@ def test_svm_predict_gives_the_same_answers(here, run):
     subprocess.run(["svm-predict", "-q", "-b", "1", "testn.svm", "m.model", "theirs"], check=True)
     own = run("classify_m", "--uncalibrated", "-a", "m.std", "m.mbc", "test.vec", "own").out
     theirs = np.loadtxt("theirs", skiprows=1)
-    assert np.array_equal(theirs[:, 0], np.fromfile("own.cls", "<i4"))
-    # its iteration stops early
+    p = np.sort(probabilities(own))
+    clear = p[:, -1] - p[:, -2] > 0.01  # its iteration stops early
+    assert clear.mean() > 0.9
+    assert np.array_equal(theirs[clear, 0], np.fromfile("own.cls", "<i4")[clear])
     assert np.allclose(theirs[:, 1:], probabilities(own), rtol=0, atol=5e-3)
 
 
