@@ -20,7 +20,9 @@ __all__ = ["BinaryModel", "Calibration", "CalibrationPoints", "CollatedModel", "
            "Kernel", "KernelKind", "LearnedDecoder", "LearnedMetric", "MAP_KINDS", "ModelFiles",
            "Normalisation", "ProbabilityMap", "TUNED_KERNELS"]
 
-_SMALL = 32 * 32  # numbers of a matrix that is applied without matrix products
+# Numbers of a matrix that is applied without matrix products: in training, where the digests of
+# points had better be alike on all machines, and elsewhere.
+_SMALL = 256 * 256, 32 * 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +161,8 @@ class Normalisation:
         # bits whatever block it comes in
         matrix = self.matrix.astype(np.float64)
         out = np.zeros((len(x), matrix.shape[1]))
-        if products and matrix.size > _SMALL:
-            for part, block in padded_blocks(centred, 128):
+        if matrix.size > _SMALL[products]:
+            for part, block in padded_blocks(np.ascontiguousarray(centred), 128):
                 out[part] = (block @ matrix)[:part.stop - part.start]
             return out
         for start in range(0, len(x), 1024):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import AgfmcError, DataError, UsageError
+from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
 from ..formats.inputs import memory_limit
@@ -48,11 +49,13 @@ _PAIRS, _PAIR_LANDMARKS = 60, 300  # pairs of classes that judge, and landmarks
 _RIDGES = 0.1, 0.01, 1.0  # lambda of the pairs
 _BLOCK = 1024  # points for one product
 _GRADIENTS = 2000  # points whose gradients are taken,
-_WORK = 2e11  # or as many as take so many multiplications,
+_WORK = 2e10  # or as many as take so many multiplications,
 _FEW_GRADIENTS = 200  # but so many
 _TABLES = 6  # of d x d numbers that are in memory together, and
 _LANDMARK_TABLES = 5  # of p x p
+_FLOOR = 0.02  # share of the unit matrix in a metric
 _GAMMAS = 1e-9, 1e9  # beyond, all kernel values are 0 or all are 1
+_MANY = 2000  # features
 _FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
 _EACH_CLASS = 5  # landmarks of it, and points of samples
 _SHARE = 3  # fourths of the points, which have a part in the learning at most
@@ -62,10 +65,10 @@ _SHARE = 3  # fourths of the points, which have a part in the learning at most
 class MetricOptions:
     """Options of the learning of a metric.
 
-    rounds: None for the number up to `MOST_ROUNDS` that parts of the data speak for;  diagonal:
-    features are weighted, and not turned, which suits thousands of them;  components: so many
-    directions are kept, or, below 1, as many as have this share of the trace; None: all.  It takes
-    a round at least, without which none matters more than another;
+    rounds: None or "auto" for the number up to `MOST_ROUNDS` that parts of the data speak for;
+    diagonal: features are weighted, and not turned, which suits thousands of them;
+    components: so many directions are kept, or, below 1, as many as have this share of the trace;
+    None: all.  It takes a round at least, without which none matters more than another;
     machine: landmarks, gamma and lambda of the machine, or a text such as "-m 500 -g auto -l 0.1";
     those that are None, or not in the text, are its own choice, gamma for points whose total
     variance is their number of features.
@@ -73,7 +76,7 @@ class MetricOptions:
     Raises `UsageError` for values that cannot be.
     """
 
-    rounds: int | None = None
+    rounds: int | str | None = None
     diagonal: bool = False
     components: float | None = None
     machine: NystromOptions | str = NystromOptions()
@@ -81,8 +84,10 @@ class MetricOptions:
     def __post_init__(self):
         if isinstance(self.machine, str):
             object.__setattr__(self, "machine", machine_options(self.machine))
+        if self.rounds == "auto":
+            object.__setattr__(self, "rounds", None)
         for name, kind, wanted in (
-                ("rounds", Integral, "a whole number, or None for as many as help"),
+                ("rounds", Integral, "a whole number, or None or 'auto' for as many as help"),
                 ("diagonal", (bool, np.bool_), "True or False"),
                 ("components", Real, "a number or None"),
                 ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
@@ -122,11 +127,25 @@ class MetricOptions:
 
 def machine_options(text: str) -> NystromOptions:
     """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
-    words = " ".join(text.split())
+    words = text.split()
+    expected = "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, and " \
+               "-l LAMBDA, above 0 or auto"
+    letters, values = words[::2], words[1::2]
+    if len(letters) != len(values) or not set(letters) <= {"-m", "-g", "-l"}:
+        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
+                         f"{expected}")
+    given = dict(zip(letters, values))  # the last one counts
+    if given.get("-g") == "auto":
+        del given["-g"]
     try:
-        return NystromOptions.parse(words.replace("-g auto", ""))
-    except AgfmcError as error:
-        raise UsageError(f"--metric-options '{words}': {error.message}") from None
+        made = NystromOptions.parse(" ".join(f"{letter} {value}"
+                                             for letter, value in given.items()))
+    except AgfmcError:
+        made = None
+    if made is None or "-g" in given and made.gamma is None:
+        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
+                         f"{expected}")
+    return made
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
@@ -238,6 +257,10 @@ def _check_memory(options, n, d, k):
     if not options.diagonal and needed > memory_limit():
         raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
                         "of features (--diagonal), or fewer features by singular vectors (-S)")
+    if not options.diagonal and d > _MANY:
+        warnings.warn(f"a metric of {d} features takes its time: weights of features (--diagonal), "
+                      "or fewer features by singular vectors (-S), are quicker", AgfmcWarning,
+                      stacklevel=4)
     p = min(n, max(options.machine.landmarks or LANDMARKS, k))
     needed = 8 * (_LANDMARK_TABLES * p**2 + n * (p + 3 * k + 4 * d))
     if needed > memory_limit():
@@ -304,14 +327,15 @@ class _Learner:
         scaled = _scaled(linear, points.x)
         beta = machine.landmarks.coefficients(machine.v)
         count = _WORK / (beta.size * points.x.shape[1])
+        # with another seed: at a landmark itself its own part of the gradient is 0
         some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
-                             self.seed).mapped(scaled).x
+                             self.seed + 1).mapped(scaled).x
         products = sum(self.each(
             lambda part: gradient_products(machine.landmarks, machine.gamma, beta, some[part],
                                            self.options.diagonal), _parts(len(some))))
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
-        return metric_of(products / len(some))[1]
+        return metric_of(products / len(some), _FLOOR)[1]
 
     def settled(self, points: _Points) -> _Learner:
         """The same with gamma and lambda, those of the options or the best of some for the points.
@@ -516,7 +540,7 @@ def _kept_directions(linear, components):
     else:
         root, axes = np.linalg.eigh(linear)
         root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
-    share = np.cumsum(root**2)
+    share = np.cumsum(root**2 - _FLOOR)
     count = int(components) if components >= 1 else \
         1 + int(np.sum(share[:-1] < components * share[-1]))
     if axes is None:
@@ -545,5 +569,5 @@ def data_digest(x: np.ndarray, y: np.ndarray) -> str:
     """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`."""
     digest = sha256(np.ascontiguousarray(y, "<i4").data)
     for block in blocks(x):
-        digest.update(np.ascontiguousarray(block, "<f8").data)
+        digest.update(np.ascontiguousarray(block, "<f4").data)
     return digest.hexdigest()[:16]

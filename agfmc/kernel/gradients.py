@@ -39,11 +39,13 @@ def gradient_products(landmarks: Landmarks, gamma: float, beta: np.ndarray, x: n
     return 4 * gamma**2 * products
 
 
-def metric_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def metric_of(products: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """(M, M^(1/2)) of the matrix G (d, d) or of its diagonal (d,), and any multiple of it.
 
     The trace of M is d.  Of a diagonal both are diagonals (d,).  Where G is 0, so that no
-    direction matters more than another, M is the unit matrix.
+    direction matters more than another, M is the unit matrix.  floor: (1 - floor) M + floor I
+    stands in place of M: a direction in which few points differ, but far, as where one of a
+    hundred has a mark, has no gradient between them, and would be lost.
     """
     if products.ndim == 1:
         share, axes = np.sqrt(products), None
@@ -52,6 +54,7 @@ def metric_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share = np.sqrt(np.maximum(share, 0.0))
     total = share.sum()
     share = share / total * len(share) if total > 0 else np.ones(len(share))
+    share = (1.0 - floor) * share + floor
     if axes is None:
         return share, np.sqrt(share)
     return (axes * share) @ axes.T, (axes * np.sqrt(share)) @ axes.T

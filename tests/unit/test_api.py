@@ -158,8 +158,9 @@ def test_a_learned_metric(data, tmp_path):
         with pytest.raises(agfmc.UsageError, match="'learned', 'diagonal', None or an agfmc.Metr"):
             call("tree", x, y, metric="best")
     for wrong, message in (({"machine": "-t 0"}, "-m LANDMARKS"), ({"machine": 5}, "-m 500"),
-                           ({"rounds": "auto"}, "as many as help"), ({"rounds": 1.5}, "whole"),
+                           ({"rounds": "best"}, "as many as help"), ({"rounds": 1.5}, "whole"),
                            ({"components": "all"}, "number or None"), ({"diagonal": 1}, "True")):
         with pytest.raises(agfmc.UsageError, match=message):
             agfmc.MetricOptions(**wrong)
     assert agfmc.MetricOptions(np.int64(2), components=np.float32(.5)).rounds == 2
+    assert agfmc.MetricOptions("auto") == agfmc.MetricOptions()

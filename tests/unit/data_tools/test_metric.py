@@ -77,6 +77,8 @@ def all_points(request, monkeypatch):
     """All points have a part in the learning, but for tests of those that stay apart."""
     if "apart" not in request.node.name:
         monkeypatch.setattr(metric, "_SHARE", 4)
+    if "definition" in request.node.name:
+        monkeypatch.setattr(metric, "_FLOOR", 0.0)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
@@ -221,6 +223,16 @@ def test_auto_makes_no_rounds_for_noise():
         if not noise.metric.rounds:
             assert noise.matrix.tobytes() == fit_normalisation(x).matrix.tobytes()
     assert rounds.count(0) >= 4
+
+
+def test_a_mark_of_few_points_is_not_lost(monkeypatch):
+    random = np.random.default_rng(3)
+    marked = random.random(400) < 0.03
+    x = np.column_stack([random.normal(size=(400, 3)), marked])
+    y = np.where(marked, 2, x[:, 0] > 0)
+    weight = fitted(x, y, options(2, 100)).metric.weights[3]
+    monkeypatch.setattr(metric, "_FLOOR", 0.0)
+    assert weight > 0.01 > fitted(x, y, options(2, 100)).metric.weights[3]
 
 
 def test_points_that_stay_apart(tmp_path):

@@ -123,3 +123,13 @@ def test_no_gradient_is_the_unit_matrix(shape):
     unit = np.eye(3) if len(shape) == 2 else np.ones(3)
     assert np.allclose(metric, unit, rtol=0, atol=1e-15)
     assert np.allclose(root, unit, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_a_floor_keeps_directions_without_gradients(diagonal):
+    products = np.diag([4.0, 1.0, 0.0, 0.0])
+    metric, root = metric_of(products.diagonal() if diagonal else products, 0.1)
+    expected = np.array([0.9 * 8 / 3 + 0.1, 0.9 * 4 / 3 + 0.1, 0.1, 0.1])
+    found = metric if diagonal else metric.diagonal()
+    assert np.allclose(found, expected, rtol=0, atol=1e-12) and np.isclose(found.sum(), 4)
+    assert np.allclose(root * root if diagonal else root @ root, metric)
