@@ -13,7 +13,7 @@
 
 DIR holds segment.svm, sat.svm, pendigits.svm and letter.svm; digits and ordered are those of
 sample_data. 30 % of each class are held out, in ten splits, of letter in three. Options of the
-learners are searched as tune_m does, by log loss, in at most 1000 rows of the training part of the
+learners are searched as tune_m does, by log loss, in at most 3000 rows of the training part of the
 first split, without and with a metric alike, which is learned, in one round, inside each part of
 the search. Finished lines are kept in the state file. Seconds are of processor, on one core.
 """
@@ -50,7 +50,7 @@ LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, 
 SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
          "subsample_freq": 1, "colsample_bytree": .5}
 LEARNERS = {"svm": "%.0s", "nystrom": "learner=nystrom -m %d"}
-SEARCHED, CLASSIFIED, LEAST = 1000, 50_000, 1e-15
+SEARCHED, CLASSIFIED, LEAST = 3000, 50_000, 1e-15
 SCORES = "accuracy", "log_loss"
 
 
