@@ -188,3 +188,14 @@ def test_options_that_do_not_go_together(data, run):
     Path("few").write_text("a\n")
     run("mbm_info", "--feature-names", "few", "out.std", status=1).refused(
         "few:1: holds 1 lines: expected the names of 4 features, one on each line")
+
+
+def test_rounds_are_a_number_or_auto(data, run):
+    digest = []
+    for words in (["--learn-metric"], ["--learn-metric", "auto"], ["--learn-metric=auto"]):
+        run("agf_preprocess", "-n", *words, "--metric-options", "-m 20", "train", "out")
+        digest.append(read_std("out.std").digest())
+    assert len(set(digest)) == 1 and read_std("out.std").metric.losses
+    for wrong in "x", "1.5", "-1", "21", "":
+        run("nfold", "-n", f"--learn-metric={wrong}", "one-vs-one", "train", status=2).refused(
+            f"expected a whole number from 0 to 20, or auto, found '{wrong}'")
