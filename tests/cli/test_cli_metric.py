@@ -113,9 +113,16 @@ def test_a_note_where_the_points_are_others(data, run):
     assert told.count("warning") == 1
     assert "n.std: its metric was learned from other points than these, from 120 of 3 classes; " \
            "-n --learn-metric learns one from these\n" in told
-    os.unlink("n.metric")
+    os.rename("n.metric", "kept")
     told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
     assert "warning" not in told
+    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
+    os.rename("kept", "n.metric")
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
+    assert told.count("warning") == 1 and "n.std is not the map that n.metric describes" in told
+    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
+    assert "warning" not in told and not Path("n.metric").exists()
 
 
 @pytest.mark.parametrize("command", [
@@ -187,7 +194,7 @@ def test_options_that_do_not_go_together(data, run):
         run("mbm_info", *words, status=2).refused(message)
     Path("few").write_text("a\n")
     run("mbm_info", "--feature-names", "few", "out.std", status=1).refused(
-        "few:1: holds 1 lines: expected the names of 4 features, one on each line")
+        "few: holds 1 line: expected the names of 4 features, one on each line")
 
 
 def test_rounds_are_a_number_or_auto(data, run):
