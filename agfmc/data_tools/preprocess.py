@@ -77,6 +77,11 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     outputs = _divided(recipe, data, output, test)
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
+    if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
+        warnings.warn("the metric was learned from the classes of all parts together: a part is no "
+                      "test of what is trained on the others; divide without --learn-metric, and "
+                      "learn from the parts that train, as multi_borders and nfold -d do",
+                      AgfmcWarning, stacklevel=2)
     if normalisation is not None:
         with about(source):
             outputs = {base: replace(part, x=normalisation.apply(part.x))

@@ -206,3 +206,40 @@ def test_rounds_are_a_number_or_auto(data, run):
     for wrong in "x", "1.5", "-1", "21", "":
         run("nfold", "-n", f"--learn-metric={wrong}", "one-vs-one", "train", status=2).refused(
             f"expected a whole number from 0 to 20, or auto, found '{wrong}'")
+
+
+MAPPED = "{0}: these points went through a metric that was learned from their classes " \
+         "({0}.metric): the scores are too good; give the data as they were, with -n --learn-metric"
+
+
+@pytest.mark.parametrize("command", [
+    ("nfold", "-d", 2, "one-vs-one", "{}"), ("compare_control", "-d", 2, "{}", "one-vs-one"),
+    ("tune_m", "--log2c=0:0", "--log2g=-1:-1", "-d", 2, "one-vs-one", "{}"),
+    ("print_control", "--best", "-d", 2, "--trials", 1, "-Q", "one-vs-rest", "{}")])
+def test_points_that_went_through_a_metric(data, run, command):
+    run("agf_preprocess", *LEARN, "train", "mapped")
+    assert f"warning: {MAPPED.format('mapped')}\n" in run(
+        *(str(word).format("mapped") for word in command), "--no-state", "-+", "-c 1 -g 1").err
+
+
+def test_points_that_did_not_go_through_the_metric_beside_them(data, run):
+    command = "nfold", "-d", 2, "--no-state", "-+", "-c 1 -g 1", "one-vs-one"
+    run("agf2ascii", "-M", "train", "train.svm")
+    run("agf_preprocess", *LEARN, "-M", "train.svm", "mapped.svm")
+    assert MAPPED.format("mapped.svm") in run(*command, "-M", "mapped.svm").err
+    # as multi_borders writes it, beside the points that it was learned from
+    run("agf_preprocess", *LEARN, "-a", "train.std", "train", "mapped")
+    assert "warning" not in run(*command, "train").err
+    # of no rounds, or damaged
+    run("agf_preprocess", "-n", "--learn-metric=0", "train", "mapped")
+    assert "warning" not in run(*command, "mapped").err
+    Path("mapped.metric").write_text("# agfmc metric 1\n")
+    assert "warning" not in run(*command, "mapped").err
+
+
+def test_parts_that_have_learned_from_each_other(data, run):
+    words = "agf_preprocess", "-n", "-d", 2, "train", "out"
+    message = "the metric was learned from the classes of all parts together: a part is no test"
+    assert message in run(*words, "--learn-metric=1", "--metric-options", "-m 30").err
+    for more in [], ["--learn-metric=0"]:
+        assert message not in run(*words, *more).err
