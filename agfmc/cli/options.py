@@ -106,9 +106,8 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
             if word in counts:  # the next word is its value if it is a number, or the default
-                value = counts[word]
-                if words and (words[0].isdigit() or words[0] == value):
-                    value = words.popleft()
+                follows = words and (words[0].isdigit() or words[0] == counts[word])
+                value = words.popleft() if follows else counts[word]
                 result.append(f"{word}={value}")
             elif word in takes:
                 value = words.popleft() if words else None

@@ -2,13 +2,16 @@
 
 import json
 import os
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from agfmc.cli.messages import tell_metric
 from agfmc.formats.metric_file import read_metric
-from agfmc.formats.vectors import read_std, write_cls, write_vec
+from agfmc.formats.vectors import read_std, read_vec, write_cls, write_vec
+from agfmc.models import LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")
@@ -45,7 +48,8 @@ def test_rounds_that_were_chosen_are_told(data, run):
     metric = read_std("out.std").metric
     losses = [f"{loss:.4g}" for loss, _ in metric.losses]
     assert len(losses) == 4 and metric.rounds > 0
-    assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}, "
+    assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}"
+                    f"{', the most that auto tries' * (metric.rounds == 3)}, "
                     f"with which the log loss of pairs of classes falls from {losses[0]} to "
                     f"{losses[metric.rounds]} for held-out points; weights of features in "
                     "out.metric")
@@ -243,3 +247,33 @@ def test_parts_that_have_learned_from_each_other(data, run):
     assert message in run(*words, "--learn-metric=1", "--metric-options", "-m 30").err
     for more in [], ["--learn-metric=0"]:
         assert message not in run(*words, *more).err
+
+
+def told_of(run, *words, data="train"):
+    return run("agf_preprocess", *words, "--metric-options", "-m 20", data,
+               "out").err.splitlines()[-1].removeprefix("agf_preprocess: metric: ")
+
+
+def test_the_report(data, run):
+    assert told_of(run, "-n", "--learn-metric=0") == "0 rounds"
+    assert told_of(run, "-n", "--learn-metric=1", "--components", 2) == \
+        "1 round; 2 of 3 directions; weights of features in out.metric"
+    assert told_of(run, "-S", 2, "--learn-metric=1", "--components=0.01") == \
+        "1 round; 1 of 2 directions; weights of features in out.metric"
+    x = read_vec("train.vec")
+    write_vec("few.vec", x[:29])
+    write_cls("few.cls", np.arange(29) % 2)
+    assert told_of(run, "-n", "--learn-metric", data="few") == \
+        "0 rounds, as there are too few points to choose rounds"
+    assert told_of(run, "-n", "--learn-metric=1", data="few") == \
+        "1 round, learned from 29 points, which are too few to trust it; weights of features in " \
+        "out.metric"
+
+
+def test_the_most_rounds_are_told_as_such(capsys):
+    learned = LearnedMetric(3, 99, 2, "", "", np.ones(2), ((4.0, 1), (3.0, 1), (2.0, 1), (1.0, 0)))
+    tell_metric(Namespace(quiet=False, components=None, learn_metric="auto"), "p",
+                Normalisation(np.eye(2), np.zeros(2), (), learned), "a.std")
+    assert capsys.readouterr().err == (
+        "p: metric: 3 rounds, the most that auto tries, with which the log loss of pairs of "
+        "classes falls from 4 to 1 for held-out points; weights of features in a.metric\n")
