@@ -120,13 +120,14 @@ def test_a_note_where_the_points_are_others(data, run):
     os.rename("n.metric", "kept")
     told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
     assert "warning" not in told
-    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
+    # a plain normalisation takes the record of the one it replaces with it
     os.rename("kept", "n.metric")
+    record = Path("n.metric").read_bytes()
+    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
+    assert not Path("n.metric").exists()
+    Path("n.metric").write_bytes(record)
     told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
     assert told.count("warning") == 1 and "n.std is not the map that n.metric describes" in told
-    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
-    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
-    assert "warning" not in told and not Path("n.metric").exists()
 
 
 @pytest.mark.parametrize("command", [
@@ -277,3 +278,25 @@ def test_the_most_rounds_are_told_as_such(capsys):
     assert capsys.readouterr().err == (
         "p: metric: 3 rounds, the most that auto tries, with which the log loss of pairs of "
         "classes falls from 4 to 1 for held-out points; weights of features in a.metric\n")
+
+
+@pytest.mark.parametrize("words, message", [
+    (("agf_preprocess", *LEARN, "train", "no/o"), "no/o.vec: cannot write: No such file"),
+    (("agf_preprocess", *LEARN, "-f", ".3", "train", "o", "no/t"), "no/t.vec: cannot write: No"),
+    (("agf_preprocess", *LEARN, "-d", 2, "-a", "n.std", "train", "no/o"), "no/o-00.vec: cannot"),
+    (("agf_preprocess", *LEARN, "-a", "no/n.std", "train", "o"), "no/n.std: cannot write: No"),
+    (("agf_preprocess", *LEARN, "train", "there"), "there.cls: cannot write"),
+    (("multi_borders", *SVM, *LEARN, "c.mbt", "train", "no/o", "o.mbc"),
+     "no/o.std: cannot write: there is no such folder"),
+    (("multi_borders", *SVM, *LEARN, "-a", "n.std", "c.mbt", "train", "no/o", "o.mbc"),
+     "no/o-00: cannot write: there is no such folder"),
+    (("multi_borders", *SVM, *LEARN, "c.mbt", "train", "o", "no/o.mbc"), "no/o.mbc: cannot write"),
+    (("multi_borders", *SVM, *LEARN, "--min-class", 2, "c.mbt", "train", "o", "no/o.mbc"),
+     "no/o.mbc: cannot write")])
+def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words, message):
+    monkeypatch.setattr("agfmc.data_tools.metric.learn_metric", None)
+    Path("there.cls").mkdir()
+    Path("c.mbt").write_text(run("print_control", 3).out)
+    before = sorted(os.listdir())
+    assert f": {message}" in run(*words, status=1).err.splitlines()[-1]
+    assert sorted(os.listdir()) == before

@@ -107,6 +107,7 @@ def test_the_file_of_another_map_is_not_believed(folder):
                                           "them was changed or replaced; the normalisation is "):
         assert read_std("a.std").metric is None
     # the same map, which nothing was learned for
+    write_std("a.std", LEARNED)
     write_std("a.std", replace(LEARNED, metric=None))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
