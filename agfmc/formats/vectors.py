@@ -7,6 +7,8 @@ matrix M, the last is the mean, and x' = (x - mean) M.  Beside one that was lear
 labels there is a text file, see `metric_file`.
 """
 
+import os
+
 import numpy as np
 
 from ..errors import DataError
@@ -19,7 +21,7 @@ from .metric_file import (check_metric_output, format_metric, metric_of, remove_
 from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "open_vec", "read_cls", "read_con",
-           "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
+           "holds_map", "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
            "write_table", "write_vec"]
 
 FLOAT = np.dtype("<f4")
@@ -279,6 +281,18 @@ def read_std(path):
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
     return with_metric(Normalisation(matrix, mean, dropped), path)
+
+
+def holds_map(path):
+    """True for a file with the table of a `.std` file, whatever its name, unless that is of data.
+    """
+    if not os.path.isfile(path) or path.endswith((".vec", ".cls", ".dat", ".con")):
+        return False
+    try:
+        with VecReader(path) as reader:
+            return 1 < reader.d < 1 << 24  # what is larger is text
+    except DataError:
+        return False
 
 
 def write_std(path, normalisation, before=None):

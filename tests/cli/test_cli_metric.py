@@ -173,7 +173,8 @@ def test_a_normalisation_is_described(data, run):
     run("agf_preprocess", "-n", "train", "out")
     text = run("mbm_info", "out.std").out
     assert "normalised        to 3, each feature by itself\n" in text
-    assert text.endswith("metric            none that is known of\n")
+    assert text.endswith(
+        "metric            none that is known of: there is no out.metric beside it\n")
     assert json.loads(run("mbm_info", "--json", "out.std").out)["metric"] is None
 
 
@@ -187,14 +188,24 @@ def test_a_picture_of_weights(data, run):
     assert not Path("x.svg").exists()
 
 
+def test_a_normalisation_of_any_name_is_described(data, run):
+    run("agf_preprocess", *LEARN, "-a", "x", "train", "out")
+    assert "metric            learned in 1 round from 120" in run("mbm_info", "x").out
+    Path("x.metric").write_text("")
+    assert "\nmetric            none that is known of\n" in run("mbm_info", "x").out
+    for other, message in (("train.vec", "found points (.vec)"), ("train.cls", "found binary data"),
+                           ("names", "expected"), ("nothing", "cannot read")):
+        run("mbm_info", other, status=1).refused(f"mbm_info: {other}", message)
+
+
 def test_options_that_do_not_go_together(data, run):
-    run("agf_preprocess", "-n", "train", "out")
+    run("agf_preprocess", *LEARN, "train", "out")
     for words, message in (
             (("--control", "out.std"), "--control is for models: out.std is a normalisation"),
             (("-y", ".", "out.std"), "-y is for models"),
             (("--uncalibrated", "out.std"), "--uncalibrated is for models"),
-            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation: expected a name that "
-                                           "ends in .std, found 'm.mbm'"),
+            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation, as X.std, and m.mbm is"),
+            (("out.metric",), "out.metric is the record beside a normalisation: give out.std"),
             (("--feature-names", "names", "m.mbm"), "--feature-names is for a normalisation")):
         run("mbm_info", *words, status=2).refused(message)
     Path("few").write_text("a\n")
