@@ -199,6 +199,7 @@ def _warn_of_mapped(source, data):
     from ..data_tools.metric import data_digest
     from ..formats.metric_file import metric_of
     from ..formats.vectors import read_std
+    from ..prepare.normalise import moments
 
     path = f"{source}.std"
     if source == "-" or not os.path.isfile(path) or not os.path.isfile(metric_of(path)):
@@ -210,8 +211,10 @@ def _warn_of_mapped(source, data):
     except DataError:
         return
     learned = normalisation.metric
-    if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1] \
-            or learned.data == data_digest(data.x, data.y):  # the points as they were
+    if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1]:
+        return
+    mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
+    if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
         return
     warnings.warn(f"{source}: these points went through a metric that was learned from their "
                   f"classes ({metric_of(path)}): the scores are too good; give the data as they "

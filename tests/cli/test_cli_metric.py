@@ -246,6 +246,8 @@ def test_points_that_did_not_go_through_the_metric_beside_them(data, run):
     # as multi_borders writes it, beside the points that it was learned from
     run("agf_preprocess", *LEARN, "-a", "train.std", "train", "mapped")
     assert "warning" not in run(*command, "train").err
+    write_vec("train.vec", read_vec("train.vec")[:, ::-1] * 2)  # later others of that name
+    assert "warning" not in run(*command, "train").err
     # of no rounds, or damaged
     run("agf_preprocess", "-n", "--learn-metric=0", "train", "mapped")
     assert "warning" not in run(*command, "mapped").err
