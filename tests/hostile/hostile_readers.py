@@ -500,6 +500,7 @@ def readers():
          [f + "vectors.read_con"]),
         ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),
         ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
+        ("kind of std", vectors.holds_map, [STD], False, anything, [f + "vectors.holds_map"]),
         ("metric", metric_file.read_metric,
          [METRIC, b"\n".join(METRIC.split(b"\n")[:-2])], True, learned,
          [f + "metric_file.read_metric"]),
