@@ -507,7 +507,7 @@ def readers():
         ("metric of a std", beside(".metric", ".std", STD, lambda base: vectors.read_std(
             f"{base}.std")), [METRIC], True, normalisation, [f + "metric_file.with_metric"]),
         ("feature names", functools.partial(metric_file.read_feature_names, count=3),
-         [b"a\nb\nc\n"], True, lambda names, raw: len(names) == 3 or 1 / 0,
+         [b"a\nb\nc\n"], False, lambda names, raw: len(names) == 3 or 1 / 0,
          [f + "metric_file.read_feature_names"]),
         ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
          [f + "libsvm_data.read_svm", f + "libsvm_data.read_svm_labels"]),
