@@ -129,6 +129,7 @@ def _operands(args, kind):
 def _refuse_inputs(recipe, source, output, test):
     """`UsageError` where an output would overwrite an input or of another output."""
     from ..data_tools.preprocess import part_names
+    from ..formats.metric_file import metric_of
 
     kind = recipe.form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
@@ -138,7 +139,8 @@ def _refuse_inputs(recipe, source, output, test):
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
     written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
     if recipe.fits_normalisation:
-        written.append(recipe.norm_out or f"{output}.std")
+        norm_out = recipe.norm_out or f"{output}.std"
+        written += [norm_out, None if recipe.metric is None else metric_of(norm_out)]
     read = data_files(source, kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,

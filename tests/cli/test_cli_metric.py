@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agfmc.data_tools.convert import write_together
+from agfmc.errors import DataError
 from agfmc.formats.metric_file import read_metric
 from agfmc.formats.vectors import read_std, write_cls, write_vec
+from agfmc.models import Dataset, InputFormat
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")
@@ -81,6 +84,25 @@ def test_the_file_of_another_program_is_refused_before_the_work(data, run):
     assert not Path("m.std").exists() and not Path("out.vec").exists()
     run("multi_borders", *SVM, *LEARN, "-", "train", "k", "k.metric", stdin=design,
         status=2).err.index("control-out would be 'k.metric', and that is the record of the metric")
+
+
+def test_the_record_takes_the_place_of_nothing(data, run):
+    lines = "".join(f"{i % 2} 1:{i} 2:{i * i % 7}\n" for i in range(40))
+    for name in ("x.svm", "y.metric"):
+        Path(name).write_text(lines)
+    learn = ("agf_preprocess", "-M", *LEARN)
+    for words in (("-a", "n.std", "x.svm", "n.metric"),
+                  ("-a", "n.std", "-f", ".3", "x.svm", "a", "n.metric"),
+                  ("-a", "n.std", "x.svm", "./n.metric")):
+        run(*learn, *words, status=2).refused("two outputs would go to n.metric")
+    run(*learn, "-a", "y.std", "y.metric", "a", status=2).refused("overwrite an input")
+    assert sorted(os.listdir()) == ["names", "part.cls", "part.vec", "train.cls", "train.vec",
+                                    "x.svm", "y.metric"]
+    assert Path("y.metric").read_text() == lines
+    points = Dataset(np.ones((2, 1)), None)
+    with pytest.raises(DataError, match="n.metric: two outputs would go to this file"):
+        write_together({"n.metric": points}, {"n.metric": b"x"}, InputFormat("lvq", labels=False))
+    assert not Path("n.metric").exists()
 
 
 def test_models_trained_with_it_tell_of_it(data, run):
