@@ -7,8 +7,8 @@ import sys
 from ..errors import UsageError
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
-                      input_format, learned_metric, Parser, refuse_ending, refuse_inputs,
-                      whole_number)
+                      input_format, LEARN_METRIC, learned_metric, Parser, refuse_ending,
+                      refuse_inputs, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -22,7 +22,8 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, select features, "
         "shuffle or sort, split into training and test data, normalise, in this order. Statistics "
         "come from the training part alone.",
-        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] [-F] "
+        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
+              f"{LEARN_METRIC} [-j N] [-F] "
               "[-U] [-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")

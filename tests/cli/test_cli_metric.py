@@ -77,10 +77,17 @@ def test_all_commands_that_write_a_normalisation_write_it(data, run):
 def test_the_file_of_another_program_is_refused_before_the_work(data, run):
     for name in ("m", "n"):
         Path(f"{name}.metric").write_text("metres\n")
+    Path("dd.metric").mkdir()
+    Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)
     design = run("print_control", 3).out
-    for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
-                  ("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc")):
-        run(*words, stdin=design, status=1).refused("is no record of a learned metric")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agfmc.data_tools.metric.learn_metric", None)
+        for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
+                      ("agf_preprocess", *LEARN, "-a", "dd.std", "train", "out"),
+                      ("print_control", "-Q", "empirical", *LEARN, "-a", "n.std", "train"),
+                      ("order_classes", "--path", *LEARN, "-a", "dd.std", "c.mbc", "train"),
+                      ("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc")):
+            run(*words, stdin=design, status=1).refused("is no record of a learned metric")
     assert not Path("m.std").exists() and not Path("out.vec").exists()
     run("multi_borders", *SVM, *LEARN, "-", "train", "k", "k.metric", stdin=design,
         status=2).err.index("control-out would be 'k.metric', and that is the record of the metric")
@@ -96,6 +103,8 @@ def test_the_record_takes_the_place_of_nothing(data, run):
                   ("-a", "n.std", "x.svm", "./n.metric")):
         run(*learn, *words, status=2).refused("two outputs would go to n.metric")
     run(*learn, "-a", "y.std", "y.metric", "a", status=2).refused("overwrite an input")
+    run("print_control", "-Q", "empirical", "-M", *LEARN, "-a", "y.std", "y.metric",
+        status=2).refused("the output y.metric would overwrite an input")
     assert sorted(os.listdir()) == ["names", "part.cls", "part.vec", "train.cls", "train.vec",
                                     "x.svm", "y.metric"]
     assert Path("y.metric").read_text() == lines
