@@ -320,7 +320,7 @@ def best(args):
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
-    from ..experiments.tables import plain_table, row_notes
+    from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
@@ -343,6 +343,7 @@ def best(args):
         if not args.quiet:
             result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+                 f"{features_line(feature_words(experiment.settings))}"
                  f"{plain_table(result)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])

@@ -106,6 +106,7 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     from ..experiments.search import Axis, SearchSpace
+    from ..experiments.tables import feature_words
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -131,7 +132,8 @@ def execute(args):
                                 search=args.search, per_partition=args.per_partition,
                                 deadline=deadline, progress=progress)
         report_reused(args, PROG, experiment)
-        result = {"control": candidate.name, "data": args.train, **result}
+        result = {"control": candidate.name, "data": args.train,
+                  **feature_words(experiment.settings), **result}
         _write(args, result, tree, _words(task, result))
         if not result["complete"]:
             # raised in here, so that what is finished is kept
@@ -183,7 +185,7 @@ def _check_outputs(args):
 
 def _write(args, result, tree, words):
     from ..control.write import tree_lines
-    from ..experiments.tables import search_csv
+    from ..experiments.tables import features_line, search_csv
     from ..formats.atomic import replacing_all
 
     if not args.quiet and result["tried"]:
@@ -195,6 +197,8 @@ def _write(args, result, tree, words):
         for file, (_, text) in zip(files, texts):
             file.write(text)
     if tree is not None:
+        if "features" in result:
+            show([f"# {features_line(result)}"])
         show(tree_lines(tree))
         sys.stdout.flush()
 
@@ -217,14 +221,15 @@ def _drawn(point):
 
 def _table(result, words):
     """All that a terminal shows of a search.  words: `SearchWords`."""
-    from ..experiments.tables import estimate_line, search_table, searched_line
+    from ..experiments.tables import (estimate_line, features_line, search_table,
+                                      searched_line)
 
     by, count, how = result["by"], result["tried"], result["plan"]
     if result["left_out"] is not None:
         how = f"leave-one-out values of {result['left_out']} points"
     tried = f"{count} options" if count > 1 else "1 set of options"
     text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
-           f"({result['search']} search), {how}\n"
+           f"({result['search']} search), {how}\n{features_line(result)}"
     if "partitions" in result:
         text += _partitions(result, words)
     else:

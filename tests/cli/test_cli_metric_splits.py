@@ -142,3 +142,30 @@ def test_designs_are_of_the_learned_features(run, data):
     best = run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN, "-Q",
                "one-vs-one,empirical", "train").out
     assert "decoder" in best
+
+
+def test_heads_tell_of_it(run, data):
+    told = "divided by deviations, metric learned in 1 round in each training part (-m 30 -g " \
+           "auto -l auto seed 1)"
+    base = "--no-state", "-d", "2", "--uncalibrated"
+    nfold, compared = ("nfold", *base, "-b"), ("compare_control", *base)
+    for command, operands in ((nfold, ("one-vs-rest", "train")),
+                              (compared, ("train", "one-vs-rest"))):
+        lines = run(*command, *LEARN, *operands).out.splitlines()
+        assert lines[1] == f"features: {told}"
+        assert json.loads(run(*command, *LEARN, "--json", *operands).out)["features"] == told
+        assert "features:" not in run(*command, "-n", *operands).out
+        assert "features" not in json.loads(run(*command, "-n", "--json", *operands).out)
+    words = ("tune_m", *base, *QUICK, "--json", "one.json")
+    tuned = run(*words, "-S", "3", "--learn-metric", "--diagonal", "--metric-options", "-m 20",
+                "one-vs-rest", "train")
+    line = "features: 3 singular vectors, metric learned in each training part (-m 20 -g auto -l " \
+           "auto diagonal seed 1)"
+    assert f"held out\n{line}\n" in tuned.err and tuned.out.startswith(f"# {line}\n")
+    assert line.endswith(json.loads(Path("one.json").read_text())["features"])
+    plain = run(*words, "-n", "one-vs-rest", "train")
+    assert "features" not in plain.out + plain.err + Path("one.json").read_text()
+    Path("tuned.mbc").write_text(tuned.out)
+    assert "warning" not in run("print_control", "--dot", "tuned.mbc").err
+    assert "features: " in run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN,
+                               "-Q", "one-vs-one,one-vs-rest", "train").err
