@@ -116,21 +116,21 @@ def execute(args):
     candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
-    with Progress(args, "tuning", deadline=deadline) as progress:
-        task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
-    if args.platt is not None and task.left_out:
-        report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from its "
-                           "exact leave-one-out values")
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
             if getattr(args, column) is not None}
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    with result_cache(args, PROG, task.experiment) as experiment:
+    with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "tuning", deadline=deadline) as progress:
-            result, tree = tune(replace(task, experiment=experiment), space, by=by,
-                                search=args.search, per_partition=args.per_partition,
-                                deadline=deadline, progress=progress)
+            task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
+        if args.platt is not None and task.left_out:
+            report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from "
+                               "its exact leave-one-out values")
+        with Progress(args, "tuning", deadline=deadline) as progress:
+            result, tree = tune(task, space, by=by, search=args.search,
+                                per_partition=args.per_partition, deadline=deadline,
+                                progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train,
                   **feature_words(experiment.settings), **result}
