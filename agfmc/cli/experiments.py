@@ -1,6 +1,7 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
 import argparse
+import os
 import warnings
 from contextlib import contextmanager
 
@@ -167,6 +168,7 @@ def read_experiment(args, source, plan, loo):
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
+    _warn_of_mapped(source, data)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
         with about(source):
@@ -190,6 +192,30 @@ def _warn_of_metric(file, learned, data):
         f"{learned.points} points: where held-out ones are among them, the scores are"
     warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
                   "its place learns one from each training part", AgfmcWarning, stacklevel=3)
+
+
+def _warn_of_mapped(source, data):
+    """A warning where data lie beside the record of a metric that they went through."""
+    from ..data_tools.metric import data_digest
+    from ..formats.metric_file import metric_of
+    from ..formats.vectors import read_std
+
+    path = f"{source}.std"
+    if source == "-" or not os.path.isfile(path) or not os.path.isfile(metric_of(path)):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AgfmcWarning)  # a damaged record says nothing
+            normalisation = read_std(path)
+    except DataError:
+        return
+    learned = normalisation.metric
+    if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1] \
+            or learned.data == data_digest(data.x, data.y):  # the points as they were
+        return
+    warnings.warn(f"{source}: these points went through a metric that was learned from their "
+                  f"classes ({metric_of(path)}): the scores are too good; give the data as they "
+                  "were, with -n --learn-metric", AgfmcWarning, stacklevel=3)
 
 
 def for_data(candidate, experiment, args):

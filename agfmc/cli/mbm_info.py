@@ -1,5 +1,6 @@
 """mbm_info: describe a model file, or a normalisation."""
 
+import os
 import sys
 
 from ..errors import DataError, UsageError
@@ -39,7 +40,12 @@ def execute(args):
     """Load the model or the normalisation, and print its description."""
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
-    if args.model.endswith(".std"):
+    from ..formats.vectors import holds_map
+
+    if args.model.endswith(".metric") and os.path.isfile(args.model):
+        raise UsageError(f"{args.model} is the record beside a normalisation: give "
+                         f"{args.model.removesuffix('.metric')}.std")
+    if args.model.endswith(".std") or holds_map(args.model):
         _show_normalisation(args)
         return
     from ..control.write import format_tree
@@ -48,8 +54,8 @@ def execute(args):
 
     for given, option in ((args.feature_names, "--feature-names"), (args.plot, "--plot")):
         if given is not None:
-            raise UsageError(f"{option} is for a normalisation: expected a name that ends in .std, "
-                             f"found '{args.model}'")
+            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is "
+                             "none")
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
     if args.control:
@@ -61,7 +67,7 @@ def execute(args):
 
 
 def _show_normalisation(args):
-    from ..formats.metric_file import read_feature_names
+    from ..formats.metric_file import metric_of, read_feature_names
     from ..formats.vectors import read_std
     from ..picture.canvas import check_picture
     from ..picture.metric import draw_weights
@@ -87,7 +93,9 @@ def _show_normalisation(args):
     if args.json:
         _print_json(info)
     else:
-        sys.stdout.write(format_normalisation(info))
+        beside = metric_of(args.model)
+        sys.stdout.write(format_normalisation(
+            info, None if beside is None or os.path.lexists(beside) else beside))
 
 
 def _print_json(info):

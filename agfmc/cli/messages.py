@@ -13,6 +13,8 @@ from ..formats.atomic import temporary_file
 __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
            "tell_landmarks", "tell_metric", "tell_settled"]
 
+_FEW = 30  # points, of fewer of which a metric is hardly more than chance
+
 
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
@@ -72,18 +74,28 @@ def tell_settled(args, prog, plan, settled):
 
 def tell_metric(args, prog, normalisation, path):
     """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
+    from ..data_tools.metric import MOST_ROUNDS
     from ..formats.metric_file import metric_of
 
     learned, beside = normalisation.metric, metric_of(path)
     rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
     text = f"metric: {_count(rounds, 'round')}"
     if losses and rounds:
-        text += f", with which the log loss of pairs of classes falls from {losses[0]:.4g} to " \
-                f"{losses[rounds]:.4g} for held-out points"
+        most = ", the most that auto tries" if rounds == MOST_ROUNDS else ""
+        text += f"{most}, with which the log loss of pairs of classes falls from " \
+                f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
     elif losses:
         text += ", as with more the log loss of pairs of classes for held-out points, " \
                 f"{losses[0]:.4g}, does not fall by a standard error"
-    report(args, prog, text + ("" if beside is None else f"; weights of features in {beside}"))
+    elif args.learn_metric == "auto":
+        text += ", as there are too few points to choose rounds"
+    elif rounds and learned.points < _FEW:
+        text += f", learned from {learned.points} points, which are too few to trust it"
+    if args.components is not None:
+        matrix = normalisation.matrix
+        before = args.svd or len(matrix) - len(normalisation.dropped)
+        text += f"; {matrix.shape[1]} of {before} directions"
+    report(args, prog, text + (f"; weights of features in {beside}" if beside and rounds else ""))
 
 
 def _spaced(job):

@@ -105,8 +105,9 @@ class Parser(argparse.ArgumentParser):
             word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
-            if word in counts:  # the next word is its value if it is a number
-                value = words.popleft() if words and words[0].isdigit() else counts[word]
+            if word in counts:  # the next word is its value if it is a number, or the default
+                follows = words and (words[0].isdigit() or words[0] == counts[word])
+                value = words.popleft() if follows else counts[word]
                 result.append(f"{word}={value}")
             elif word in takes:
                 value = words.popleft() if words else None
@@ -390,7 +391,14 @@ LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
 
 
 def _rounds(text):
-    return text if text == "auto" else whole_number(0, 20)(text)
+    """A type for options: a number of rounds of the learning of a metric, or auto."""
+    if text == "auto":
+        return text
+    try:
+        return whole_number(0, 20)(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number from 0 to 20, or auto, found '{text}'") from None
 
 
 def normalisation_options(args):

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
+from ..formats.atomic import check_output
 from ..formats.dataset import read_training
-from ..formats.metric_file import check_metric_output
+from ..formats.metric_file import check_metric_output, metric_of
 from ..formats.vectors import read_std, std_files
 from ..models import Dataset, InputFormat, Normalisation
 from ..prepare import split
@@ -75,14 +76,30 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
         check_metric_output(norm_out)  # before the work
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
+    if recipe.metric is not None:
+        _check_outputs(outputs, recipe.form, norm_out)  # before the learning
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
+    if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
+        warnings.warn("the metric was learned from the classes of all parts together: a part is no "
+                      "test of what is trained on the others; divide without --learn-metric, and "
+                      "learn from the parts that train, as multi_borders and nfold -d do",
+                      AgfmcWarning, stacklevel=2)
     if normalisation is not None:
         with about(source):
             outputs = {base: replace(part, x=normalisation.apply(part.x))
                        for base, part in outputs.items()}
     write_together(outputs, extra, recipe.form, stdout, before)
     return {base: len(part.x) for base, part in outputs.items()}, normalisation
+
+
+def _check_outputs(bases, form, norm_out):
+    """Raise `DataError` where one of the outputs cannot be written."""
+    ends = (".vec", ".cls") if form.kind == "binary" else ("",)
+    for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
+                 norm_out, metric_of(norm_out)]:
+        if path not in (None, "-"):
+            check_output(path)
 
 
 def covariances(recipe: Recipe, source: str) -> np.ndarray:

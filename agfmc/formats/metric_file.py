@@ -91,20 +91,24 @@ def format_metric(normalisation):
 def with_metric(normalisation, path):
     """A `Normalisation` that was read from `path`, with the metric in the file beside it.
 
-    It is as it was where there is no such file, or one of another map; a damaged file is a
-    warning.
+    It is as it was where there is no such file; one that cannot be believed, as it is damaged,
+    another program's or that of another map, is a warning.
     """
     beside = metric_of(path)
+    if beside is None or not os.path.lexists(beside):
+        return normalisation
     try:
-        if beside is None or not os.path.isfile(beside) or not _is_ours(beside):
-            return normalisation
+        if not os.path.isfile(beside) or not _is_ours(beside):
+            raise DataError("is no record of a learned metric", file=beside)
         digest, learned = read_metric(beside)
+        if digest != normalisation.digest() or len(learned.weights) != len(normalisation.mean):
+            raise DataError(f"{os.fsdecode(path)} is not the map that {beside} describes: one of "
+                            "them was changed or replaced")
     except (DataError, ModelError) as error:
         warnings.warn(f"{error}; the normalisation is used, but what it was learned from is not "
                       "known", AgfmcWarning, stacklevel=3)
         return normalisation
-    fits = digest == normalisation.digest() and len(learned.weights) == len(normalisation.mean)
-    return replace(normalisation, metric=learned) if fits else normalisation
+    return replace(normalisation, metric=learned)
 
 
 def read_metric(path):
@@ -184,6 +188,6 @@ def read_feature_names(path, count):
     text = read_bytes(path).decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
     names = [line.strip() for line in text.rstrip().split("\n")]
     if len(names) != count:
-        raise DataError(f"holds {len(names)} lines: expected the names of {count} features, one "
-                        "on each line", file=path, line=len(names))
+        raise DataError(f"holds {len(names)} line{'s' * (len(names) != 1)}: expected the names of "
+                        f"{count} features, one on each line", file=path)
     return names

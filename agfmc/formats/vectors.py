@@ -22,7 +22,7 @@ from .metric_file import (check_metric_output, format_metric, metric_of, remove_
 from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "open_vec", "read_cls", "read_con",
-           "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
+           "holds_map", "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
            "write_table", "write_vec"]
 
 FLOAT = np.dtype("<f4")
@@ -286,6 +286,18 @@ def _read_map(path):
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
     return Normalisation(matrix, mean, dropped)
+
+
+def holds_map(path):
+    """True for a file with the table of a `.std` file, whatever its name, unless that is of data.
+    """
+    if not os.path.isfile(path) or path.endswith((".vec", ".cls", ".dat", ".con")):
+        return False
+    try:
+        with VecReader(path) as reader:
+            return 1 < reader.d < 1 << 24  # what is larger is text
+    except DataError:
+        return False
 
 
 def write_std(path, normalisation, before=None):

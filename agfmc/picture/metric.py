@@ -27,8 +27,9 @@ def _figure(metric):
     axes = figure.add_axes((margin / size[0], 0.55 / size[1], _WIDTH / size[0], height / size[1]))
     weights = [row["weight"] for row in rows]
     bars = axes.barh(range(len(rows)), weights, height=0.72, color=LEFT)
-    axes.bar_label(bars, [f"{weight:.3g}" for weight in weights], padding=3, fontsize=7)
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle="--")  # all alike
+    axes.bar_label(bars, [f"{weight:.3g}" for weight in weights], padding=3, fontsize=7,
+                   bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # above that line
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, max(*weights, 1.0) * 1.1)
@@ -36,7 +37,8 @@ def _figure(metric):
     axes.set_xlabel("weight of the feature, standardised (1: all alike)", fontsize=8)
     count = len(metric["weights"])
     of = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    figure.text(0.15 / size[0], 1 - 0.25 / size[1],
-                f"weights of features{of}; learned from {metric['points']} points of "
-                f"{metric['classes']} classes", fontsize=9, va="center")
+    title = f"weights of features{of}; learned from {metric['points']} points of " \
+            f"{metric['classes']} classes"
+    left = min(margin, size[0] - text_width([title], 9) - 0.1)  # that of the bars, if it has room
+    figure.text(left / size[0], 1 - 0.25 / size[1], title, fontsize=9, va="center")
     return figure

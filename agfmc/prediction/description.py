@@ -73,14 +73,18 @@ def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = 
                         for i in np.argsort(-learned.weights, kind="stable").tolist()]}}
 
 
-def format_normalisation(info: dict) -> str:
-    """The dictionary of `describe_normalisation` as text for people."""
+def format_normalisation(info: dict, missing: str | None = None) -> str:
+    """The dictionary of `describe_normalisation` as text for people.
+
+    missing: the file that would tell of a learned metric, where there is none.
+    """
     left_out, metric = info["left_out"], info["metric"]
     lines = [f"features          {info['features']}" + (
                  f", {len(left_out)} left out: {_short(left_out)}" if left_out else ""),
              f"normalised        to {info['features_after']}, "
              + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
-             f"digest            {info['digest']}", _metric_line(metric)]
+             f"digest            {info['digest']}",
+             _metric_line(metric) + (f": there is no {missing} beside it" if missing else "")]
     if metric is not None:
         lines.append(f"settings          {metric['settings']}")
         if metric["losses"]:

@@ -36,6 +36,7 @@ __all__ = ["Output", "Plan", "Source", "plan"]
 
 
 _BLOCK = 1 << 19  # values at a time
+_MODELS = "a model", "a binary model"
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,12 @@ class Plan:
     @property
     def files(self) -> list[tuple[str, str]]:
         """(path, what it is) of every model file that training writes."""
-        return [(self.path_of(file), "a binary model" if job.is_binary else "a model")
-                for job in self.jobs for file in job.files]
+        return _model_files(self.jobs, self.folder)
+
+
+def _model_files(jobs, folder):
+    return [(model_file(file, folder), _MODELS[job.is_binary])
+            for job in jobs for file in job.files]
 
 
 class _Origins:
@@ -269,8 +274,12 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
-    if settings.metric is not None:
-        check_metric_output(source.norm_file or f"{base}.std")  # before the work
+    norm_file = source.norm_file or f"{base}.std"
+    if settings.metric is not None:  # before the learning; which models there are is not known
+        check_metric_output(norm_file)  # yet where the data decide
+        _check_outputs([*_named(output, norm_file, True),
+                        *(_model_files(jobs, output.folder) if source.min_class is None else ())],
+                       source, trainer, norm_file)
     data, normalisation, raw = load_training(
         source.path, source.form, norm_file=source.norm_file, keep=keep,
         min_class=source.min_class,
@@ -293,7 +302,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                           "if it is to, choose a base name that begins with a letter or a /",
                           AgfmcWarning, stacklevel=2)
         normalisation = _with_rows_of_metric(source, normalisation, raw, data)
-    norm_file = source.norm_file or f"{base}.std" if normalisation is not None else None
+    norm_file = None if normalisation is None else norm_file
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
         warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
@@ -301,7 +310,12 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                 settings.fits_normalisation, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
                 output.control, output.errors is not None, base if only is None else None)
-    _check_outputs(made, source, output)
+    norm_out = norm_file if made.fitted else None
+    calibration = None if made.calibration_rows is None else output.calibration
+    _check_outputs([*_named(output, norm_out, settings.metric is not None),
+                    (calibration, "the calibration"), *made.files], source, trainer, norm_out)
+    if output.calibration is not None:
+        check_calibration_output(output.calibration)
     return made
 
 
@@ -356,25 +370,30 @@ def _too_long(path):
     return False
 
 
-def _check_outputs(plan, source, output):
+def _named(output, norm_out, learned):
+    """[(path or None, what it is)] of the outputs beside the models.
+
+    norm_out: of the normalisation that is written;  learned: with a metric.
+    """
+    return [(norm_out, "the normalisation"),
+            (metric_of(norm_out) if learned else None, "the record of the metric"),
+            (output.control, "control-out"), (output.errors, "the file of --cv-errors")]
+
+
+def _check_outputs(files, source, trainer, norm_out):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
-    Raises `DataError` for a folder that is not there or may not be written, or that has the
-    name of an output, `UsageError` for an output that would take the place of an input or of
-    another output.
+    files: [(path or None, what it is)].  Raises `DataError` for a folder that is not there or may
+    not be written, or that has the name of an output, `UsageError` for an output that would take
+    the place of an input or of another output.
     """
     ends = (".vec", ".cls", ".names") if source.form.kind == "binary" else ("",)
-    inputs = [source.control, None if plan.fitted else source.norm_file,
+    inputs = [source.control, None if norm_out is not None else source.norm_file,
               *(f"{source.path}{end}" for end in ends)]
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
-    learned = plan.fitted and plan.settings.metric is not None
-    named = [(plan.norm_file if plan.fitted else None, "the normalisation"),
-             (metric_of(plan.norm_file) if learned else None, "the record of the metric"),
-             (output.control, "control-out"), (output.errors, "the file of --cv-errors"),
-             (None if plan.calibration_rows is None else output.calibration, "the calibration")]
     checked = set()
-    for path, what in [*named, *plan.files]:
+    for path, what in files:
         if path is None:
             continue
         folder = os.path.dirname(path) or os.curdir
@@ -384,14 +403,12 @@ def _check_outputs(plan, source, output):
             raise DataError("cannot write: the name is too long for a file: expected a shorter "
                             + ("name of control-out" if what == "the calibration" else
                                "base name of the models"), file=path)
-        a_folder, a_model = os.path.isdir(path), (path, what) not in named
+        a_folder, a_model = os.path.isdir(path), what in _MODELS
         # other programs may write models that are folders
-        if not a_model or (plan.trainer is None if a_folder else folder not in checked):
+        if not a_model or (trainer is None if a_folder else folder not in checked):
             check_output(path)
             checked.add(folder)
         place = os.path.realpath(path)
         if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
             raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
         taken[place] = what
-    if output.calibration is not None:
-        check_calibration_output(output.calibration)

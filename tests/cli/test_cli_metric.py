@@ -2,16 +2,18 @@
 
 import json
 import os
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from agfmc.cli.messages import tell_metric
 from agfmc.data_tools.convert import write_together
 from agfmc.errors import DataError
 from agfmc.formats.metric_file import read_metric
-from agfmc.formats.vectors import read_std, write_cls, write_vec
-from agfmc.models import Dataset, InputFormat
+from agfmc.formats.vectors import read_std, read_vec, write_cls, write_vec
+from agfmc.models import Dataset, InputFormat, LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")
@@ -48,7 +50,8 @@ def test_rounds_that_were_chosen_are_told(data, run):
     metric = read_std("out.std").metric
     losses = [f"{loss:.4g}" for loss, _ in metric.losses]
     assert len(losses) == 4 and metric.rounds > 0
-    assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}, "
+    assert told == (f"agf_preprocess: metric: {metric.rounds} round{'s' * (metric.rounds > 1)}"
+                    f"{', the most that auto tries' * (metric.rounds == 3)}, "
                     f"with which the log loss of pairs of classes falls from {losses[0]} to "
                     f"{losses[metric.rounds]} for held-out points; weights of features in "
                     "out.metric")
@@ -144,9 +147,17 @@ def test_a_note_where_the_points_are_others(data, run):
     assert told.count("warning") == 1
     assert "n.std: its metric was learned from other points than these, from 120 of 3 classes; " \
            "-n --learn-metric learns one from these\n" in told
-    os.unlink("n.metric")
+    os.rename("n.metric", "kept")
     told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
     assert "warning" not in told
+    # a plain normalisation takes the record of the one it replaces with it
+    os.rename("kept", "n.metric")
+    record = Path("n.metric").read_bytes()
+    run("agf_preprocess", "-n", "-a", "n.std", "train", "out")
+    assert not Path("n.metric").exists()
+    Path("n.metric").write_bytes(record)
+    told = run("multi_borders", *SVM, "-a", "n.std", "-", "part", "m", "m.mbc", stdin=design).err
+    assert told.count("warning") == 1 and "n.std is not the map that n.metric describes" in told
 
 
 @pytest.mark.parametrize("command", [
@@ -192,7 +203,8 @@ def test_a_normalisation_is_described(data, run):
     run("agf_preprocess", "-n", "train", "out")
     text = run("mbm_info", "out.std").out
     assert "normalised        to 3, each feature by itself\n" in text
-    assert text.endswith("metric            none that is known of\n")
+    assert text.endswith(
+        "metric            none that is known of: there is no out.metric beside it\n")
     assert json.loads(run("mbm_info", "--json", "out.std").out)["metric"] is None
 
 
@@ -206,16 +218,126 @@ def test_a_picture_of_weights(data, run):
     assert not Path("x.svg").exists()
 
 
+def test_a_normalisation_of_any_name_is_described(data, run):
+    run("agf_preprocess", *LEARN, "-a", "x", "train", "out")
+    assert "metric            learned in 1 round from 120" in run("mbm_info", "x").out
+    Path("x.metric").write_text("")
+    assert "\nmetric            none that is known of\n" in run("mbm_info", "x").out
+    for other, message in (("train.vec", "found points (.vec)"), ("train.cls", "found binary data"),
+                           ("names", "expected"), ("nothing", "cannot read")):
+        run("mbm_info", other, status=1).refused(f"mbm_info: {other}", message)
+
+
 def test_options_that_do_not_go_together(data, run):
-    run("agf_preprocess", "-n", "train", "out")
+    run("agf_preprocess", *LEARN, "train", "out")
     for words, message in (
             (("--control", "out.std"), "--control is for models: out.std is a normalisation"),
             (("-y", ".", "out.std"), "-y is for models"),
             (("--uncalibrated", "out.std"), "--uncalibrated is for models"),
-            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation: expected a name that "
-                                           "ends in .std, found 'm.mbm'"),
+            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation, as X.std, and m.mbm is"),
+            (("out.metric",), "out.metric is the record beside a normalisation: give out.std"),
             (("--feature-names", "names", "m.mbm"), "--feature-names is for a normalisation")):
         run("mbm_info", *words, status=2).refused(message)
     Path("few").write_text("a\n")
     run("mbm_info", "--feature-names", "few", "out.std", status=1).refused(
-        "few:1: holds 1 lines: expected the names of 4 features, one on each line")
+        "few: holds 1 line: expected the names of 4 features, one on each line")
+
+
+def test_rounds_are_a_number_or_auto(data, run):
+    digest = []
+    for words in (["--learn-metric"], ["--learn-metric", "auto"], ["--learn-metric=auto"]):
+        run("agf_preprocess", "-n", *words, "--metric-options", "-m 20", "train", "out")
+        digest.append(read_std("out.std").digest())
+    assert len(set(digest)) == 1 and read_std("out.std").metric.losses
+    for wrong in "x", "1.5", "-1", "21", "":
+        run("nfold", "-n", f"--learn-metric={wrong}", "one-vs-one", "train", status=2).refused(
+            f"expected a whole number from 0 to 20, or auto, found '{wrong}'")
+
+
+MAPPED = "{0}: these points went through a metric that was learned from their classes " \
+         "({0}.metric): the scores are too good; give the data as they were, with -n --learn-metric"
+
+
+@pytest.mark.parametrize("command", [
+    ("nfold", "-d", 2, "one-vs-one", "{}"), ("compare_control", "-d", 2, "{}", "one-vs-one"),
+    ("tune_m", "--log2c=0:0", "--log2g=-1:-1", "-d", 2, "one-vs-one", "{}"),
+    ("print_control", "--best", "-d", 2, "--trials", 1, "-Q", "one-vs-rest", "{}")])
+def test_points_that_went_through_a_metric(data, run, command):
+    run("agf_preprocess", *LEARN, "train", "mapped")
+    assert f"warning: {MAPPED.format('mapped')}\n" in run(
+        *(str(word).format("mapped") for word in command), "--no-state", "-+", "-c 1 -g 1").err
+
+
+def test_points_that_did_not_go_through_the_metric_beside_them(data, run):
+    command = "nfold", "-d", 2, "--no-state", "-+", "-c 1 -g 1", "one-vs-one"
+    run("agf2ascii", "-M", "train", "train.svm")
+    run("agf_preprocess", *LEARN, "-M", "train.svm", "mapped.svm")
+    assert MAPPED.format("mapped.svm") in run(*command, "-M", "mapped.svm").err
+    # as multi_borders writes it, beside the points that it was learned from
+    run("agf_preprocess", *LEARN, "-a", "train.std", "train", "mapped")
+    assert "warning" not in run(*command, "train").err
+    # of no rounds, or damaged
+    run("agf_preprocess", "-n", "--learn-metric=0", "train", "mapped")
+    assert "warning" not in run(*command, "mapped").err
+    Path("mapped.metric").write_text("# agfmc metric 1\n")
+    assert "warning" not in run(*command, "mapped").err
+
+
+def test_parts_that_have_learned_from_each_other(data, run):
+    words = "agf_preprocess", "-n", "-d", 2, "train", "out"
+    message = "the metric was learned from the classes of all parts together: a part is no test"
+    assert message in run(*words, "--learn-metric=1", "--metric-options", "-m 30").err
+    for more in [], ["--learn-metric=0"]:
+        assert message not in run(*words, *more).err
+
+
+def told_of(run, *words, data="train"):
+    return run("agf_preprocess", *words, "--metric-options", "-m 20", data,
+               "out").err.splitlines()[-1].removeprefix("agf_preprocess: metric: ")
+
+
+def test_the_report(data, run):
+    assert told_of(run, "-n", "--learn-metric=0") == "0 rounds"
+    assert told_of(run, "-n", "--learn-metric=1", "--components", 2) == \
+        "1 round; 2 of 3 directions; weights of features in out.metric"
+    assert told_of(run, "-S", 2, "--learn-metric=1", "--components=0.01") == \
+        "1 round; 1 of 2 directions; weights of features in out.metric"
+    x = read_vec("train.vec")
+    write_vec("few.vec", x[:29])
+    write_cls("few.cls", np.arange(29) % 2)
+    assert told_of(run, "-n", "--learn-metric", data="few") == \
+        "0 rounds, as there are too few points to choose rounds"
+    assert told_of(run, "-n", "--learn-metric=1", data="few") == \
+        "1 round, learned from 29 points, which are too few to trust it; weights of features in " \
+        "out.metric"
+
+
+def test_the_most_rounds_are_told_as_such(capsys):
+    learned = LearnedMetric(3, 99, 2, "", "", np.ones(2), ((4.0, 1), (3.0, 1), (2.0, 1), (1.0, 0)))
+    tell_metric(Namespace(quiet=False, components=None, learn_metric="auto"), "p",
+                Normalisation(np.eye(2), np.zeros(2), (), learned), "a.std")
+    assert capsys.readouterr().err == (
+        "p: metric: 3 rounds, the most that auto tries, with which the log loss of pairs of "
+        "classes falls from 4 to 1 for held-out points; weights of features in a.metric\n")
+
+
+@pytest.mark.parametrize("words, message", [
+    (("agf_preprocess", *LEARN, "train", "no/o"), "no/o.vec: cannot write: No such file"),
+    (("agf_preprocess", *LEARN, "-f", ".3", "train", "o", "no/t"), "no/t.vec: cannot write: No"),
+    (("agf_preprocess", *LEARN, "-d", 2, "-a", "n.std", "train", "no/o"), "no/o-00.vec: cannot"),
+    (("agf_preprocess", *LEARN, "-a", "no/n.std", "train", "o"), "no/n.std: cannot write: No"),
+    (("agf_preprocess", *LEARN, "train", "there"), "there.cls: cannot write"),
+    (("multi_borders", *SVM, *LEARN, "c.mbt", "train", "no/o", "o.mbc"),
+     "no/o.std: cannot write: there is no such folder"),
+    (("multi_borders", *SVM, *LEARN, "-a", "n.std", "c.mbt", "train", "no/o", "o.mbc"),
+     "no/o-00: cannot write: there is no such folder"),
+    (("multi_borders", *SVM, *LEARN, "c.mbt", "train", "o", "no/o.mbc"), "no/o.mbc: cannot write"),
+    (("multi_borders", *SVM, *LEARN, "--min-class", 2, "c.mbt", "train", "o", "no/o.mbc"),
+     "no/o.mbc: cannot write")])
+def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words, message):
+    monkeypatch.setattr("agfmc.data_tools.metric.learn_metric", None)
+    Path("there.cls").mkdir()
+    Path("c.mbt").write_text(run("print_control", 3).out)
+    before = sorted(os.listdir())
+    assert f": {message}" in run(*words, status=1).err.splitlines()[-1]
+    assert sorted(os.listdir()) == before

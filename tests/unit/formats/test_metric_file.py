@@ -1,6 +1,7 @@
 """The file beside a normalisation that was learned: without loss, and believed of its own map."""
 
 import os
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,11 +103,28 @@ def test_the_file_of_another_map_is_not_believed(folder):
     write_std("a.std", other)
     assert not Path("a.metric").exists()
     Path("a.metric").write_bytes(kept)  # as another program would leave it
-    assert read_std("a.std").metric is None
+    with pytest.warns(AgfmcWarning, match="^a.std is not the map that a.metric describes: one of "
+                                          "them was changed or replaced; the normalisation is "):
+        assert read_std("a.std").metric is None
     # the same map, which nothing was learned for
     write_std("a.std", LEARNED)
     write_std("a.std", replace(LEARNED, metric=None))
-    assert read_std("a.std").metric is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_std("a.std").metric is None
+
+
+@pytest.mark.parametrize("content", [
+    b"", b"# agfmc", b"\0\xff\xfe\n", TEXT[:100].encode(), None,
+    TEXT[:TEXT.index("2 0.0")].encode()])
+def test_what_cannot_be_believed_is_told_of_once(folder, content):
+    write_std("a.std", LEARNED)
+    os.unlink("a.metric")
+    Path("a.metric").mkdir() if content is None else Path("a.metric").write_bytes(content)
+    with pytest.warns(AgfmcWarning, match="a.metric.* what it was learned from is not known$") \
+            as told:
+        assert read_std("a.std").metric is None
+    assert len(told) == 1
 
 
 def test_the_record_of_another_map_stays(folder):
@@ -132,7 +150,8 @@ def test_a_damaged_file_is_told_of(folder):
 def test_the_file_of_another_program_stays(folder):
     Path("a.metric").write_text("metres\n")
     write_std("a.std", replace(LEARNED, metric=None))
-    assert read_std("a.std").metric is None
+    with pytest.warns(AgfmcWarning, match="^a.metric: is no record of a learned metric; the "):
+        assert read_std("a.std").metric is None
     before = Path("a.std").read_bytes()
     Path("b.metric").mkdir()
     for refused, name in ((lambda: write_std("a.std", LEARNED), "a"),
@@ -166,5 +185,5 @@ def test_both_files_or_none(folder):
 def test_names_of_features(folder):
     Path("f").write_bytes("\ufefflength\r\nwidth\r\n\n".encode())
     assert read_feature_names("f", 2) == ["length", "width"]
-    with pytest.raises(DataError, match="^f:2: holds 2 lines: expected the names of 3 features"):
+    with pytest.raises(DataError, match="^f: holds 2 lines: expected the names of 3 features"):
         read_feature_names("f", 3)

@@ -35,3 +35,21 @@ def test_many_features(shown):
 def test_no_weight_at_all(shown):
     _, bars, labels = figure_of(shown, [0.0, 0.0])
     assert bars == [0, 0] and labels == ["feature 0", "feature 1"]
+
+
+def test_numbers_cover_the_line_at_one(shown):
+    figure, _, _ = figure_of(shown, [2.0, 0.95, 0.05])
+    axes, = figure.figure.axes
+    line, = axes.lines
+    for label in axes.texts:
+        assert label.get_bbox_patch().get_facecolor() == (1, 1, 1, 1)
+        assert label.get_zorder() > line.get_zorder()
+
+
+def test_the_title_begins_above_the_bars(shown):
+    for count in 3, 101:
+        figure, *_ = figure_of(shown, [1.0] * count)
+        title, = figure.figure.texts
+        left = figure.figure.axes[0].get_position().x0
+        assert title.get_position()[0] == pytest.approx(left) if count == 3 else \
+            title.get_position()[0] <= left
