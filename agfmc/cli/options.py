@@ -441,13 +441,19 @@ def check_norm_file(args, inputs):
 
 
 def training_data_options(args):
-    """The arguments of `data_tools.training_data.load_training` beside file and format."""
+    """The arguments of `data_tools.training_data.load_training` beside file and format.
+
+    Raises `DataError` where the file of -a cannot be written.
+    """
     from ..data_tools.metric import fitted_normalisation
+    from ..formats.atomic import check_output
 
     metric = learned_metric(args)
     fit = functools.partial(
         fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
         seed=args.seed) if args.normalise or args.svd is not None else None
+    if fit is not None and args.norm_file is not None:
+        check_output(args.norm_file)  # before the learning
     return {"fit": fit, "norm_file": args.norm_file, "min_class": args.min_class}
 
 

@@ -333,11 +333,14 @@ def test_the_most_rounds_are_told_as_such(capsys):
      "no/o-00: cannot write: there is no such folder"),
     (("multi_borders", *SVM, *LEARN, "c.mbt", "train", "o", "no/o.mbc"), "no/o.mbc: cannot write"),
     (("multi_borders", *SVM, *LEARN, "--min-class", 2, "c.mbt", "train", "o", "no/o.mbc"),
-     "no/o.mbc: cannot write")])
+     "no/o.mbc: cannot write"),
+    (("print_control", "-Q", "empirical", *LEARN, "-a", "no/n.std", "train"), "no/n.std: cannot"),
+    (("order_classes", "--path", *LEARN, "-a", "no/n.std", "c.mbc", "train"), "no/n.std: cannot")])
 def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words, message):
     monkeypatch.setattr("agfmc.data_tools.metric.learn_metric", None)
     Path("there.cls").mkdir()
     Path("c.mbt").write_text(run("print_control", 3).out)
+    Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)
     before = sorted(os.listdir())
     assert f": {message}" in run(*words, status=1).err.splitlines()[-1]
     assert sorted(os.listdir()) == before
