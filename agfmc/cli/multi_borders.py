@@ -276,9 +276,11 @@ def _calibration(args, work, trained):
     key = Decoding().as_named(work.tree).calibration_key(work.tree)
     if key not in losses:
         return calibration, ""
-    count, before, after = losses[key]
+    told, before, after = losses[key]
+    count = sum(calibration.counts)
+    these = "these" if told == count else f"{told} of these, from which no metric was learned"
     return calibration, (f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
-                         f"loss {before:.3g} -> {after:.3g} on these ({key}, "
+                         f"loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                          f"{calibration.decoders[key].map.kind})")
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from agfmc.cli.messages import tell_metric
 from agfmc.data_tools.convert import write_together
+from agfmc.data_tools.metric import learned_rows
 from agfmc.errors import DataError
 from agfmc.formats.metric_file import read_metric
-from agfmc.formats.vectors import read_std, read_vec, write_cls, write_vec
+from agfmc.formats.vectors import read_cls, read_std, read_vec, write_cls, write_vec
 from agfmc.models import Dataset, InputFormat, LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
@@ -344,3 +345,13 @@ def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words
     before = sorted(os.listdir())
     assert f": {message}" in run(*words, status=1).err.splitlines()[-1]
     assert sorted(os.listdir()) == before
+
+
+def test_the_log_loss_that_is_told_is_of_points_without_a_part_in_the_metric(data, run):
+    Path("1v1.mbt").write_text(run("print_control", "-Q", "one-vs-one", "3").out)
+    told = run("multi_borders", *LEARN, *SVM, "1v1.mbt", "train", "m", "m.mbc").err
+    apart = 120 - len(learned_rows(read_cls("train.cls"), 4, 1))
+    assert "calibrated with 120 held-out points, log loss " in told
+    assert f" on {apart} of these, from which no metric was learned (" in told
+    plain = run("multi_borders", "-n", *SVM, "1v1.mbt", "train", "p", "p.mbc").err
+    assert " on these (" in plain
