@@ -10,7 +10,7 @@ from .control.tree import Tree
 from .data_tools.metric import metric_options, MetricOptions
 from .errors import DataError, UsageError
 from .experiments.candidates import Candidate
-from .experiments.experiment import Experiment, SplitPlan
+from .experiments.experiment import Experiment, SplitPlan, with_learned
 from .experiments.search import SearchSpace
 from .experiments.tuned import find_options
 from .models import Configuration, Dataset
@@ -101,6 +101,7 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
                             settings, calibrated=(settings.calibration > 0,))
     result, tree = find_options(experiment, candidate, by=by, search=search,
                                 time_limit=time_limit, space=space)
+    settings = with_learned(settings, experiment.learned.get(None))
     return calibrated(*train_configuration(tree, x, y, settings)), result
 
 

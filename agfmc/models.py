@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DataError, ModelError, UsageError
-from .provenance import Provenance
+from .provenance import MetricOrigin, Provenance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,8 +101,7 @@ class LearnedMetric:
     @property
     def provenance(self) -> str:
         """The part of a `Provenance` that tells of it."""
-        return f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, " \
-               f"data {self.data}"
+        return MetricOrigin(self.rounds, self.points, self.classes, self.data).to_part()
 
 
 @dataclass(frozen=True, eq=False)

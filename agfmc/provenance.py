@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-__all__ = ["Provenance", "classes_text", "shared"]
+__all__ = ["MetricOrigin", "Provenance", "classes_text", "shared"]
 
 _PARTS = {
     "options": re.compile(r"options (.*)"),
@@ -24,8 +25,8 @@ _PARTS = {
     "samples": re.compile(r"samples ([0-9]{1,12}(?: [0-9]{1,12})*)"),
     "classes": re.compile(r"classes ([-0-9,/]+)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
-    "metric": re.compile(r"metric ([0-9]{1,2} rounds of [0-9]{1,12} points, [0-9]{1,8} classes, "
-                         r"data [0-9a-f]{16})"),
+    "metric": re.compile(r"metric (?P<rounds>[0-9]{1,2}) rounds of (?P<points>[0-9]{1,12}) points, "
+                         r"(?P<classes>[0-9]{1,8}) classes, data (?P<data>[0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
     "projected": re.compile(r"projected [0-9]{1,12} of [0-9]{1,12} within "
@@ -34,6 +35,20 @@ _PARTS = {
 # what one model of a configuration does not share with others
 _OF_ONE = ("samples", "classes", "projected")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
+
+
+class MetricOrigin(NamedTuple):
+    """The rounds, points, classes and digest of the data that a normalisation was learned from."""
+
+    rounds: int
+    points: int
+    classes: int
+    data: str
+
+    def to_part(self):
+        """The part of a line that tells of it."""
+        return f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, " \
+               f"data {self.data}"
 
 
 @dataclass(frozen=True)
@@ -81,13 +96,13 @@ class Provenance:
 
     @cached_property
     def _values(self):
-        """{name: value} of the parts that are understood, the first of each."""
+        """{name: value, or {name: value}} of the parts that are understood, the first of each."""
         values = {}
         for part in self.parts:
             pattern = _PARTS.get(part.partition(" ")[0])
             found = pattern and pattern.fullmatch(part)
             if found:
-                values.setdefault(part.partition(" ")[0], found[1])
+                values.setdefault(part.partition(" ")[0], found.groupdict() or found[1])
         return values
 
     @property
@@ -118,8 +133,10 @@ class Provenance:
 
     @property
     def metric(self):
-        """The rounds, points, classes and data that the normalisation was learned from, as text."""
-        return self._values.get("metric")
+        """The `MetricOrigin` of the normalisation, if it was learned."""
+        words = self._values.get("metric")
+        return None if words is None else MetricOrigin(
+            *(int(words[name]) for name in ("rounds", "points", "classes")), words["data"])
 
     @property
     def raw_vectors(self):

@@ -7,8 +7,8 @@ import sys
 from ..errors import UsageError
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
-                      input_format, learned_metric, Parser, refuse_ending, refuse_inputs,
-                      whole_number)
+                      input_format, LEARN_METRIC, learned_metric, Parser, refuse_ending,
+                      refuse_inputs, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -22,7 +22,8 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, select features, "
         "shuffle or sort, split into training and test data, normalise, in this order. Statistics "
         "come from the training part alone.",
-        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] [-F] "
+        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
+              f"{LEARN_METRIC} [-j N] [-F] "
               "[-U] [-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")
@@ -129,6 +130,7 @@ def _operands(args, kind):
 def _refuse_inputs(recipe, source, output, test):
     """`UsageError` where an output would overwrite an input or of another output."""
     from ..data_tools.preprocess import part_names
+    from ..formats.metric_file import metric_of
 
     kind = recipe.form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
@@ -138,7 +140,8 @@ def _refuse_inputs(recipe, source, output, test):
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
     written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
     if recipe.fits_normalisation:
-        written.append(recipe.norm_out or f"{output}.std")
+        norm_out = recipe.norm_out or f"{output}.std"
+        written += [norm_out, None if recipe.metric is None else metric_of(norm_out)]
     read = data_files(source, kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,

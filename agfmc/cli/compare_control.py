@@ -8,7 +8,7 @@ from ..score.scores import BY_OPTION
 from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
                           read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import add_train, Parser, whole_number
+from .options import add_train, LEARN_METRIC, Parser, whole_number
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -29,7 +29,8 @@ def get_parser():
               "[--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
-              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] train [control ...]")
+              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
+              f"{LEARN_METRIC} train [control ...]")
     add_train(parser)
     parser.add_argument("control", nargs="*",
                         help="a training control file, or the name of a scheme of print_control; "
@@ -72,6 +73,7 @@ def execute(args):
     """Read, try, print."""
     from ..experiments.candidates import read_candidates
     from ..experiments.comparison import compare
+    from ..experiments.tables import feature_words
 
     if sum((args.csv, args.json, args.markdown)) > 1:
         raise UsageError("--csv, --json and --markdown exclude each other")
@@ -94,7 +96,8 @@ def execute(args):
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
-        result = {"data": args.train, "options": args.options, **result}
+        result = {"data": args.train, "options": args.options,
+                  **feature_words(experiment.settings), **result}
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..picture.comparison import draw_comparison
@@ -107,8 +110,8 @@ def execute(args):
 
 
 def _print(args, result):
-    from ..experiments.tables import (comparison_csv, markdown_table, nested_table, plain_table,
-                                      row_notes)
+    from ..experiments.tables import (comparison_csv, features_line, markdown_table, nested_table,
+                                      plain_table, row_notes)
 
     if args.json:
         text = json_text(result)
@@ -122,7 +125,8 @@ def _print(args, result):
         options += "; not calibrated" * args.uncalibrated
         left_out = "" if result["left_out"] is None else f" of {result['left_out']} points"
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{left_out}{options}\n{plain_table(result, bold)}{row_notes(result)}" \
+               f"{left_out}{options}\n{features_line(result)}" \
+               f"{plain_table(result, bold)}{row_notes(result)}" \
                + _legend(result, args, bold)
         if "tuned" in result:
             text += "\n" + nested_table(result["tuned"], result["splits"])

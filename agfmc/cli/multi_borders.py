@@ -14,8 +14,8 @@ from .hints import refuse_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
                        tell_metric, tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_train, add_workers, input_format, learned_metric, Parser, time_span,
-                      whole_number, workers)
+                      add_train, add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
+                      time_span, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -30,7 +30,9 @@ def get_parser():
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
         "for classification.",
         usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] [-M [--dense] | -A] "
-              "[--min-class N] [-n] [-a FILE [-u]] [-S N] [-j N | --executor WHERE] [--seed N] "
+              "[--min-class N] [-n] [-a FILE [-u]] [-S N] "
+              f"{LEARN_METRIC} "
+              "[-j N | --executor WHERE] [--seed N] "
               "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
               "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
@@ -274,9 +276,11 @@ def _calibration(args, work, trained):
     key = Decoding().as_named(work.tree).calibration_key(work.tree)
     if key not in losses:
         return calibration, ""
-    count, before, after = losses[key]
+    told, before, after = losses[key]
+    count = sum(calibration.counts)
+    these = "these" if told == count else f"{told} of these, from which no metric was learned"
     return calibration, (f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
-                         f"loss {before:.3g} -> {after:.3g} on these ({key}, "
+                         f"loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                          f"{calibration.decoders[key].map.kind})")
 
 

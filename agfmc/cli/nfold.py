@@ -7,7 +7,8 @@ from ..errors import one_line, UsageError
 from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import add_train, data_files, Parser, refuse_ending, refuse_inputs, whole_number
+from .options import (add_train, data_files, LEARN_METRIC, Parser, refuse_ending, refuse_inputs,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -27,7 +28,8 @@ def get_parser():
               "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
-              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] control train [outbase]")
+              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
+              f"{LEARN_METRIC} control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -91,15 +93,16 @@ def execute(args):
         if args.outbase is not None:
             write_held_out(args.outbase, *results)
         # in here, so that what is finished is kept where it fails
-        _print(args, plan, candidate, results, experiment.data.name_of,
-               None if tuning is None else tuning.words)
+        _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
 
 
-def _print(args, plan, candidate, results, names, tuned):
-    from ..experiments.tables import nested_table, zero_line, score_lines
+def _print(args, experiment, candidate, results, tuned):
+    from ..experiments.tables import (feature_words, features_line, nested_table, score_lines,
+                                      zero_line)
     from ..prediction.evaluation import evaluate
     from ..prediction.score_page import format_scores
 
+    plan, names = experiment.plan, experiment.data.name_of
     result, own = results[0], results[1:] if args.both else []
     before = own[0].results.p if own else None
     scores = evaluate(replace(result.results, before=before), args.bins)
@@ -110,6 +113,7 @@ def _print(args, plan, candidate, results, names, tuned):
         draw_scores(args.plot, scores, names)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
+            **feature_words(experiment.settings),
             "calibrated": result.calibrated, **({} if tuned is None else {"tuned": tuned})}
     if args.json:
         told = {**scores, "over_splits": result.columns}
@@ -119,7 +123,8 @@ def _print(args, plan, candidate, results, names, tuned):
         text = json_text({**head, **told})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
-               f"{result.classifiers} binary classifiers; {plan.description}\n"
+               f"{result.classifiers} binary classifiers; {plan.description}\n" \
+               + features_line(head)
         for one in [*own, result]:
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"

@@ -41,12 +41,12 @@ from ..errors import UsageError
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
-__all__ = ["PROPORTIONS", "Parser", "add_calibration", "add_executor", "add_input_kind",
-           "add_label_options", "add_min_class", "add_normalisation", "add_seed", "add_train",
-           "add_workers",
-           "data_files", "finite_number", "input_format", "learned_metric", "list_of",
-           "probability", "proportions", "refuse_ending", "refuse_inputs", "time_span",
-           "training_data_options", "whole_number", "workers"]
+__all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_executor",
+           "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
+           "add_train", "add_workers", "check_norm_file", "data_files", "finite_number",
+           "input_format", "learned_metric", "list_of", "normalisation_options", "probability",
+           "proportions", "refuse_ending", "refuse_inputs", "time_span", "training_data_options",
+           "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -386,6 +386,10 @@ def add_normalisation(parser, unnormalised=None):
     return group
 
 
+LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
+               "[--metric-options OPTIONS]]"  # of a usage
+
+
 def _rounds(text):
     """A type for options: a number of rounds of the learning of a metric, or auto."""
     if text == "auto":
@@ -397,12 +401,20 @@ def _rounds(text):
             f"expected a whole number from 0 to 20, or auto, found '{text}'") from None
 
 
+def normalisation_options(args):
+    """[(whether it is given, option)] of the options of `add_normalisation`."""
+    return [(args.normalise, "-n"), (args.svd is not None, "-S"),
+            (args.norm_file is not None, "-a"),
+            (args.learn_metric is not None, "--learn-metric"), (args.diagonal, "--diagonal"),
+            (args.components is not None, "--components"),
+            (args.metric_options is not None, "--metric-options")]
+
+
 def learned_metric(args):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
     ones."""
     wanted = args.learn_metric is not None
-    for given, option in ((args.diagonal, "--diagonal"), (args.components is not None,
-                          "--components"), (args.metric_options is not None, "--metric-options")):
+    for given, option in normalisation_options(args)[4:]:
         if given and not wanted:
             raise UsageError(f"{option} needs --learn-metric")
     if not wanted:
@@ -414,6 +426,18 @@ def learned_metric(args):
     rounds = None if args.learn_metric == "auto" else args.learn_metric
     return MetricOptions(rounds, args.diagonal, args.components,
                          machine_options(args.metric_options or ""))
+
+
+def check_norm_file(args, inputs):
+    """Refuse, before the work, a file of -a that cannot be written, or not beside these inputs."""
+    if args.norm_file is None or not args.normalise and args.svd is None:
+        return
+    from ..formats.metric_file import check_metric_output, metric_of
+
+    learned = args.learn_metric is not None
+    refuse_inputs([args.norm_file, *[metric_of(args.norm_file)] * learned], inputs)
+    if learned:
+        check_metric_output(args.norm_file)
 
 
 def training_data_options(args):

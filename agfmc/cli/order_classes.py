@@ -3,9 +3,10 @@
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show, tell_metric
-from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
-                      finite_number, input_format, list_of, Parser, probability, refuse_inputs,
-                      training_data_options, whole_number)
+from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
+                      check_norm_file, data_files, finite_number, input_format, LEARN_METRIC,
+                      list_of, normalisation_options, Parser, probability, training_data_options,
+                      whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -20,8 +21,8 @@ def get_parser():
         "which query one-against-one classifiers in the order of the braces, or, with --path, for "
         "adjacent codes.",
         usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
-              "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE]] [-M | -A] "
-              "[--min-class N] control [train]")
+              "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE] "
+              f"{LEARN_METRIC}] [-M | -A] [--min-class N] control [train]")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")
@@ -87,9 +88,8 @@ def _refuse_idle(args):
             (args.error_rate is not None, "--error-rate", "DDAGs", not args.path),
             (args.exact_up_to is not None, "--exact-up-to", "DDAGs", not args.path),
             (args.metric is not None, "--metric", "--path", args.path),
-            (args.normalise, "-n", "--path", args.path),
-            (args.svd is not None, "-S", "--path", args.path),
-            (args.norm_file is not None, "-a", "--path", args.path)):
+            *((given, option, "--path", args.path)
+              for given, option in normalisation_options(args))):
         if given and not there:
             raise UsageError(f"{option} is for {wanted}")
     if args.errors is not None and args.error_rate is not None:
@@ -132,8 +132,7 @@ def _by_path(args, form):
     from ..data_tools.training_data import about, for_classes, load_training
     from ..formats.controlfile import read_control
 
-    if args.normalise or args.svd is not None:
-        refuse_inputs([args.norm_file], [args.control, *data_files(args.train, form.kind)])
+    check_norm_file(args, [args.control, *data_files(args.train, form.kind)])
     tree = read_control(args.control)
     require_untrained_matrix(tree)
     data, normalisation, _ = load_training(args.train, form, **training_data_options(args))

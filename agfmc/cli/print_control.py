@@ -12,8 +12,9 @@ from .experiments import (add_answers, add_splits, add_state, add_trying, for_da
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell, tell_metric
-from .options import (add_input_kind, add_min_class, add_normalisation, add_seed, data_files,
-                      input_format, Parser, refuse_inputs, training_data_options, whole_number)
+from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
+                      check_norm_file, data_files, input_format, LEARN_METRIC,
+                      normalisation_options, Parser, training_data_options, whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
@@ -30,7 +31,8 @@ def get_parser():
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
-              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] [-M | -A] [--min-class N] "
+              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] "
+              f"{LEARN_METRIC} [-M | -A] [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
@@ -172,9 +174,7 @@ def _refuse_idle(args, scheme):
             (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
             (args.metric is not None, "--metric", "metric"),
             (args.linkage is not None, "--linkage", "linkage"),
-            (args.normalise, "-n", "data"), (args.svd is not None, "-S", "data"),
-            (args.norm_file is not None, "-a", "data"),
-            (args.learn_metric is not None, "--learn-metric", "data"),
+            *((given, option, "data") for given, option in normalisation_options(args)),
             (args.path is not None, "-y", "control")):
         suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
         if not given or scheme in suited:
@@ -284,9 +284,7 @@ def _from_operand(args, scheme, form, options):
 
 
 def _refuse_data_options(args):
-    for given, option in ((args.metric is not None, "--metric"), (args.normalise, "-n"),
-                          (args.svd is not None, "-S"), (args.norm_file is not None, "-a"),
-                          (args.learn_metric is not None, "--learn-metric"),
+    for given, option in ((args.metric is not None, "--metric"), *normalisation_options(args),
                           (args.min_class is not None, "--min-class")):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "
@@ -297,8 +295,7 @@ def _data(args, form):
     """The points as they are, or as -n, -S and -a make them."""
     from ..data_tools.training_data import load_training
 
-    if args.normalise or args.svd is not None:
-        refuse_inputs([args.norm_file], data_files(args.source, form.kind))
+    check_norm_file(args, [args.names, *data_files(args.source, form.kind)])
     data, normalisation, _ = load_training(args.source, form, **training_data_options(args))
     _require_two(data.counts, args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
@@ -323,7 +320,7 @@ def best(args):
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates
     from ..experiments.comparison import find_best
-    from ..experiments.tables import plain_table, row_notes
+    from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
@@ -346,6 +343,7 @@ def best(args):
         if not args.quiet:
             result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+                 f"{features_line(feature_words(experiment.settings))}"
                  f"{plain_table(result)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])

@@ -13,8 +13,8 @@ from ..score.scores import BY_OPTION, SCORES
 from .experiments import (SEARCHES, add_answers, add_experiment, CONTINUES, for_data, plan_of,
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
-from .options import (add_train, data_files, finite_number, list_of, Parser, refuse_inputs,
-                      time_span, whole_number)
+from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
+                      refuse_inputs, time_span, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -40,7 +40,7 @@ def get_parser():
               "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
               "[--state FILE | --no-state] [-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
-              "control train")
+              f"{LEARN_METRIC} control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -106,6 +106,7 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     from ..experiments.search import Axis, SearchSpace
+    from ..experiments.tables import feature_words
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -115,23 +116,24 @@ def execute(args):
     candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
-    with Progress(args, "tuning", deadline=deadline) as progress:
-        task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
-    if args.platt is not None and task.left_out:
-        report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from its "
-                           "exact leave-one-out values")
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
             if getattr(args, column) is not None}
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    with result_cache(args, PROG, task.experiment) as experiment:
+    with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "tuning", deadline=deadline) as progress:
-            result, tree = tune(replace(task, experiment=experiment), space, by=by,
-                                search=args.search, per_partition=args.per_partition,
-                                deadline=deadline, progress=progress)
+            task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
+        if args.platt is not None and task.left_out:
+            report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from "
+                               "its exact leave-one-out values")
+        with Progress(args, "tuning", deadline=deadline) as progress:
+            result, tree = tune(task, space, by=by, search=args.search,
+                                per_partition=args.per_partition, deadline=deadline,
+                                progress=progress)
         report_reused(args, PROG, experiment)
-        result = {"control": candidate.name, "data": args.train, **result}
+        result = {"control": candidate.name, "data": args.train,
+                  **feature_words(experiment.settings), **result}
         _write(args, result, tree, _words(task, result))
         if not result["complete"]:
             # raised in here, so that what is finished is kept
@@ -183,7 +185,7 @@ def _check_outputs(args):
 
 def _write(args, result, tree, words):
     from ..control.write import tree_lines
-    from ..experiments.tables import search_csv
+    from ..experiments.tables import features_line, search_csv
     from ..formats.atomic import replacing_all
 
     if not args.quiet and result["tried"]:
@@ -195,6 +197,8 @@ def _write(args, result, tree, words):
         for file, (_, text) in zip(files, texts):
             file.write(text)
     if tree is not None:
+        if "features" in result:
+            show([f"# {features_line(result)}"])
         show(tree_lines(tree))
         sys.stdout.flush()
 
@@ -217,14 +221,15 @@ def _drawn(point):
 
 def _table(result, words):
     """All that a terminal shows of a search.  words: `SearchWords`."""
-    from ..experiments.tables import estimate_line, search_table, searched_line
+    from ..experiments.tables import (estimate_line, features_line, search_table,
+                                      searched_line)
 
     by, count, how = result["by"], result["tried"], result["plan"]
     if result["left_out"] is not None:
         how = f"leave-one-out values of {result['left_out']} points"
     tried = f"{count} options" if count > 1 else "1 set of options"
     text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
-           f"({result['search']} search), {how}\n"
+           f"({result['search']} search), {how}\n{features_line(result)}"
     if "partitions" in result:
         text += _partitions(result, words)
     else:

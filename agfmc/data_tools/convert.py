@@ -199,12 +199,14 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
     given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
     base.cls.  `-` is `stdout`, a binary stream, which is written before the files appear.  Raises
-    DataError for what cannot be written or would not be read back.
+    DataError for what cannot be written or would not be read back, and two outputs of one name.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}
     for name, data in outputs.items():
         files.update(_binary(name, data) if form.kind == "binary" else _text(name, data, form))
+    for path in files.keys() & (extra or {}).keys():
+        raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
     with ExitStack() as stack:
         named = [path for path in files if path != "-"]

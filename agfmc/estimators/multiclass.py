@@ -22,7 +22,7 @@ from ..decode.sets import answer_points, calibration_points, prediction_sets, qu
 from ..errors import AgfmcError, AgfmcWarning
 from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
-from ..experiments.experiment import Experiment, SplitPlan
+from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.open_options import open_rows
 from ..experiments.tuned import find_options
 from ..formats.controlfile import read_control
@@ -154,7 +154,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         The trained classifiers and their layout.
     feature_weights_ : ndarray of shape (n_features_in_,)
         How much each feature matters to the learned metric, 1 on average; only where one was
-        learned.
+        learned, and not after `load`: model files do not have them.
 
     Examples
     --------
@@ -221,8 +221,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         Raises ValueError for data, options or a control that do not go together.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X, y, learned=(None, None)):
+        """The same; learned: a seed and the normalisation with a metric that was learned by it."""
         with refused_as_value_error():
             X, y, tree, labelled, settings = self._prepare(X, y)
+            if settings.seed == learned[0]:  # else another metric would be learned
+                settings = with_learned(settings, learned[1])
             if tree is None:
                 tree, settings = designed(self.control, X, y, labelled.names, settings)
             decoding = self._decoder_for(tree)
@@ -285,19 +291,20 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             points, labels, tree, _, settings = tuned._prepare(X, y)
             candidate = Candidate("control", tree, None) if tree else Candidate(
                 self.control, None, self.control, design={"seed": settings.seed})
+            experiment = Experiment(Dataset(points, labels.astype(np.int32)),
+                                    SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
+                                    calibrated=(bool(self.calibrated),))
+            wanted = None if self.decoder is None else (self.decoder,)
             result, best = find_options(
-                Experiment(Dataset(points, labels.astype(np.int32)),
-                           SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
-                           calibrated=(bool(self.calibrated),)),
-                replace(candidate, wanted=None if self.decoder is None else (self.decoder,)),
-                by=by, search=search, time_limit=time_limit, space=space, progress=progress)
+                experiment, replace(candidate, wanted=wanted), by=by, search=search,
+                time_limit=time_limit, space=space, progress=progress)
             # options of nodes are written into the control
             found = parameters_of(result["points"][result["best"]]["options"]) \
                 if tree is None or any(open_rows(tree)) else {"control": best}
         tuned.set_params(**found)
         result["params"] = {name: value for name, value in found.items()
                             if value != getattr(self, name)}
-        return tuned.fit(X, y), result
+        return tuned._fit(X, y, (settings.seed, experiment.learned.get(None))), result
 
     def _prepare(self, X, y):
         """The data that `fit` and `tune` work with, all checked: (X float, labels y (n,), control
@@ -463,12 +470,18 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_weights_(self):
-        """The weights (n_features_in_,) of features in the learned metric, 1 on average."""
+        """The weights (n_features_in_,) of features in the learned metric, 1 on average.
+
+        AttributeError without a metric, and for a model that was loaded: its file lacks them."""
         check_is_fitted(self)
         normalisation = self.configuration_.normalisation
-        if normalisation is None or normalisation.metric is None:
-            raise AttributeError("no metric was learned: there are no weights of features")
-        return normalisation.metric.weights
+        if normalisation is not None and normalisation.metric is not None:
+            return normalisation.metric.weights
+        if any(one.metric for one in self.configuration_.provenances):
+            raise AttributeError("a metric was learned, but model files do not store the weights "
+                                 "of features: pickle keeps them with a fitted estimator, and "
+                                 "X.metric beside X.std where multi_borders learned it")
+        raise AttributeError("no metric was learned: there are no weights of features")
 
     def save(self, path):
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.

@@ -36,6 +36,11 @@ class Candidate:
     wanted: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
 
+    @property
+    def made_of_data(self) -> bool:
+        """True where the points decide the tree."""
+        return self.tree is None and "classes" not in find_scheme(self.scheme).made_of
+
     def for_classes(self, labels) -> Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))

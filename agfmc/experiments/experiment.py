@@ -16,10 +16,11 @@ from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
 from ..training.fit import TrainingSettings
 from ..training.held_out import calibration_rows
+from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
 from .result_cache import key_of
 
 __all__ = ["Experiment", "Part", "PreparedSplit", "Split", "SplitPlan", "part_of",
-           "prepare_split", "splits"]
+           "prepare_split", "splits", "with_learned"]
 
 
 class SplitPlan(NamedTuple):
@@ -159,10 +160,14 @@ def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray) \
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
         normalisation = settings.fit_normalisation(x, y)
+    _warn_of_dropped(normalisation)
+    return normalisation
+
+
+def _warn_of_dropped(normalisation):
     if normalisation.dropped:
         warnings.warn("features that are constant in a training part are left out there",
-                      AgfmcWarning, stacklevel=3)
-    return normalisation
+                      AgfmcWarning, stacklevel=4)
 
 
 def _normalised(normalisation, *parts):
@@ -281,9 +286,20 @@ class Experiment:
 
     def tree_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
         """(control tree of a `Candidate` for all of the data, its points normalised); tell: as for
-        `prepared`."""
-        settings = self._with_metric(slice(None), None, "all points", tell)
-        (x,) = _normalised(_normalisation(settings, self.data.x, self.data.y), self.data.x)
+        `prepared`.
+
+        The points are without a metric that is to be learned where it changes neither the tree, nor
+        the number of features, nor their total variance.
+        """
+        settings = self.settings
+        if settings.metric is None:
+            normalisation = _normalisation(settings, self.data.x, self.data.y)
+        elif candidate.made_of_data or settings.metric.components or settings.nsv is not None:
+            normalisation = self._with_metric(slice(None), None, "all points", tell).normalisation
+        else:
+            normalisation = _normalisation(replace(settings, scale=True, metric=None),
+                                           self.data.x, self.data.y)
+        (x,) = _normalised(normalisation, self.data.x)
         return candidate.tree_for(x, self.data.y, self.data.name_of), x
 
     def _with_metric(self, rows, key, name, tell):
@@ -295,11 +311,30 @@ class Experiment:
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:
-            if tell is not None:
-                tell(f"learning the metric of {name}")
-            self.learned[key] = _normalisation(self.settings, self.data.x[rows], self.data.y[rows])
-        return replace(self.settings, scale=False, nsv=None, metric=None,
-                       normalisation=self.learned[key])
+            self.learned[key] = self._metric_of(self.data.x[rows], self.data.y[rows], name, tell)
+        return with_learned(self.settings, self.learned[key])
+
+    def _metric_of(self, x, y, name, tell):
+        """The normalisation learned from a training part of this name, by an earlier run or now."""
+        cached = None if self.cache is None else metric_key(self.settings, x, y)
+        found = None if cached is None else metric_from_bytes(self.cache.get(cached), x, y)
+        if found is not None:
+            _warn_of_dropped(found)
+            return found
+        if tell is not None:
+            tell(f"learning the metric of {name}")
+        found = _normalisation(self.settings, x, y)
+        if cached is not None:
+            self.cache.put(cached, metric_to_bytes(found))
+            self.cache.flush()
+        return found
+
+
+def with_learned(settings: TrainingSettings, normalisation: Normalisation | None) \
+        -> TrainingSettings:
+    """Settings with the normalisation that they would fit to the points; as they are for None."""
+    return settings if normalisation is None else replace(
+        settings, scale=False, nsv=None, metric=None, normalisation=normalisation)
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):

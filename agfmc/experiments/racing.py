@@ -198,7 +198,8 @@ class Tuner:
         """
         results: list[dict] = [{} for _ in items]
         for part in parts:
-            self._check_time()
+            if self.experiment.settings.metric is None or self.experiment.learned:
+                self._check_time()  # else the run leaves one metric at least to the next run
             work, steps = self.work([part]) * len(items), []
 
             def follow(done, whole, part=part, work=work, steps=steps):
@@ -209,6 +210,7 @@ class Tuner:
             if self._split is None or self._split[0] != part:
                 self._split = part, self.experiment.prepared(part, self._tell)
                 self.held_out[part] = self._split[1].rows
+                self._check_time()
             for scores, result in zip(results, task.score(self._split[1], items, follow)):
                 scores[part] = result
             self.done += work

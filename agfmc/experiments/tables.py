@@ -12,16 +12,36 @@ from ..control.learners import PARAMETERS
 from ..errors import one_line
 from ..score.intervals import clopper_pearson
 from ..score.scores import SCORES
+from ..training.fit import TrainingSettings
 from .search import Point
 from .trial import COLUMNS, UNCALIBRATED
 
-__all__ = ["SearchWords", "comparison_csv", "estimate_line", "judging_splits", "markdown_table",
-           "nested_table", "partition_table", "partition_text", "plain_table", "row_notes",
-           "runs_text", "score_lines", "search_csv", "search_result", "search_table",
-           "searched_line", "spread", "whole_lines", "zero_line"]
+__all__ = ["SearchWords", "comparison_csv", "estimate_line", "feature_words",
+           "features_line", "judging_splits", "markdown_table", "nested_table", "partition_table",
+           "partition_text", "plain_table", "row_notes", "runs_text", "score_lines", "search_csv",
+           "search_result", "search_table", "searched_line", "spread", "whole_lines", "zero_line"]
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS = 8, 40  # lines of a table
+
+
+def feature_words(settings: TrainingSettings) -> dict[str, str]:
+    """{"features": words on a metric that is learned in each training part}, or {} without one."""
+    metric = settings.metric
+    if metric is None:
+        return {}
+    how = ["divided by deviations"] * settings.scale
+    if settings.nsv is not None:
+        how.append(f"{settings.nsv} singular vector{'s' * (settings.nsv != 1)}")
+    rounds = "" if metric.rounds is None else \
+        f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
+    return {"features": f"{', '.join(how)}, metric learned{rounds} in each training part "
+                        f"({metric.canonical()} seed {settings.seed})"}
+
+
+def features_line(result: dict) -> str:
+    """The `feature_words` in a result as a line of the head of its table; "" without them."""
+    return f"features: {result['features']}\n" if "features" in result else ""
 
 
 # -- comparisons -----------------------------------------------------------------------------------

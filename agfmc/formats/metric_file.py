@@ -49,23 +49,31 @@ def metric_of(path):
 
 
 def check_metric_output(path):
-    """Raise `DataError` where the file beside the `.std` file `path` is another's."""
+    """Raise `DataError` where the file beside the `.std` file `path` is another's, or a folder."""
     beside = metric_of(path)
-    if beside is not None and os.path.isfile(beside) and not _is_ours(beside):
+    if beside is None:
+        return
+    if os.path.isdir(beside) or os.path.isfile(beside) and not _is_ours(beside):
         raise DataError("is no record of a learned metric, and the name is that of one: expected "
                         "another name of the normalisation, or this file elsewhere", file=beside)
 
 
-def remove_metric(path):
-    """Remove what an earlier run left beside the `.std` file `path`; another's file stays."""
+def remove_metric(path, digest):
+    """Remove the record beside the `.std` file `path` where it is that of the map `digest`.
+
+    Another's file stays, and so does the record of another map: `q` and `q.std` have one name.
+    """
     beside = metric_of(path)
-    if beside is not None and os.path.isfile(beside) and _is_ours(beside):
+    if beside is not None and os.path.isfile(beside) and _is_ours(beside, digest):
         remove(beside)
 
 
-def _is_ours(path):
+def _is_ours(path, digest=None):
+    """True for a record, of the map `digest` unless that is None; the rest may be damaged."""
     with open_input(path) as file:
-        return file.read(len(_TITLE) - 1) == _TITLE[:-1].encode()
+        title, of, *_ = *file.read(len(_TITLE) + 40).splitlines(), b"", b""
+    return title.startswith(_TITLE[:-1].encode()) and (
+        digest is None or of == f"# normalisation {digest}".encode())
 
 
 def format_metric(normalisation):

@@ -8,6 +8,7 @@ labels there is a text file, see `metric_file`.
 """
 
 import os
+from contextlib import suppress
 
 import numpy as np
 
@@ -274,13 +275,17 @@ def read_std(path):
 
     It has the learned metric of which the file beside it tells.
     """
+    return with_metric(_read_map(path), path)
+
+
+def _read_map(path):
     table = read_vec(path, wanted=SCALE)
     if table.shape[1] < 2:
         raise DataError("is not a .std file: it leaves no features", file=path)
     matrix = np.ascontiguousarray(table[:, :-1])
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
-    return with_metric(Normalisation(matrix, mean, dropped), path)
+    return Normalisation(matrix, mean, dropped)
 
 
 def holds_map(path):
@@ -319,17 +324,24 @@ def std_files(path, normalisation):
     """The files of a Normalisation, and what is to be called when they are on the disk.
 
     -> {path: rows (D1, D2 + 1) of the `.std` file, and the bytes of the one beside it},
-    function that removes the one of an earlier run where the metric was not learned.
+    function that removes that of the map which is replaced where the metric was not learned.
     Raises `DataError` where that name is taken.
     """
     files = {path: np.column_stack([normalisation.matrix, normalisation.mean])}
     if normalisation.metric is None:
-        return files, lambda: remove_metric(path)
+        return files, lambda: _remove_record(path)
     check_metric_output(path)
     beside = metric_of(path)
     if beside is not None:
         files[beside] = format_metric(normalisation).encode()
     return files, lambda: None
+
+
+def _remove_record(path):
+    """Remove the record of the learned map in the `.std` file `path`, if it is one."""
+    if os.path.isfile(path):
+        with suppress(DataError):
+            remove_metric(path, _read_map(path).digest())
 
 
 def _float_bytes(x, path, start):

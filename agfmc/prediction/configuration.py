@@ -287,7 +287,7 @@ def _normalised(configuration, source, file):
 
 def _metrics(provenance, normalisation):
     """Words on the learned metric of a model's normalisation and of another; "" without any."""
-    theirs = provenance.metric and f"metric {provenance.metric}"
+    theirs = provenance.metric and provenance.metric.to_part()
     given = normalisation.metric and normalisation.metric.provenance
     none = "no learned metric that is known of"
     return f" (theirs: {theirs or none}; the one given: {given or none})" if theirs or given else ""

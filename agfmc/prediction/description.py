@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -16,8 +15,6 @@ from ..provenance import Provenance
 from .decoding import class_samples
 
 __all__ = ["describe", "describe_normalisation", "format_description", "format_normalisation"]
-
-_METRIC = re.compile(r"(\d+) rounds of (\d+) points, (\d+) classes, data (\w+)")
 
 
 def describe(configuration: Configuration) -> dict:
@@ -102,10 +99,8 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
 
 def _metric(configuration):
     """Rounds, points, classes and data of the learned metric in a normalisation; None without."""
-    found = (_METRIC.fullmatch(one.metric or "") for one in configuration.provenances)
-    words = next((one.groups() for one in found if one), None)
-    return None if words is None else {
-        **dict(zip(("rounds", "points", "classes"), map(int, words))), "data": words[-1]}
+    found = next((one.metric for one in configuration.provenances if one.metric), None)
+    return None if found is None else found._asdict()
 
 
 def _metric_line(metric):

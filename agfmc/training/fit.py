@@ -17,7 +17,7 @@ import numpy as np
 
 from .._version import __version__
 from ..arrays import is_sparse, label_counts
-from ..errors import AgfmcError, AgfmcWarning, and_more
+from ..errors import AgfmcError, AgfmcWarning, and_more, UsageError
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
 from ..kernel.machine import decision_values
@@ -82,7 +82,12 @@ class TrainingSettings:
         return () if self.normalisation is None else self.normalisation.provenance
 
     def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None) -> Normalisation:
-        """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`."""
+        """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`.
+
+        Raises `UsageError` where there is one for them already, which would be lost."""
+        if self.normalisation is not None:
+            raise UsageError("points have one normalisation: it cannot be given and be fitted too "
+                             "(scale, nsv, metric)")
         return fitted_normalisation(x, y, scale=self.scale, nsv=self.nsv, metric=self.metric,
                                     seed=self.seed, workers=self.workers)
 

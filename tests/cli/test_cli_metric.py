@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from agfmc.cli.messages import tell_metric
+from agfmc.data_tools.convert import write_together
+from agfmc.data_tools.metric import learned_rows
+from agfmc.errors import DataError
 from agfmc.formats.metric_file import read_metric
-from agfmc.formats.vectors import read_std, read_vec, write_cls, write_vec
-from agfmc.models import LearnedMetric, Normalisation
+from agfmc.formats.vectors import read_cls, read_std, read_vec, write_cls, write_vec
+from agfmc.models import Dataset, InputFormat, LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")
@@ -78,13 +81,41 @@ def test_all_commands_that_write_a_normalisation_write_it(data, run):
 def test_the_file_of_another_program_is_refused_before_the_work(data, run):
     for name in ("m", "n"):
         Path(f"{name}.metric").write_text("metres\n")
+    Path("dd.metric").mkdir()
+    Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)
     design = run("print_control", 3).out
-    for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
-                  ("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc")):
-        run(*words, stdin=design, status=1).refused("is no record of a learned metric")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agfmc.data_tools.metric.learn_metric", None)
+        for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
+                      ("agf_preprocess", *LEARN, "-a", "dd.std", "train", "out"),
+                      ("print_control", "-Q", "empirical", *LEARN, "-a", "n.std", "train"),
+                      ("order_classes", "--path", *LEARN, "-a", "dd.std", "c.mbc", "train"),
+                      ("multi_borders", *SVM, *LEARN, "-", "train", "m", "m.mbc")):
+            run(*words, stdin=design, status=1).refused("is no record of a learned metric")
     assert not Path("m.std").exists() and not Path("out.vec").exists()
     run("multi_borders", *SVM, *LEARN, "-", "train", "k", "k.metric", stdin=design,
         status=2).err.index("control-out would be 'k.metric', and that is the record of the metric")
+
+
+def test_the_record_takes_the_place_of_nothing(data, run):
+    lines = "".join(f"{i % 2} 1:{i} 2:{i * i % 7}\n" for i in range(40))
+    for name in ("x.svm", "y.metric"):
+        Path(name).write_text(lines)
+    learn = ("agf_preprocess", "-M", *LEARN)
+    for words in (("-a", "n.std", "x.svm", "n.metric"),
+                  ("-a", "n.std", "-f", ".3", "x.svm", "a", "n.metric"),
+                  ("-a", "n.std", "x.svm", "./n.metric")):
+        run(*learn, *words, status=2).refused("two outputs would go to n.metric")
+    run(*learn, "-a", "y.std", "y.metric", "a", status=2).refused("overwrite an input")
+    run("print_control", "-Q", "empirical", "-M", *LEARN, "-a", "y.std", "y.metric",
+        status=2).refused("the output y.metric would overwrite an input")
+    assert sorted(os.listdir()) == ["names", "part.cls", "part.vec", "train.cls", "train.vec",
+                                    "x.svm", "y.metric"]
+    assert Path("y.metric").read_text() == lines
+    points = Dataset(np.ones((2, 1)), None)
+    with pytest.raises(DataError, match="n.metric: two outputs would go to this file"):
+        write_together({"n.metric": points}, {"n.metric": b"x"}, InputFormat("lvq", labels=False))
+    assert not Path("n.metric").exists()
 
 
 def test_models_trained_with_it_tell_of_it(data, run):
@@ -316,3 +347,13 @@ def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words
     before = sorted(os.listdir())
     assert f": {message}" in run(*words, status=1).err.splitlines()[-1]
     assert sorted(os.listdir()) == before
+
+
+def test_the_log_loss_that_is_told_is_of_points_without_a_part_in_the_metric(data, run):
+    Path("1v1.mbt").write_text(run("print_control", "-Q", "one-vs-one", "3").out)
+    told = run("multi_borders", *LEARN, *SVM, "1v1.mbt", "train", "m", "m.mbc").err
+    apart = 120 - len(learned_rows(read_cls("train.cls"), 4, 1))
+    assert "calibrated with 120 held-out points, log loss " in told
+    assert f" on {apart} of these, from which no metric was learned (" in told
+    plain = run("multi_borders", "-n", *SVM, "1v1.mbt", "train", "p", "p.mbc").err
+    assert " on these (" in plain

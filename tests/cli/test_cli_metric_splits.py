@@ -77,10 +77,7 @@ def test_what_a_cache_shares(compare, data):
         assert [row["log_loss"]["values"] for [row] in found] == losses
 
 
-def test_a_search_is_on_the_learned_features(run, data, monkeypatch):
-    tasks, prepare = [], tuning.prepare_tuning
-    monkeypatch.setattr(tuning, "prepare_tuning",
-                        lambda *args: tasks.append(prepare(*args)) or tasks[-1])
+def test_a_search_is_on_the_learned_features(run, data):
     words = (*LEARN, "--min-class", "31", "one-vs-rest", "train")
     one = run("tune_m", *QUICK, *words, "--no-state", "--json", "one.json")
     two = run("tune_m", *QUICK, *words, "-j", "2", "--state", "state", "--json", "two.json")
@@ -88,16 +85,25 @@ def test_a_search_is_on_the_learned_features(run, data, monkeypatch):
     assert one.out == two.out == again.out and "there already" in again.err
     first, second = (json.loads(Path(name).read_text()) for name in ("one.json", "two.json"))
     assert first["points"] == second["points"] and " / 9" not in one.out
-    # with the same seed multi_borders learns the map of the search
     Path("tuned.mbc").write_text(one.out)
     run("multi_borders", *LEARN, "--min-class", "31", "tuned.mbc", "train", "m", "m.mbc")
-    learned = tasks[0].experiment.learned[None]
-    assert learned.metric.classes == 2 and learned.metric.points == 90
-    np.testing.assert_array_equal(learned.matrix, read_std("m.std").matrix)
+    learned = read_std("m.std").metric
+    assert learned.classes == 2 and learned.points == 90
     # which nfold then judges by maps of the training parts
     told = json.loads(run("nfold", *LEARN, "--min-class", "31", "-d", "3", "--seed", "1", "--platt",
                           "loo", "--json", "tuned.mbc", "train").out)
     assert told["over_splits"]["accuracy"]["values"]
+
+
+def test_runs_that_end_early_come_to_an_end_together(run, data):
+    plain = ("tune_m", *QUICK, *LEARN, "--search", "full", "one-vs-one", "train")
+    words = (*plain, "--state", "state")
+    early = run(*words, "--time-limit", "0", status=3)
+    assert not early.out and "continues" in early.err
+    size = Path("state").stat().st_size
+    assert "reused 1 result" in run(*words, "--time-limit", "0", status=3).err
+    assert Path("state").stat().st_size == size > 100
+    assert run(*words).out == run(*plain, "--no-state").out
 
 
 def test_each_partition(run, data):
@@ -142,3 +148,30 @@ def test_designs_are_of_the_learned_features(run, data):
     best = run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN, "-Q",
                "one-vs-one,empirical", "train").out
     assert "decoder" in best
+
+
+def test_heads_tell_of_it(run, data):
+    told = "divided by deviations, metric learned in 1 round in each training part (-m 30 -g " \
+           "auto -l auto seed 1)"
+    base = "--no-state", "-d", "2", "--uncalibrated"
+    nfold, compared = ("nfold", *base, "-b"), ("compare_control", *base)
+    for command, operands in ((nfold, ("one-vs-rest", "train")),
+                              (compared, ("train", "one-vs-rest"))):
+        lines = run(*command, *LEARN, *operands).out.splitlines()
+        assert lines[1] == f"features: {told}"
+        assert json.loads(run(*command, *LEARN, "--json", *operands).out)["features"] == told
+        assert "features:" not in run(*command, "-n", *operands).out
+        assert "features" not in json.loads(run(*command, "-n", "--json", *operands).out)
+    words = ("tune_m", *base, *QUICK, "--json", "one.json")
+    tuned = run(*words, "-S", "3", "--learn-metric", "--diagonal", "--metric-options", "-m 20",
+                "one-vs-rest", "train")
+    line = "features: 3 singular vectors, metric learned in each training part (-m 20 -g auto -l " \
+           "auto diagonal seed 1)"
+    assert f"held out\n{line}\n" in tuned.err and tuned.out.startswith(f"# {line}\n")
+    assert line.endswith(json.loads(Path("one.json").read_text())["features"])
+    plain = run(*words, "-n", "one-vs-rest", "train")
+    assert "features" not in plain.out + plain.err + Path("one.json").read_text()
+    Path("tuned.mbc").write_text(tuned.out)
+    assert "warning" not in run("print_control", "--dot", "tuned.mbc").err
+    assert "features: " in run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN,
+                               "-Q", "one-vs-one,one-vs-rest", "train").err

@@ -152,6 +152,10 @@ def test_a_learned_metric(data, tmp_path):
     model, result = agfmc.tune("empirical", x, y, space=space, search="full", metric=options)
     assert model.normalisation.digest() == made.normalisation.digest()
     assert result != agfmc.tune("empirical", x, y, space=space, search="full", normalise=True)[1]
+    for control in ("one-vs-rest", "empirical"):
+        for more in ({"metric": options}, {"normalise": True}, {"nsv": 2}):
+            with pytest.raises(agfmc.UsageError, match="one normalisation"):
+                agfmc.train(control, x, y, normalisation=plain.normalisation, **more)
     words = agfmc.train("one-vs-rest", x[:25], y[:25], metric="diagonal", calibration=0)
     assert np.count_nonzero(words.normalisation.matrix) == 4
     for call in (agfmc.train, agfmc.tune):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.provenance import classes_text, Provenance, shared
+from agfmc.models import LearnedMetric
+from agfmc.provenance import classes_text, MetricOrigin, Provenance, shared
 
 SIDES = st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4).map(
     lambda sides: [sorted(side - set().union(*sides[:i])) for i, side in enumerate(sides)]).filter(
@@ -119,3 +120,12 @@ def test_bounds_are_rounded_upwards(bound):
 @pytest.mark.parametrize("text", ["1e999", "nan", "-1", "", "1 2", "1e+e", "inf"])
 def test_forged_bounds_are_none(text):
     assert Provenance.from_line(f"x; projected 1 of 2 within {text}").bound is None
+
+
+def test_the_origin_of_a_metric():
+    origin = MetricOrigin(2, 2310, 7, "9d0e6a51c3b7f284")
+    assert origin.to_part() == LearnedMetric(*origin, "-m 30 seed 1", None).provenance
+    assert Provenance.from_line(f"0.1; {origin.to_part()}; seed 1").metric == origin
+    for part in ("metric", "metric 2 rounds", f"{origin.to_part()} of mine",
+                 origin.to_part().replace("2310", "9" * 13)):
+        assert Provenance.from_line(part).metric is None

@@ -1,6 +1,7 @@
 """The estimator's learned metric: features that matter, clones, copies and searches over it."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from agfmc import Axis, MetricOptions, SearchSpace
-from agfmc.data_tools.metric import fitted_normalisation
+from agfmc.data_tools.metric import fitted_normalisation, learned_rows
 from agfmc.estimators import MultiClassFromBinary
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.memory import designed, train_configuration
 
 METRIC = MetricOptions(rounds=1, machine="-m 20")
 SMALL = SearchSpace(log2c=Axis(0, 2, 2), log2g=Axis(-2, -2, 1), refine=0)
@@ -81,6 +84,50 @@ def test_a_search_is_on_the_learned_features(data, control, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert result["points"] != MultiClassFromBinary(control, normalise=True).tune(
         x, y, search="full", space=SMALL)[1]["points"]
+
+
+def test_a_search_hands_its_metric_on(data, monkeypatch):
+    sizes, fit = [], TrainingSettings.fit_normalisation
+    monkeypatch.setattr(TrainingSettings, "fit_normalisation",
+                        lambda self, x, y: sizes.extend([len(y)] * (self.metric is not None))
+                        or fit(self, x, y))
+    for control in ("one-vs-rest", "empirical"):  # a layout of the classes, and of the points
+        MultiClassFromBinary(control, metric=METRIC, calibrated=False).tune(
+            data[0][:45], data[1][:45], space=SMALL)
+        assert sorted(sizes) == [36] * 5 + [45]
+        sizes.clear()
+
+
+def test_a_model_that_was_loaded(data, tmp_path):
+    MultiClassFromBinary(metric=METRIC).fit(*data).save(tmp_path / "m")
+    loaded = MultiClassFromBinary.load(tmp_path / "m")
+    assert not hasattr(loaded, "feature_weights_")
+    with pytest.raises(AttributeError, match="a metric was learned, but model files do not store"):
+        _ = loaded.feature_weights_
+    MultiClassFromBinary(normalise=True).fit(*data).save(tmp_path / "n")
+    with pytest.raises(AttributeError, match="no metric was learned"):
+        _ = MultiClassFromBinary.load(tmp_path / "n").feature_weights_
+
+
+@pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("empirical", "recursive")])
+def test_calibration_points_had_no_part_in_it(data, control, decoder):
+    x, y = data
+    y = y[np.random.default_rng(1).permutation(90)]  # whose order tells which points they are
+    apart = np.setdiff1d(np.arange(90), learned_rows(y, 4, 1))
+    assert 20 < len(apart) < 25
+    for metric, rows in ((METRIC, apart), (None, np.arange(90)),
+                         (replace(METRIC, rounds=0), np.arange(90))):
+        model = MultiClassFromBinary(control, decoder=decoder, normalise=True, metric=metric,
+                                     C=0.1).fit(x, y)
+        np.testing.assert_array_equal(model._calibration().points.label, y[rows])
+        settings = TrainingSettings("-c 0.1", scale=True, metric=metric)
+        tree, settings = designed(control, x, y, None, settings)
+        held_out = train_configuration(tree, x, y, settings)[1]
+        np.testing.assert_array_equal(held_out.rows, np.arange(90))
+        if metric is METRIC:
+            np.testing.assert_array_equal(np.flatnonzero(held_out.apart), apart)
+        else:
+            assert held_out.apart is None
 
 
 def test_as_scikit_learn_expects():

@@ -1,5 +1,6 @@
 """A metric that is learned in each training part: from what, how often, and who is told."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,11 +8,12 @@ import pytest
 
 from agfmc.control.write import format_tree
 from agfmc.data_tools.metric import fitted_normalisation, MetricOptions
-from agfmc.errors import UsageError
+from agfmc.errors import AgfmcWarning, UsageError
 from agfmc.experiments import experiment as experiments
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
+from agfmc.experiments.kept_metrics import metric_from_bytes, metric_to_bytes
 from agfmc.experiments.nested import NestedTuning
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
@@ -61,18 +63,84 @@ def test_a_search_learns_each_part_once(data, learned):
     told = []
     task = prepare_tuning(experiment_of(data), read_candidate("one-vs-rest"),
                           progress=lambda done, total, words: told.append((done, words)))
-    assert told == [(0, "learning the metric of all points")] and learned == [120]
-    made = task.experiment.learned[None]
-    assert task.scale == scale_exponent(made.apply(data.x))
+    assert not told and not learned  # the metric changes neither layout nor grids
+    made = fitted_normalisation(data.x, data.y, metric=METRIC)
+    assert task.scale == scale_exponent(made.apply(data.x)) and task.features == 3
     result, _ = tune(task, SMALL, by="log_loss", search="full",
                      progress=lambda done, total, words: told.append((done / total, words)))
-    assert learned == [120, 80, 80, 80]
+    assert learned == [80, 80, 80]
     words = [text for _, text in told if text.startswith("learning")]
-    assert words[1:] == [f"learning the metric of trial 1, part {part}" for part in (1, 2, 3)]
+    assert words == [f"learning the metric of trial 1, part {part}" for part in (1, 2, 3)]
     assert all(0 <= share <= 1 for share, _ in told)
     # others have other maps: no result of a cache is that of another metric
     plain = prepare_tuning(experiment_of(data, metric=None), read_candidate("one-vs-rest"))
     assert tune(plain, SMALL, by="log_loss", search="full")[0]["points"] != result["points"]
+
+
+@pytest.mark.parametrize("control, more, features", [
+    ("empirical", {}, 3),
+    ("one-vs-rest", {"nsv": 2}, 2),
+    ("one-vs-rest", {"metric": replace(METRIC, components=2)}, 2),
+    ("one-vs-rest", {"metric": replace(METRIC, components=0.01)}, 1)])
+def test_the_metric_of_all_points_where_it_matters(data, learned, control, more, features):
+    told = []
+    task = prepare_tuning(experiment_of(data, **more), read_candidate(control),
+                          progress=lambda done, total, words: told.append((done, words)))
+    assert told == [(0, "learning the metric of all points")] and learned == [120]
+    made = task.experiment.learned[None]
+    assert task.scale == scale_exponent(made.apply(data.x))
+    assert task.features == features == made.matrix.shape[1]
+
+
+def test_later_runs_learn_nothing_again(data, learned, tmp_path):
+    def run(**more):
+        with ResultCache(str(tmp_path / "state"), keep=True) as cache:
+            experiment = replace(experiment_of(data, **more), cache=cache)
+            return [split.normalisation for split in experiment.splits()]
+
+    first, second = run(), run(options="-h 0 -c 4")  # other options, the same metrics
+    assert learned == [80, 80, 80]
+    for one, other in zip(first, second):
+        assert one.digest() == other.digest() and one.provenance == other.provenance
+        np.testing.assert_array_equal(one.metric.rows, other.metric.rows)
+    for more in ({"metric": replace(METRIC, rounds=2)}, {"metric": replace(METRIC, diagonal=True)},
+                 {"seed": 2}, {"nsv": 2, "scale": False}, {"nsv": 2}):
+        run(**more)
+        assert learned.count(80) == len(learned)
+    assert len(learned) == 18
+
+
+def test_the_bytes_of_a_metric(data):
+    x = np.column_stack([np.ones(120), data.x])
+    with pytest.warns(AgfmcWarning):
+        made = fitted_normalisation(x, data.y, metric=MetricOptions(None, machine="-m 20"))
+    kept = metric_to_bytes(made)
+    read = metric_from_bytes(kept, x, data.y)
+    assert read.digest() == made.digest() and read.dropped == made.dropped == (0,)
+    for name, value in vars(made.metric).items():
+        np.testing.assert_array_equal(getattr(read.metric, name), value)
+    head, _, rest = kept.partition(b"\n")
+    record = json.loads(head)
+    wrong = [None, b"", b"1\n", kept[:-1], kept + b"\0", head, b"[" * 9999 + b"\n" + rest,
+             kept[:-8] + np.float64(np.nan).tobytes(),
+             head + b"\n" + np.float32(np.inf).tobytes() + rest[4:]]
+    for at, values in ((0, (0, -1, 3.0, 2**40, "3", None)), (1, ([4], [-1], ["0"], 3)),
+                       (2, (-1, None, 1.0)), (3, (119,)), (4, (2,)), (5, ("0" * 16, 3)),
+                       (6, ("-m 20", 3)), (7, ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
+        wrong += [json.dumps([*record[:at], value, *record[at + 1:]]).encode() + b"\n" + rest
+                  for value in values]
+    assert [metric_from_bytes(one, x, data.y) for one in wrong] == [None] * len(wrong)
+    assert metric_from_bytes(kept, x[::-1], data.y) is None
+
+
+def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_path):
+    for expected in ([80], [80]):
+        with ResultCache(str(tmp_path / "state"), keep=True) as cache:
+            task = prepare_tuning(replace(experiment_of(data), cache=cache),
+                                  read_candidate("one-vs-rest"))
+            result, tree = tune(task, SMALL, by="log_loss", deadline=0.0)
+            assert tree is None and not result["complete"] and learned == expected
+            assert cache.keeps_anything()
 
 
 def test_a_comparison_keeps_no_maps(data, learned):

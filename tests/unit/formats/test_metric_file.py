@@ -127,6 +127,19 @@ def test_what_cannot_be_believed_is_told_of_once(folder, content):
     assert len(told) == 1
 
 
+def test_the_record_of_another_map_stays(folder):
+    write_std("q", LEARNED)
+    plain = Normalisation(2 * LEARNED.matrix, LEARNED.mean)
+    for _ in range(2):
+        write_std("q.std", plain)
+        same(read_std("q").metric, METRIC)
+    assert read_std("q.std").metric is None
+    # that of the map which is replaced goes, damaged or not
+    Path("q.metric").write_text(TEXT.replace("0.25", "0.26"))
+    write_std("q", plain)
+    assert not Path("q.metric").exists()
+
+
 def test_a_damaged_file_is_told_of(folder):
     write_std("a.std", LEARNED)
     Path("a.metric").write_text(TEXT.replace("0.25", "0.26"))
@@ -140,8 +153,11 @@ def test_the_file_of_another_program_stays(folder):
     with pytest.warns(AgfmcWarning, match="^a.metric: is no record of a learned metric; the "):
         assert read_std("a.std").metric is None
     before = Path("a.std").read_bytes()
-    for refused in (lambda: write_std("a.std", LEARNED), lambda: check_metric_output("a.std")):
-        with pytest.raises(DataError, match="a.metric: is no record of a learned metric"):
+    Path("b.metric").mkdir()
+    for refused, name in ((lambda: write_std("a.std", LEARNED), "a"),
+                          (lambda: check_metric_output("a.std"), "a"),
+                          (lambda: check_metric_output("b.std"), "b")):
+        with pytest.raises(DataError, match=f"{name}.metric: is no record of a learned metric"):
             refused()
     assert Path("a.metric").read_text() == "metres\n" and Path("a.std").read_bytes() == before
 
