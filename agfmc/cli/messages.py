@@ -13,7 +13,6 @@ from ..formats.atomic import temporary_file
 __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
            "tell_landmarks", "tell_metric", "tell_settled"]
 
-_FEW = 30  # points, of fewer of which a metric is hardly more than chance
 
 
 def report(args, prog, message):
@@ -74,7 +73,7 @@ def tell_settled(args, prog, plan, settled):
 
 def tell_metric(args, prog, normalisation, path):
     """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
-    from ..data_tools.metric import MOST_ROUNDS
+    from ..data_tools.metric import FEWEST, MOST_ROUNDS
     from ..formats.metric_file import metric_of
 
     learned, beside = normalisation.metric, metric_of(path)
@@ -89,7 +88,7 @@ def tell_metric(args, prog, normalisation, path):
                 f"{losses[0]:.4g}, does not fall by a standard error"
     elif args.learn_metric == "auto":
         text += ", as there are too few points to choose rounds"
-    elif rounds and learned.points < _FEW:
+    elif rounds and learned.points < FEWEST:
         text += f", learned from {learned.points} points, which are too few to trust it"
     if args.components is not None:
         matrix = normalisation.matrix

@@ -33,8 +33,9 @@ from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
 
-__all__ = ["MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest", "fitted_normalisation",
-           "learn_metric", "learned_rows", "machine_options", "metric_options", "with_rows"]
+__all__ = ["FEWEST", "MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest",
+           "fitted_normalisation", "learn_metric", "learned_rows", "machine_options",
+           "metric_options", "with_rows"]
 
 MOST_ROUNDS = 3  # that are tried where the number is not given
 LANDMARKS = 1000  # by default; more change little
@@ -44,7 +45,7 @@ _JUDGED = 1000  # points that lambda is judged by
 _TRIED, _TRIED_LANDMARKS = 2500, 500  # points and landmarks where gamma, or rounds, are tried
 _VARIANCES = 0.5, 1.0, 2.0, 4.0  # gamma, times the total variance of the points
 _PARTS = 3  # in which numbers of rounds are tried
-_FEWEST = 30  # points, with fewer of which they are not
+FEWEST = 30  # points; of fewer a metric is hardly more than chance, and they are not tried
 _PAIRS, _PAIR_LANDMARKS = 60, 300  # pairs of classes that judge, and landmarks
 _RIDGES = 0.1, 0.01, 1.0  # lambda of the pairs
 _BLOCK = 1024  # points for one product
@@ -415,7 +416,7 @@ class _Learner:
         """
         fewest = 0 if self.options.components is None else 1
         some = points.sample(_TRIED, self.seed)
-        if len(some.x) < _FEWEST:
+        if len(some.x) < FEWEST:
             return fewest, ()
         part = stratified_parts(some.y, _PARTS, self.seed)
         alone = replace(self._for_trials(), threads=1)
@@ -425,7 +426,7 @@ class _Learner:
                 lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
             losses[:, part == number] = of_part
         losses = losses[:, np.isfinite(losses).all(axis=0)]  # of points that a pair has
-        if losses.shape[1] < _FEWEST:
+        if losses.shape[1] < FEWEST:
             return fewest, ()
         best = losses[fewest + np.argmin(losses[fewest:].mean(axis=1))]
         told = tuple((float(one.mean()), float((one - best).std(ddof=1) / len(best)**0.5))
