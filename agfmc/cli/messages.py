@@ -14,7 +14,6 @@ __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say",
            "tell_landmarks", "tell_metric", "tell_settled"]
 
 
-
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
     if not args.quiet:
