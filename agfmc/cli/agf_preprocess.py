@@ -73,7 +73,6 @@ def get_parser():
 def execute(args):
     """Make a recipe of the options, and follow it."""
     from ..data_tools.preprocess import covariances, preprocess, Recipe
-    from ..executors.remote import threads_here
 
     # libAGF's users may say -A -M for LIBSVM text
     form = input_format(args, args.lvq and not args.svm, not args.no_labels, args.ordinates)
@@ -90,7 +89,7 @@ def execute(args):
         partition=partition, compact=args.relabel, features=features, shuffle=args.shuffle,
         sort=args.sort, fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
-        metric=learned_metric(args), workers=threads_here(args.jobs),
+        metric=learned_metric(args), workers=args.jobs,
         norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
         form=form, seed=args.seed)
     if args.covariance:
@@ -130,7 +129,7 @@ def _operands(args, kind):
 def _refuse_inputs(recipe, source, output, test):
     """`UsageError` where an output would overwrite an input or of another output."""
     from ..data_tools.preprocess import part_names
-    from ..formats.metric_file import metric_of
+    from ..formats.metric_file import metric_path
 
     kind = recipe.form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
@@ -141,7 +140,7 @@ def _refuse_inputs(recipe, source, output, test):
     written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
     if recipe.fits_normalisation:
         norm_out = recipe.norm_out or f"{output}.std"
-        written += [norm_out, None if recipe.metric is None else metric_of(norm_out)]
+        written += [norm_out, None if recipe.metric is None else metric_path(norm_out)]
     read = data_files(source, kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,

@@ -1,11 +1,9 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
 import argparse
-import os
-import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcWarning, ControlError, DataError, UsageError
+from ..errors import ControlError, DataError, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from .messages import library_words, report
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
@@ -154,6 +152,7 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
+    from ..data_tools.held_out_metric import warn_of_mapped, warn_of_metric
     from ..data_tools.training_data import about, load_training
     from ..experiments.experiment import Experiment
     from ..formats.vectors import read_std
@@ -168,57 +167,17 @@ def read_experiment(args, source, plan, loo):
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
-    _warn_of_mapped(source, data)
+    warn_of_mapped(source, data)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
         with about(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-        _warn_of_metric(args.norm_file, normalisation.metric, data)
+        warn_of_metric(args.norm_file, normalisation.metric, data)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
         workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
         calibrated=calibrated)
-
-
-def _warn_of_metric(file, learned, data):
-    """A warning where held-out points had a say in the normalisation that was read."""
-    from ..data_tools.metric import data_digest
-
-    if learned is None or not learned.rounds:
-        return
-    these = learned.data == data_digest(data.x, data.y)
-    which = "these points, held-out ones among them: the scores are" if these else \
-        f"{learned.points} points: where held-out ones are among them, the scores are"
-    warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
-                  "its place learns one from each training part", AgfmcWarning, stacklevel=3)
-
-
-def _warn_of_mapped(source, data):
-    """A warning where data lie beside the record of a metric that they went through."""
-    from ..data_tools.metric import data_digest
-    from ..formats.metric_file import metric_of
-    from ..formats.vectors import read_std
-    from ..prepare.normalise import moments
-
-    path = f"{source}.std"
-    if source == "-" or not os.path.isfile(path) or not os.path.isfile(metric_of(path)):
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AgfmcWarning)  # a damaged record says nothing
-            normalisation = read_std(path)
-    except DataError:
-        return
-    learned = normalisation.metric
-    if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1]:
-        return
-    mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
-    if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
-        return
-    warnings.warn(f"{source}: these points went through a metric that was learned from their "
-                  f"classes ({metric_of(path)}): the scores are too good; give the data as they "
-                  "were, with -n --learn-metric", AgfmcWarning, stacklevel=3)
 
 
 def for_data(candidate, experiment, args):

@@ -67,10 +67,8 @@ def execute(args):
 
 
 def _show_normalisation(args):
-    from ..formats.metric_file import metric_of, read_feature_names
+    from ..formats.metric_file import metric_path, read_feature_names
     from ..formats.vectors import read_std
-    from ..picture.canvas import check_picture
-    from ..picture.metric import draw_weights
     from ..prediction.description import describe_normalisation, format_normalisation
 
     for given, option in ((args.control, "--control"), (args.path, "-y"),
@@ -79,6 +77,9 @@ def _show_normalisation(args):
         if given:
             raise UsageError(f"{option} is for models: {args.model} is a normalisation")
     if args.plot is not None:
+        from ..picture.canvas import check_picture
+        from ..picture.metric import draw_weights
+
         refuse_inputs([args.plot], [args.model, args.feature_names])
         check_picture(args.plot)
     normalisation = read_std(args.model)
@@ -93,7 +94,7 @@ def _show_normalisation(args):
     if args.json:
         _print_json(info)
     else:
-        beside = metric_of(args.model)
+        beside = metric_path(args.model)
         sys.stdout.write(format_normalisation(
             info, None if beside is None or os.path.lexists(beside) else beside))
 

@@ -73,9 +73,9 @@ def tell_settled(args, prog, plan, settled):
 def tell_metric(args, prog, normalisation, path):
     """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
     from ..data_tools.metric import FEWEST, MOST_ROUNDS
-    from ..formats.metric_file import metric_of
+    from ..formats.metric_file import metric_path
 
-    learned, beside = normalisation.metric, metric_of(path)
+    learned, beside = normalisation.metric, metric_path(path)
     rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
     text = f"metric: {_count(rounds, 'round')}"
     if losses and rounds:

@@ -432,10 +432,10 @@ def check_norm_file(args, inputs):
     """Refuse, before the work, a file of -a that cannot be written, or not beside these inputs."""
     if args.norm_file is None or not args.normalise and args.svd is None:
         return
-    from ..formats.metric_file import check_metric_output, metric_of
+    from ..formats.metric_file import check_metric_output, metric_path
 
     learned = args.learn_metric is not None
-    refuse_inputs([args.norm_file, *[metric_of(args.norm_file)] * learned], inputs)
+    refuse_inputs([args.norm_file, *[metric_path(args.norm_file)] * learned], inputs)
     if learned:
         check_metric_output(args.norm_file)
 

@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.atomic import check_output
 from ..formats.dataset import read_training
-from ..formats.metric_file import check_metric_output, metric_of
+from ..formats.metric_file import check_metric_output, metric_path
 from ..formats.vectors import read_std, std_files
 from ..models import Dataset, InputFormat, Normalisation
 from ..prepare import split
@@ -97,7 +97,7 @@ def _check_outputs(bases, form, norm_out):
     """Raise `DataError` where one of the outputs cannot be written."""
     ends = (".vec", ".cls") if form.kind == "binary" else ("",)
     for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
-                 norm_out, metric_of(norm_out)]:
+                 norm_out, metric_path(norm_out)]:
         if path not in (None, "-"):
             check_output(path)
 

@@ -33,7 +33,7 @@ from .inputs import is_stream, open_input, read_bytes
 from .seal import check_seal, sealed
 from .text import numbers
 
-__all__ = ["check_metric_output", "format_metric", "metric_of", "read_feature_names",
+__all__ = ["check_metric_output", "format_metric", "metric_path", "read_feature_names",
            "read_metric", "remove_metric", "with_metric"]
 
 _TITLE = "# agfmc metric 1"
@@ -42,7 +42,7 @@ _HEAD = {"normalisation": "[0-9a-f]{16}", "rounds": "[0-9]{1,2}", "points": "[0-
          "classes": "[0-9]{1,8}", "data": "[0-9a-f]{16}", "settings": "[ -~]{1,1000}"}
 
 
-def metric_of(path):
+def metric_path(path):
     """The name of the file beside a `.std` file: X.metric for X.std; None beside a stream."""
     path = os.fsdecode(path)
     return None if is_stream(path) else f"{path.removesuffix('.std')}.metric"
@@ -50,7 +50,7 @@ def metric_of(path):
 
 def check_metric_output(path):
     """Raise `DataError` where the file beside the `.std` file `path` is another's, or a folder."""
-    beside = metric_of(path)
+    beside = metric_path(path)
     if beside is None:
         return
     if os.path.isdir(beside) or os.path.isfile(beside) and not _is_ours(beside):
@@ -63,7 +63,7 @@ def remove_metric(path, digest):
 
     Another's file stays, and so does the record of another map: `q` and `q.std` have one name.
     """
-    beside = metric_of(path)
+    beside = metric_path(path)
     if beside is not None and os.path.isfile(beside) and _is_ours(beside, digest):
         remove(beside)
 
@@ -94,7 +94,7 @@ def with_metric(normalisation, path):
     It is as it was where there is no such file; one that cannot be believed, as it is damaged,
     another program's or that of another map, is a warning.
     """
-    beside = metric_of(path)
+    beside = metric_path(path)
     if beside is None or not os.path.lexists(beside):
         return normalisation
     try:

@@ -17,7 +17,7 @@ from ..models import Normalisation
 from .atomic import replacing, replacing_all
 from .inputs import memory_limit, open_input, read_bytes, within_memory
 from .lazy_points import LazyPoints, StoredTable
-from .metric_file import (check_metric_output, format_metric, metric_of, remove_metric,
+from .metric_file import (check_metric_output, format_metric, metric_path, remove_metric,
                           with_metric)
 from .text import is_text, LABELS, POINTS, SCALE, VALUES
 
@@ -331,7 +331,7 @@ def std_files(path, normalisation):
     if normalisation.metric is None:
         return files, lambda: _remove_record(path)
     check_metric_output(path)
-    beside = metric_of(path)
+    beside = metric_path(path)
     if beside is not None:
         files[beside] = format_metric(normalisation).encode()
     return files, lambda: None

@@ -24,7 +24,7 @@ from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..formats.lazy_points import is_lazy
-from ..formats.metric_file import check_metric_output, metric_of
+from ..formats.metric_file import check_metric_output, metric_path
 from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
@@ -376,7 +376,7 @@ def _named(output, norm_out, learned):
     norm_out: of the normalisation that is written;  learned: with a metric.
     """
     return [(norm_out, "the normalisation"),
-            (metric_of(norm_out) if learned else None, "the record of the metric"),
+            (metric_path(norm_out) if learned else None, "the record of the metric"),
             (output.control, "control-out"), (output.errors, "the file of --cv-errors")]
 
 

@@ -57,7 +57,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
     "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
     "formats.atomic.install", "formats.inputs.within_memory",
-    "formats.calibration_file.calibration_of", "formats.metric_file.metric_of",
+    "formats.calibration_file.calibration_of", "formats.metric_file.metric_path",
     "formats.inputs.is_stream",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",

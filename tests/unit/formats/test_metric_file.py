@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError, ModelError
 from agfmc.formats.atomic import replacing
-from agfmc.formats.metric_file import (check_metric_output, format_metric, metric_of,
+from agfmc.formats.metric_file import (check_metric_output, format_metric, metric_path,
                                        read_feature_names, read_metric)
 from agfmc.formats.vectors import read_std, write_std
 from agfmc.models import LearnedMetric, Normalisation
@@ -82,9 +82,9 @@ def test_what_is_wrong_has_its_line(tmp_path, old, new, line, words):
 
 
 def test_names_of_the_file():
-    assert metric_of("a.b/x.std") == "a.b/x.metric" and metric_of("x") == "x.metric"
-    assert metric_of("x.std.old") == "x.std.old.metric"
-    assert [metric_of(path) for path in ("-", "/dev/stdout", "/dev/null", "/proc/self/fd/1")] == \
+    assert metric_path("a.b/x.std") == "a.b/x.metric" and metric_path("x") == "x.metric"
+    assert metric_path("x.std.old") == "x.std.old.metric"
+    assert [metric_path(path) for path in ("-", "/dev/stdout", "/dev/null", "/proc/self/fd/1")] == \
         [None] * 4
 
 
