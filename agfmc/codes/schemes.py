@@ -12,8 +12,8 @@ from ..errors import UsageError
 __all__ = ["COMPARED", "DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
 
 
-class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent",
-                        defaults=(("classes",), {}, None))):
+class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
+                                  "searched", defaults=(("classes",), {}, None, False))):
     """One way to lay out binary classifiers.
 
     number      as in libAGF's -Q, or None for a scheme that has only a name
@@ -31,6 +31,9 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
+    searched    True where the maker searches: it takes points x (n, d), y (n,), their labels and
+                names, and returns an object whose `tree` is the control tree and whose `notes`
+                are lines about it
     """
 
     __slots__ = ()
@@ -45,10 +48,10 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         return {word: default if given.get(word) is None else given[word]
                 for word, default in self.options.items()}
 
-    def make(self, source, **options):
-        """The result of `maker` for `source`: a number of classes, distances or a tree."""
+    def make(self, *source, **options):
+        """The result of `maker` for `source`: a number of classes, distances, a tree, or points."""
         module, function = self.maker.split(":")
-        return getattr(import_module(f"..{module}", __package__), function)(source, **options)
+        return getattr(import_module(f"..{module}", __package__), function)(*source, **options)
 
 
 SCHEMES = (
@@ -96,6 +99,12 @@ SCHEMES = (
            "the adjacent code in the order that data, or a contingency table, suggest",
            "codes.class_path:ordered_adjacent", ("data", "confusions"),
            {"metric": "mean-deviation"}, lambda k, **_: (k - 1, 1, "")),
+    Scheme(None, "best-tree", ("best",),
+           "decision tree from data with the least leave-one-out loss of all trees, or of those "
+           "that a search comes to",
+           "training.tree_search:best_tree", ("data",),
+           {"search": None, "options": "", "seed": 1, "workers": 1, "progress": None},
+           searched=True),
 )
 
 DEFAULT = SCHEMES[1]

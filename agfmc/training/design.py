@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ..formats.inputs import refuse_beyond
 
 __all__ = ["design", "design_for", "design_from_confusions", "design_from_data", "matrix_of",
-           "sketch"]
+           "search_design", "sketch"]
 
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 _SOURCES = {"data": "training data", "confusions": "a contingency table",
@@ -63,11 +63,22 @@ def design_from_data(scheme, x, y, labels=None, names=None, **options):
     labels = [int(label) for label in (np.unique(y) if labels is None else labels)]
     if len(labels) < 2:
         raise UsageError(f"expected data of at least 2 classes, found {len(labels)}")
+    if scheme.searched:
+        return search_design(scheme.name, x, y, labels, names, **options).tree, None
     options = scheme.settings(options)
     _refuse_huge(scheme, len(labels), options)
     refuse_beyond(_TABLES * len(labels)**2, f"the distances of {len(labels)} classes", None)
     distances = class_distances(x, y, labels, options.pop("metric"))
     return _tree(scheme.make(distances, **options), labels, names)
+
+
+def search_design(scheme, x, y, labels, names=None, **options):
+    """What a scheme that searches found for x (n, d), y (n,): its `tree`, and `notes` on it.
+
+    The arguments are those of `design_from_data`.
+    """
+    scheme = find_scheme(scheme)
+    return scheme.make(x, y, list(labels), names, **scheme.settings(options))
 
 
 def design_from_confusions(scheme, confusions, names=None, **options):
@@ -90,6 +101,8 @@ def sketch(scheme):
     if "classes" in scheme.made_of:
         return design(scheme.name, range(4), rows=3)
     _require_source(scheme, "data")
+    if scheme.searched:
+        return design("tree", range(4))
     return design_from_data(scheme.name, np.arange(4.0)[:, None], np.arange(4))[0]
 
 

@@ -1,0 +1,532 @@
+"""Best decision trees over classes, where the cost of a tree is a sum over its nodes.
+
+With the cost of a split (A | B) of a set S of classes, the best tree over S obeys
+
+    best(S) = min over splits {A, B} of S of cost(A | B) + best(A) + best(B) ,   best({c}) = 0 :
+
+an exact minimum over all (2k - 3)!! trees from (3^k - 2^(k + 1) + 1) / 2 splits.  For many classes
+the same recursion goes over some of the splits: those that cut an order of the classes in two, for
+many orders, each one made from the best tree so far.
+
+A tree is nested pairs of class positions, such as ((0, 2), 1), or one position.  Constraints are
+clades: sets of classes that stay together, so that a tree over them hangs in the tree over all.
+Every clade is a problem of its own, over *items*: its single classes, and the clades within it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import UsageError
+from .linkage import join
+
+__all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "leaves_of", "least_depth",
+           "nodes_of", "oriented"]
+
+_PATIENCE = 12  # orders without a better tree, after which the search ends
+_KNOWN_SHARE = 1e-9  # of the cost: less is no better tree
+
+
+def count_splits(items: int) -> int:
+    """The number of splits of all sets of so many items."""
+    return (3**items - 2**(items + 1) + 1) // 2
+
+
+def count_trees(items: int) -> int:
+    """The number (2k - 3)!! of binary trees over so many items."""
+    return math.prod(range(2 * items - 3, 1, -2))
+
+
+def leaves_of(pairs) -> list[int]:
+    """The class positions of nested pairs, from left to right."""
+    found, stack = [], [pairs]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, tuple):
+            stack += (one[1], one[0])
+        else:
+            found.append(one)
+    return found
+
+
+def nodes_of(pairs) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(left, right) of every node of nested pairs in pre-order: ascending class positions."""
+    leaves = leaves_of(pairs)
+    found, stack = [], [(pairs, 0)]
+    size = _sizes(pairs)
+    while stack:
+        pair, start = stack.pop()
+        if isinstance(pair, tuple):
+            middle, end = start + size[id(pair[0])], start + size[id(pair)]
+            found.append((tuple(sorted(leaves[start:middle])), tuple(sorted(leaves[middle:end]))))
+            stack += ((pair[1], middle), (pair[0], start))
+    return found
+
+
+def oriented(pairs):
+    """The same tree with the side of the lowest class on the left of every node."""
+    order, stack = [], [pairs]
+    while stack:
+        pair = stack.pop()
+        if isinstance(pair, tuple):
+            order.append(pair)
+            stack += pair
+    made: dict[int, tuple] = {}  # of each pair, by its identity: the lowest class, itself
+    for pair in reversed(order):
+        sides = [made[id(side)] if isinstance(side, tuple) else (side, side) for side in pair]
+        (low, left), (_, right) = sorted(sides, key=lambda side: side[0])
+        made[id(pair)] = low, (left, right)
+    return made[id(pairs)][1] if order else pairs
+
+
+def _sizes(pairs):
+    """{id of a part of nested pairs: its number of leaves}."""
+    order, stack = [], [pairs]
+    while stack:
+        one = stack.pop()
+        order.append(one)
+        if isinstance(one, tuple):
+            stack += one
+    size: dict[int, int] = {}
+    for one in reversed(order):
+        size[id(one)] = size[id(one[0])] + size[id(one[1])] if isinstance(one, tuple) else 1
+    return size
+
+
+class Nodes(NamedTuple):
+    """Splits of one set of classes whose costs are wanted.
+
+    parts: the items of the set, each a tuple of class positions;  right (m, q) bool: which of
+    them are on the right side of each split.
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    right: np.ndarray
+
+
+class Found(NamedTuple):
+    """A tree, nested pairs of class positions, and the value that was minimised."""
+
+    value: float
+    pairs: object
+
+
+class _Table:
+    """The splits of sets of items that are known, and their costs.
+
+    A set of items is a bit mask.  sets: these, of fewer items first;  left, right: for each set
+    the places, in `sets`, of the two sides of its splits (m,);  cost: (m, g) of each.
+    """
+
+    def __init__(self, q):
+        self.sets, self.left, self.right, self.cost = [1 << item for item in range(q)], [], [], []
+        self.place = {mask: place for place, mask in enumerate(self.sets)}
+        empty = np.empty(0, dtype=np.int64)
+        for parts in (self.left, self.right, self.cost):
+            parts += [empty] * q
+        self.known: list[dict] = [{} for _ in range(q)]  # of each set: {right mask: split}
+
+    def add(self, wanted):
+        """[(place, mask, [right mask, ...])] of the splits that are new, of {mask: right masks}.
+
+        Both sides of a split must be sets of `wanted`, or known.
+        """
+        for mask in sorted(wanted, key=lambda mask: (mask.bit_count(), mask)):
+            if mask not in self.place:
+                self.place[mask] = len(self.sets)
+                self.sets.append(mask)
+                self.known.append({})
+                for parts in (self.left, self.right):
+                    parts.append(np.empty(0, dtype=np.int64))
+                self.cost.append(None)
+        new = []
+        for mask, rights in wanted.items():
+            place = self.place[mask]
+            known = self.known[place]
+            fresh = [right for right in rights if right not in known]
+            if fresh:
+                new.append((place, mask, fresh))
+        return new
+
+    def put(self, place, rights, cost):
+        """Take the costs (m, g) of splits of a set with these masks on the right."""
+        mask, known = self.sets[place], self.known[place]
+        for right in rights:
+            known[right] = len(known)
+        right = np.array([self.place[one] for one in rights], dtype=np.int64)
+        left = np.array([self.place[mask ^ one] for one in rights], dtype=np.int64)
+        before = self.cost[place]
+        self.left[place] = np.concatenate([self.left[place], left])
+        self.right[place] = np.concatenate([self.right[place], right])
+        self.cost[place] = cost if before is None else np.concatenate([before, cost])
+
+    @property
+    def order(self):
+        """Places of the sets of two items or more, of fewer items first."""
+        places = [place for place, mask in enumerate(self.sets) if mask.bit_count() > 1]
+        return sorted(places, key=lambda place: self.sets[place].bit_count())
+
+
+class _Clade:
+    """One problem: items, of which some are clades.
+
+    classes: all of its class positions, ascending;  items: a class position or a `_Clade` each.
+    """
+
+    def __init__(self, items):
+        self.items = items
+        self.parts = tuple(item.classes if isinstance(item, _Clade) else (item,) for item in items)
+        self.classes = tuple(sorted(sum(self.parts, ())))
+        self.table = _Table(len(items))
+        self.place = {}  # of a class: its item
+        for number, part in enumerate(self.parts):
+            self.place.update(dict.fromkeys(part, number))
+
+    def request(self, mask, rights):
+        """`Nodes` of splits with these masks on the right."""
+        members = [item for item in range(len(self.items)) if mask >> item & 1]
+        right = np.array([[bool(one >> item & 1) for item in members] for one in rights]) \
+            if len(self.items) > 62 else \
+            (np.array(rights, dtype=np.int64)[:, None] >> np.array(members) & 1).astype(bool)
+        return Nodes(tuple(self.parts[item] for item in members), right)
+
+    def mask(self, classes):
+        """The mask of the items of class positions."""
+        found = 0
+        for one in classes:
+            found |= 1 << self.place[one]
+        return found
+
+
+def _nested(k, clades):
+    """The `_Clade`s of k classes, the inner ones before those around them; the last has all.
+
+    clades: sets of class positions.  Raises `UsageError` where two of them overlap and neither
+    holds the other.
+    """
+    sets = sorted({frozenset(one) for one in clades if 1 < len(set(one)) < k},
+                  key=lambda one: (len(one), sorted(one)))
+    for number, one in enumerate(sets):
+        for other in sets[number + 1:]:
+            if one & other and not one <= other:
+                raise UsageError(f"classes {_listed(one)} cannot stay together while "
+                                 f"{_listed(other)} do: the two sets overlap, and neither "
+                                 "holds the other")
+    made: list[tuple[frozenset, _Clade]] = []
+    for one in [*sets, frozenset(range(k))]:
+        inside = [(other, clade) for other, clade in made if other <= one]
+        # the largest of those inside
+        inside = [(other, clade) for other, clade in inside
+                  if not any(other < further for further, _ in inside)]
+        rest = one.difference(*(other for other, _ in inside))
+        items = sorted([*rest, *(clade for _, clade in inside)],
+                       key=lambda item: item.classes[0] if isinstance(item, _Clade) else item)
+        made.append((one, _Clade(items)))
+    return [clade for _, clade in made]
+
+
+def _listed(classes):
+    return " ".join(map(str, sorted(classes)))
+
+
+def least_depth(k: int, clades: Sequence = ()) -> int:
+    """The least depth of a tree over k classes whose clades, sets of positions, stay together."""
+    depth: dict[_Clade, int] = {}
+    for clade in _nested(k, clades):
+        depths = [depth[item] if isinstance(item, _Clade) else 0 for item in clade.items]
+        # a tree of depth D has room for items where their shares 2^(d - D) add up to 1 at most
+        depth[clade] = (sum(1 << one for one in depths) - 1).bit_length()
+    return depth[clade]
+
+
+class TreeSpace:
+    """Trees over k classes, with the costs of the splits that they are made of.
+
+    k: number of classes;  costs(requests): yields for each of a list of `Nodes` the costs
+    (m, g) of its splits, sums over g groups of points;  shares (k,): of the points in each
+    class;  clades: sets of class positions that stay together.
+
+    splits counts those that are known.  Raises `UsageError` for clades that contradict each
+    other.
+    """
+
+    def __init__(self, k: int, costs: Callable, shares, clades: Sequence = ()):
+        self.k, self._costs = k, costs
+        self._shares = np.asarray(shares, dtype=np.float64)
+        self._clades = _nested(k, clades)
+        self.splits, self._told = 0, None
+
+    @property
+    def all_splits(self) -> int:
+        """How many splits the trees of this space have, all together."""
+        return sum(count_splits(len(clade.items)) for clade in self._clades)
+
+    @property
+    def all_trees(self) -> int:
+        """The number of trees of this space."""
+        return math.prod(count_trees(len(clade.items)) for clade in self._clades)
+
+    @property
+    def fewest_splits(self) -> int:
+        """The number of splits that cut one order of the classes."""
+        return sum((q**3 - q) // 6 for q in (len(clade.items) for clade in self._clades))
+
+    @property
+    def exact(self) -> bool:
+        """True where all splits are known."""
+        return self.splits == self.all_splits
+
+    def know_all(self) -> None:
+        """Get the costs of all splits."""
+        for clade in self._clades:
+            self._know(clade, _all_splits(len(clade.items)))
+
+    def know_trees(self, trees: Iterable) -> None:
+        """Get the costs of the splits of some trees, all of which keep the clades together."""
+        wanted: dict = {clade: {} for clade in self._clades}
+        for pairs in trees:
+            for node in nodes_of(pairs):
+                clade, mask, right = self._place(node)
+                wanted[clade].setdefault(mask, {})[right] = None
+        for clade, sets in wanted.items():
+            self._know(clade, sets)
+
+    def _place(self, node):
+        """(clade, mask, mask on the right) of a node, (left, right) class positions."""
+        left, right = node
+        clade = next(one for one in self._clades if {*left, *right}.issubset(one.classes))
+        mask = clade.mask([*left, *right])
+        return clade, mask, _canonical(mask, clade.mask(right))
+
+    def search(self, budget: int, seed: int, first: Sequence = (),
+               progress: Callable | None = None) -> None:
+        """Get the costs of at most `budget` splits, chosen to hold good trees.
+
+        Each round takes the best tree so far, turns the branches of some of its nodes, moves a
+        class at times, and gets the splits that cut the order of the classes then: every tree
+        with that order is within reach, the best so far among them.  It ends after some rounds
+        without a better tree.  first: trees to begin with;  progress(share).
+        """
+        generator = np.random.Generator(np.random.PCG64(seed))
+        most = min(budget, self.all_splits)
+        self._told = None if progress is None else lambda: progress(min(1.0, self.splits / most))
+        self.know_trees(first)
+        # the share of each clade, by the splits of an order
+        sizes = [len(clade.items)**3 for clade in self._clades]
+        for number, clade in enumerate(self._clades):
+            orders = [_items_of(clade, leaves_of(pairs)) for pairs in first]
+            self._search_clade(clade, orders, budget * sum(sizes[:number + 1]) // sum(sizes),
+                               generator)
+        self._told = None
+
+    def _search_clade(self, clade, orders, budget, generator):
+        q = len(clade.items)
+        if self.splits + count_splits(q) <= budget:
+            self._know(clade, _all_splits(q))
+            return
+        orders.append(self._order_by_pairs(clade))
+        best, pairs, idle = math.inf, None, 0
+        while orders or idle < _PATIENCE:
+            order = orders.pop(0) if orders else _other_order(pairs, generator)
+            wanted = _interval_splits(order)
+            if best < math.inf and self.splits + self._new(clade, wanted) > budget:
+                break
+            self._know(clade, wanted)
+            found = self._solved(clade)
+            idle = 0 if found.value < best * (1 - _KNOWN_SHARE) else idle + 1
+            best, pairs = found
+
+    def _order_by_pairs(self, clade):
+        """An order of the items in which those that are hard to tell apart are neighbours."""
+        q = len(clade.items)
+        pairs = [(i, j) for i in range(q) for j in range(i)]
+        self._know(clade, {1 << i | 1 << j: [_canonical(1 << i | 1 << j, 1 << i)]
+                           for i, j in pairs})
+        near = np.zeros((q, q))
+        for i, j in pairs:
+            cost = clade.table.cost[clade.table.place[1 << i | 1 << j]].sum()
+            share = sum(self._shares[list(clade.parts[item])].sum() for item in (i, j))
+            near[i, j] = near[j, i] = -cost / share
+        return leaves_of(join(near, "average")[0])
+
+    @staticmethod
+    def _new(clade, wanted):
+        table = clade.table
+        return sum(len(rights) if mask not in table.place else
+                   sum(right not in table.known[table.place[mask]] for right in rights)
+                   for mask, rights in wanted.items())
+
+    def _solved(self, clade):
+        """The best tree over the items of one clade, the other clades left aside."""
+        flat = _Layers(clade.table, None, [[[(0.0, item)]] for item in range(len(clade.items))])
+        flat.run(lambda cost, share: cost.sum(axis=1), 1)
+        return Found(*flat.found()[0][0])
+
+    def _know(self, clade, wanted):
+        new = clade.table.add(wanted)
+        requests = [clade.request(mask, rights) for _, mask, rights in new]
+        for (place, _, rights), cost in zip(new, self._costs(requests)):
+            clade.table.put(place, rights, cost)
+            self.splits += len(rights)
+            if self._told is not None:
+                self._told()
+
+    def best(self, keep: int = 1, *, groups: np.ndarray | None = None, balance: float = 0.0,
+             depth: int | None = None) -> list[Found]:
+        """The `keep` trees with the least values, in ascending order, of those that are known.
+
+        The value is the sum of the costs, weighted by groups (g,), and of balance times the
+        expected number of classifiers on the way to a class.  depth: that of the trees at most.
+        """
+        def value(cost, share):
+            weighted = cost.sum(axis=1) if groups is None else cost @ groups
+            return weighted + balance * share
+
+        layers: dict[_Clade, _Layers] = {}
+        for clade in self._clades:
+            leaves = [layers[item].found() if isinstance(item, _Clade) else [[(0.0, item)]]
+                      for item in clade.items]
+            layers[clade] = _Layers(clade.table, depth, leaves, [
+                self._shares[list(part)].sum() for part in clade.parts])
+            layers[clade].run(value, keep)
+        return [Found(*one) for one in layers[clade].found()[-1]]
+
+    def cost_of(self, pairs) -> np.ndarray:
+        """The costs (nodes, g) of the nodes of a tree, in pre-order.  Gets those not known."""
+        self.know_trees([pairs])
+        rows = []
+        for node in nodes_of(pairs):
+            clade, mask, right = self._place(node)
+            place = clade.table.place[mask]
+            rows.append(clade.table.cost[place][clade.table.known[place][right]])
+        return np.array(rows)
+
+
+def _canonical(mask, right):
+    """The side of a split without the lowest item, which stands on the left."""
+    return mask ^ right if right & mask & -mask else right
+
+
+def _all_splits(q):
+    """{mask: masks on the right} of all splits of all sets of q items."""
+    wanted = {}
+    for mask in range(1, 1 << q):
+        rest = mask & (mask - 1)  # without the lowest item
+        if not rest:
+            continue
+        rights, part = [], rest
+        while part:
+            rights.append(part)
+            part = (part - 1) & rest
+        wanted[mask] = rights
+    return wanted
+
+
+def _interval_splits(order):
+    """{mask: masks on the right} of the splits that cut intervals of an order of items in two."""
+    q = len(order)
+    bits = [1 << item for item in order]
+    wanted = {}
+    for start in range(q):
+        mask = bits[start]
+        prefix = [mask]
+        for end in range(start + 1, q):
+            mask |= bits[end]
+            wanted[mask] = [_canonical(mask, part) for part in prefix]
+            prefix.append(mask)
+    return wanted
+
+
+def _items_of(clade, classes):
+    """The items of a clade in the order in which their classes come."""
+    places = [clade.place[one] for one in classes if one in clade.place]
+    return list(dict.fromkeys(places))
+
+
+def _other_order(pairs, generator):
+    """An order of items near that of a tree: some of its nodes turned, some items moved."""
+    order, stack = [], [pairs]
+    turn = generator.random() * 0.7
+    while stack:
+        one = stack.pop()
+        if isinstance(one, tuple):
+            stack += one if generator.random() < turn else one[::-1]
+        else:
+            order.append(one)
+    for _ in range(int(generator.integers(0, 1 + len(order) // 6))):
+        item = order.pop(int(generator.integers(len(order))))
+        order.insert(int(generator.integers(len(order) + 1)), item)
+    return order
+
+
+class _Layers:
+    """The recursion over one table: layer d has the trees of depth d at most.
+
+    Without a limit of the depth there is one layer, the trees of which hang in one another.
+    leaves: of each item, by depth, [(value, pairs), ...], the last one for all greater depths;
+    shares: of the points of each item.
+    """
+
+    def __init__(self, table, depth, leaves, shares=None):
+        self._table, self._leaves, self._depth = table, leaves, depth
+        self._shares = shares or [0.0] * len(leaves)
+        self._layers: list = []
+
+    def run(self, value, keep):
+        """Fill the layers; value(cost (m, g), share of the points) gives those of splits (m,)."""
+        table, q = self._table, len(self._leaves)
+        order = table.order
+        share = {place: sum(self._shares[item] for item in range(q)
+                            if table.sets[place] >> item & 1) for place in order}
+        own = {place: value(table.cost[place], share[place]) for place in order}
+        # tree i of one side with tree j of the other: there are i j better ones
+        pairs = np.array([(i, j) for i in range(keep) for j in range(keep)
+                          if (i + 1) * (j + 1) <= keep])
+        first, second = pairs.T
+        for layer in range(1 if self._depth is None else self._depth + 1):
+            values = np.full((len(table.sets), keep), np.inf)
+            chosen = np.zeros((len(table.sets), keep, 3), dtype=np.int64)
+            for item, leaf in enumerate(self._leaves):
+                some = leaf[min(layer, len(leaf) - 1)]
+                values[item, :len(some)] = [one for one, _ in some]
+            below = values if self._depth is None else self._layers[-1][0] if layer else None
+            self._layers.append((values, chosen))
+            for place in order if below is not None else ():
+                left, right = table.left[place], table.right[place]
+                total = (own[place][:, None] + below[left][:, first]
+                         + below[right][:, second]).ravel()
+                best = np.argsort(total, kind="stable")[:keep] if keep > 1 else \
+                    np.array([np.argmin(total)])
+                split, pair = np.divmod(best, len(pairs))
+                values[place, :len(best)] = total[best]
+                chosen[place, :len(best)] = np.column_stack([split, pairs[pair]])
+
+    def found(self):
+        """By depth, [(value, pairs), ...] of the set of all items."""
+        top = self._table.place[(1 << len(self._leaves)) - 1]
+        return [[(float(value), self._pairs(layer, top, rank))
+                 for rank, value in enumerate(values[top]) if np.isfinite(value)]
+                for layer, (values, _) in enumerate(self._layers)]
+
+    def _pairs(self, layer, place, rank):
+        """The tree of a set, in a layer, of a rank; without recursion, as trees may be deep."""
+        done, stack = [], [(layer, place, rank, False)]
+        while stack:
+            layer, place, rank, made = stack.pop()
+            if made:
+                right, left = done.pop(), done.pop()
+                done.append((left, right))
+            elif place < len(self._leaves):
+                leaf = self._leaves[place]
+                done.append(leaf[min(layer, len(leaf) - 1)][rank][1])
+            else:
+                split, one, other = self._layers[layer][1][place, rank].tolist()
+                under = layer if self._depth is None else layer - 1
+                stack += ((layer, place, rank, True),
+                          (under, int(self._table.right[place][split]), other, False),
+                          (under, int(self._table.left[place][split]), one, False))
+        return done[0]

@@ -1,0 +1,61 @@
+"""Lines about designs that were searched for, which stand as comments in their control files."""
+
+from __future__ import annotations
+
+from ..control.tree import Leaf
+
+__all__ = ["clades_of", "in_brackets", "tree_notes"]
+
+
+def tree_notes(chosen) -> list[str]:
+    """Lines about the tree that a search chose (`tree_search.Chosen`)."""
+    best, search = chosen.best, chosen.search
+    names = best.tree.names
+    what = {"log-loss": "log loss", "error": "errors at nodes", "cost": "cost"}[search.loss.name]
+    trees = f"{chosen.all_trees:,} trees".replace(",", " ")
+    lines = [f"best-tree: leave-one-out {what} {best.loss:.4f} +- {best.error:.4f} a point; "
+             f"judged by points that did not choose it {chosen.apart:.4f}"]
+    if chosen.exact:
+        lines.append(f"exact: the least of all {trees}, from {chosen.splits} splits")
+    else:
+        lines.append(f"not exact: {chosen.splits} of {chosen.all_splits} splits were tried, by a "
+                     f"local search among {trees}; how much better the best of all is, is not "
+                     "known")
+    if chosen.balance:
+        lines.append(f"balance: {chosen.balance:g} for each classifier that a point is asked")
+    lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "
+              "average",
+              f"judged by {chosen.costs.splits.options.canonical()}",
+              "   loss +- error    share of points: node"]
+    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:8.4f}  "
+              f"{_classes(node.left, names)} / {_classes(node.right, names)}"
+              for node in best.nodes]
+    own = clades_of(best.tree)
+    for number, other in enumerate(chosen.alternatives, 1):
+        different = sorted(clades_of(other.tree) - own, key=lambda some: (len(some), sorted(some)))
+        lines.append(f"alternative {number}: {other.difference:+.4f} +- "
+                     f"{other.difference_error:.4f}, {other.asked:.2f} asked: "
+                     f"{in_brackets(other.tree)}; it joins "
+                     + "; ".join(_classes(sorted(some), names) for some in different))
+    return lines
+
+
+def clades_of(tree) -> set:
+    """The sets of labels that the nodes of a tree join."""
+    return {frozenset(label for branch in branches for label in branch)
+            for branches in tree.branch_labels()}
+
+
+def in_brackets(tree) -> str:
+    """A decision tree as labels in round brackets, on one line."""
+    made: list = [None] * len(tree.nodes)
+    for number in range(len(tree.nodes) - 1, -1, -1):
+        made[number] = "(" + " ".join(
+            str(child.label) if isinstance(child, Leaf) else made[child]
+            for child in tree.nodes[number].children) + ")"
+    return made[0]
+
+
+def _classes(labels, names):
+    words = [names.get(label, str(label)) for label in labels]
+    return (", " if any(" " in word for word in words) else " ").join(words)

@@ -1,0 +1,325 @@
+"""Costs of splits of classes, by leave-one-out values of classifiers that share landmarks.
+
+The classifier of a split (A | B) of a set S of classes is regularised least squares on landmarks
+(`learners.nystrom`).  Its leave-one-out values are linear in its targets: with the values L (s, n)
+of the s classifiers with target 1 in one class of S and 0 in the others, those of a split are
+sum_c t_c L_c, t_c = -1 on the left and +1 on the right.  So a set takes one factorisation, and a
+further split of it next to nothing.  Platt's sigmoid makes probabilities of them, and the cost of
+the split is the loss of these over the points of S, in total.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..codes.best_tree import Nodes
+from ..errors import DataError
+from ..executors.threads import run_tasks
+from ..formats.inputs import refuse_beyond
+from ..kernel.landmarks import Landmarks
+from ..learners.nystrom import (leave_one_out, LEFT_OUT as MOST_LEFT_OUT, NystromOptions, Ridge,
+                                RidgeSearch)
+from ..models import Kernel
+from .landmarks import draw_landmarks
+
+__all__ = ["GROUPS", "LANDMARKS", "LEFT_OUT", "Loss", "SplitCosts", "log_losses"]
+
+LANDMARKS = 400  # by default, where there are as many points
+LEFT_OUT = 10_000  # points that are left out, by default
+GROUPS = 10  # of points, whose costs are kept apart
+_VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0)  # gamma times the number of features, that are tried
+_BLOCK = 2048  # points for one product
+_CELLS = 1 << 18  # decision values made at once
+_STEPS = 50  # of Newton's method
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A loss of points that is a sum over the nodes of a tree.
+
+    name: "log-loss", minus the logarithm of the probability of the right side; "error", 1 on the
+    wrong side; or "cost", the mean of costs[i, j] over the points j of the classes on the wrong
+    side, for a point of class i there;  costs (k, k): the true classes in the rows.
+    """
+
+    name: str = "log-loss"
+    costs: np.ndarray | None = None
+
+
+class SplitCosts:
+    """The costs of splits of the classes of points.
+
+    x (n, d), y (n,): the points, normalised, and their classes, positions from 0 to k - 1;
+    options: of the classifiers, None for those that suit the points (see `settled`);  seed: of the
+    drawing of landmarks and of points to be left out;  workers: threads, on which results do not
+    depend.
+
+    options: with gamma and lambda;  counts (k,) and shares (k,): of the points of each class;
+    rows (l,): the points that are left out.  Raises `DataError` for a class with fewer than two
+    points, and where the kernel has no values for the points.
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
+                 seed: int = 1, workers: int = 1, loss: Loss = Loss()):
+        self.counts = np.bincount(y)
+        self.workers, self.loss = workers, loss
+        if self.counts.min() < 2:
+            raise DataError(f"class {np.argmin(self.counts)} has one point: a leave-one-out value "
+                            "needs two or more; --min-class 2 leaves such classes out")
+        self.shares = self.counts / len(y)
+        options = NystromOptions() if options is None else options
+        classes = range(len(self.counts))
+        self.rows = _left_out(y, len(self.counts), options.left_out, seed)
+        if options.left_out == MOST_LEFT_OUT:  # the default of the learner
+            options = replace(options, left_out=LEFT_OUT)
+        p = min(options.landmarks or LANDMARKS, len(y))
+        refuse_beyond(8 * (p * p * (len(self.counts) + 2 * workers) + p * len(self.rows)),
+                      f"the sums of {p} landmarks and {len(self.counts)} classes", None)
+        drawn = draw_landmarks(x, y, list(classes), replace(
+            options, landmarks=p if options.landmarks else None), seed)[:p]
+        self._x, self._y = x, y
+        self.options = self._settled(replace(options, landmarks=len(drawn)), x[drawn])
+        self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
+
+    def _prepare(self, landmarks):
+        """Sums of all points by class, and features of those that are left out."""
+        self.landmarks = landmarks
+        p, k = len(landmarks), len(self.counts)
+        self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))
+        self._phi: list = [None] * k
+        for _ in run_tasks(self._sum_class, range(k), self.workers):
+            pass
+        self._weight = np.array([self.counts[c] / self._phi[c].shape[1] for c in range(k)])
+
+    def _sum_class(self, label):
+        rows, mine = np.flatnonzero(self._y == label), self.rows[self._y[self.rows] == label]
+        for start in range(0, len(rows), _BLOCK):
+            phi = self._features(rows[start:start + _BLOCK])
+            self._gram[label] += phi @ phi.T
+            self._total[label] += phi.sum(axis=1)
+        self._phi[label] = self._features(mine)
+
+    def _features(self, rows):
+        return self.landmarks.features(self.landmarks.kernel_values(self._x[rows]))
+
+    def _settled(self, options, points):
+        """The options with gamma and lambda: the best of some for telling all classes apart.
+
+        They are judged by the squared error of the leave-one-out values of one-vs-rest.
+        """
+        d = points.shape[1]
+        if options.kernel != "rbf" or options.gamma is not None:
+            kernels = [options.kernel_for(d)]
+        else:
+            kernels = [Kernel("rbf", share / d) for share in _VARIANCES]
+        best = None
+        for kernel in kernels:
+            self._prepare(Landmarks(kernel, points))
+            search = RidgeSearch(self.landmarks.scale)
+            if options.ridge is None:
+                while search.trial is not None:
+                    search.tell(self._one_vs_rest_error(search.trial))
+            ridge = search.best if options.ridge is None else options.ridge
+            error = self._one_vs_rest_error(ridge)
+            if best is None or error < best[0]:
+                best = error, kernel, ridge
+        _, kernel, ridge = best
+        return replace(options, gamma=kernel.gamma if options.kernel == "rbf" else options.gamma,
+                       ridge=ridge)
+
+    def _one_vs_rest_error(self, ridge):
+        try:
+            values, place = self._class_values(tuple((c,) for c in range(len(self.counts))), ridge)
+        except DataError:
+            return float("inf")
+        values[place, np.arange(len(place))] -= 1.0
+        return float(np.mean(values**2))
+
+    def _class_values(self, parts, ridge):
+        """(L (s, n), place (n,)) of a set: leave-one-out values of its parts, each against all.
+
+        place: the part of each point that is left out, part after part.
+        """
+        classes = [c for part in parts for c in part]
+        part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        total = self._total[classes]
+        own = np.zeros((len(parts), len(classes)))
+        own[part_of, np.arange(len(classes))] = 1.0
+        count = self.counts[classes].astype(np.float64)
+        made = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge)
+        v, b = made.solve((own @ total).T, own @ count / count.sum())
+        place = np.repeat(part_of, [self._phi[c].shape[1] for c in classes])
+        values = np.empty((len(parts), len(place)))
+        start = 0
+        for c, part in zip(classes, part_of):
+            phi = self._phi[c]
+            span = slice(start, start + phi.shape[1])
+            t = np.zeros((len(parts), 1))
+            t[part] = 1.0
+            values[:, span] = leave_one_out(t, v.T @ phi + b[:, None], made.leverages(phi))
+            start = span.stop
+        return values, place
+
+    def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
+        """Yield, for each of some `Nodes`, the costs (m, GROUPS) of its splits.
+
+        The sums of each group of the points left out, as if it were of all points of its classes.
+        """
+        for done, (_, costs) in enumerate(run_tasks(self._costs, requests, self.workers)):
+            yield costs
+            if progress is not None:
+                progress((done + 1) / len(requests))
+
+    def _costs(self, request):
+        values, place = self._class_values(request.parts, self.options.ridge)
+        group, weight = self._groups(request.parts)
+        sums = np.zeros((len(weight), GROUPS))
+        sums[np.arange(len(weight)), group] = weight
+        step = max(1, _CELLS // len(place))
+        return np.concatenate([self._losses(request, values, place, slice(at, at + step)) @ sums
+                               for at in range(0, len(request.right), step)])
+
+    def _losses(self, request, values, place, some):
+        """The losses (m, n) of the points of a set for some of its splits."""
+        right = request.right[some]
+        f = 2.0 * (right.astype(np.float64) @ values) - 1.0
+        sizes = np.array([self.counts[list(part)].sum() for part in request.parts], dtype=float)
+        positive = right[:, place]
+        many = right @ sizes
+        losses, wrong = log_losses(f, positive, np.column_stack([many, sizes.sum() - many]))
+        if self.loss.name == "log-loss":
+            return losses
+        if self.loss.costs is None:
+            return wrong.astype(np.float64)
+        return wrong * self._mean_costs(request.parts, right)[..., self._class_places(
+            request.parts)]
+
+    def _class_places(self, parts):
+        classes = [c for part in parts for c in part]
+        return np.repeat(np.arange(len(classes)), [self._phi[c].shape[1] for c in classes])
+
+    def _mean_costs(self, parts, right):
+        """(m, s): the mean cost of the wrong side for the points of each class of a set."""
+        classes = [c for part in parts for c in part]
+        side = np.repeat(right, [len(part) for part in parts], axis=1)
+        other = (side[:, :, None] != side[:, None, :]) * self.counts[classes].astype(np.float64)
+        costs = self.loss.costs[np.ix_(classes, classes)]
+        return np.einsum("mij,ij->mi", other, costs) / other.sum(axis=2)
+
+    def _groups(self, parts):
+        """(group (n,), weight (n,)) of the points that are left out of a set."""
+        classes = [c for part in parts for c in part]
+        sizes = [self._phi[c].shape[1] for c in classes]
+        return (np.concatenate([np.arange(size) % GROUPS for size in sizes]),
+                np.repeat(self._weight[classes], sizes))
+
+    def point_losses(self, nodes: Sequence[tuple]) -> np.ndarray:
+        """The losses (m, l) of the points that are left out, for (left, right) of m nodes.
+
+        Columns are points, class after class; 0 for those of other classes.  The rows of a tree
+        add up to the losses of its points.
+        """
+        sizes = [phi.shape[1] for phi in self._phi]
+        starts = np.cumsum([0, *sizes])
+        found = np.zeros((len(nodes), starts[-1]))
+
+        def of_node(number):
+            left, right = nodes[number]
+            classes = sorted((*left, *right))
+            request = Nodes(tuple((c,) for c in classes),
+                            np.array([[c in right for c in classes]]))
+            values, place = self._class_values(request.parts, self.options.ridge)
+            at = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in classes])
+            found[number, at] = self._losses(request, values, place, slice(None))[0]
+
+        for _ in run_tasks(of_node, range(len(nodes)), self.workers):
+            pass
+        return found
+
+    @functools.cached_property
+    def point_weights(self) -> np.ndarray:
+        """(l,): of the columns of `point_losses`: their sum is the number of all points."""
+        return np.repeat(self._weight, [phi.shape[1] for phi in self._phi])
+
+
+def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:
+    """(losses (m, n), wrong (m, n) bool) of decision values f (m, n) after Platt's sigmoid.
+
+    A sigmoid 1 / (1 + exp(A f + B)) for each row, with Platt's targets (N+ + 1) / (N+ + 2) and
+    1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
+    counts (m, 2): N+ and N- of all points, of which these may be some.  The loss is minus the
+    logarithm of the probability of the own side.
+    """
+    upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
+    target = np.where(positive, upper, lower)
+    slope, shift = np.full(len(f), 3.0), np.zeros(len(f))
+    active = np.arange(len(f))
+    for _ in range(_STEPS):
+        step = _newton_step(f[active], target[active], slope[active], shift[active])
+        slope[active] += step.slope
+        shift[active] += step.shift
+        active = active[step.going]
+        if not len(active):
+            break
+    z = slope[:, None] * f + shift[:, None]
+    return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
+
+
+class _Step(NamedTuple):
+    """Changes of slope and shift (m,), and which rows are not at their end, going (m,) bool."""
+
+    slope: np.ndarray
+    shift: np.ndarray
+    going: np.ndarray
+
+
+def _newton_step(f, target, slope, shift):
+    """A `_Step` of the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f + shift, row by row."""
+    before, p = _entropy(f, target, slope, shift)
+    difference = p - target
+    gradient = np.einsum("ij,ij->i", difference, f), difference.sum(axis=1)
+    w = p * (1.0 - p)
+    wf = w * f
+    h11 = np.einsum("ij,ij->i", wf, f) + 1e-9
+    h12, h22 = wf.sum(axis=1), w.sum(axis=1) + 1e-9
+    determinant = h11 * h22 - h12 * h12
+    first = (h12 * gradient[1] - h22 * gradient[0]) / determinant
+    second = (h12 * gradient[0] - h11 * gradient[1]) / determinant
+    descent = first * gradient[0] + second * gradient[1]  # not positive
+    size = np.ones(len(f))
+    rows = np.arange(len(f))
+    for _ in range(40):  # halve the steps of rows that do not get better
+        after, _ = _entropy(f[rows], target[rows], slope[rows] + size[rows] * first[rows],
+                            shift[rows] + size[rows] * second[rows])
+        rows = rows[~(after <= before[rows] + 1e-4 * size[rows] * descent[rows])]
+        if not len(rows):
+            break
+        size[rows] /= 2.0
+    size[rows] = 0.0
+    return _Step(size * first, size * second,
+                 (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0)))
+
+
+def _entropy(f, target, slope, shift):
+    """(cross-entropy (m,), P (m, n))."""
+    z = slope[:, None] * f + shift[:, None]
+    small = np.exp(-np.abs(z))
+    value = (np.maximum(z, 0.0) + np.log1p(small) - target * z).sum(axis=1)
+    return value, np.where(z >= 0, 1.0, small) / (1.0 + small)
+
+
+def _left_out(y, k, most, seed):
+    """Rows (l,) of the points that are left out: all, or `most`, the same share of each class."""
+    rows = [np.flatnonzero(y == c) for c in range(k)]
+    most = len(y) if most is None else most
+    if len(y) <= most:
+        return np.concatenate(rows)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    share = most / len(y)
+    return np.concatenate([np.sort(generator.permutation(some)[:max(2, round(share * len(some)))])
+                           for some in rows])

@@ -1,0 +1,282 @@
+"""Search for the decision tree that suits data best, by costs of splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..codes.best_tree import (Found, least_depth, nodes_of, oriented,
+                               TreeSpace)
+from ..control.build import from_pairs
+from ..control.tree import Tree
+from ..errors import DataError, UsageError
+from ..learners.nystrom import NystromOptions
+from ..learners.options import KernelLearner
+from ..learners.protocol import parse_options
+from .split_costs import GROUPS, Loss, SplitCosts
+
+__all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "best_tree",
+           "machine_options", "search_tree"]
+
+SPLITS = 300_000  # of which the search is exact by default: twelve classes
+_WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
+
+
+@dataclass(frozen=True)
+class TreeSearch:
+    """What a search for the best tree goes by.
+
+    machine: options of the classifiers that splits are judged by, None for those that suit the
+    data;  splits: so many are tried at most, and where these are all the best tree is found;
+    loss: what is minimised;  max_depth: of the tree;  balance: so much is added to the loss of a
+    point for each classifier that is asked on its way, or "auto", which takes the tree that asks
+    the fewest within a standard error of the best;  together: sets of labels that are told apart
+    last;  alternatives: so many more trees.
+    """
+
+    machine: NystromOptions | None = None
+    splits: int = SPLITS
+    loss: Loss = Loss()
+    max_depth: int | None = None
+    balance: float | str = 0.0
+    together: Sequence[Sequence[int]] = ()
+    alternatives: int = 0
+
+
+@dataclass(frozen=True)
+class NodeCost:
+    """The cost of a node of a tree, over all points: left, right: the labels on its sides;
+    share: of the points that come to it;  loss and its standard error: a point of all points."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    share: float
+    loss: float
+    error: float
+
+
+@dataclass(frozen=True)
+class ScoredTree:
+    """A tree with its leave-one-out loss.
+
+    tree: over the labels, in a form for training;  nodes: costs of its nodes, in pre-order;  loss
+    and its standard error, a point;  asked: the mean number of classifiers on the way to a class;
+    difference and difference_error: its loss less that of the tree that was chosen, and the
+    standard error of that, of the same points.
+    """
+
+    tree: Tree
+    nodes: tuple[NodeCost, ...]
+    loss: float
+    error: float
+    asked: float
+    difference: float = 0.0
+    difference_error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The result of `search_tree`.
+
+    best: the tree that was chosen;  apart: its loss a point where each tenth of the points judges
+    the tree that the other nine choose, which a search that fits noise has larger than that of
+    `best`;  alternatives: the next best;  costs: the `TreeCosts`, to score other trees;
+    exact: no tree that the constraints allow is better;  splits, all_splits, all_trees: tried,
+    and of all trees;  balance: the weight of the classifiers asked;  search: what it went by.
+    """
+
+    best: ScoredTree
+    apart: float
+    alternatives: tuple[ScoredTree, ...]
+    costs: TreeCosts
+    exact: bool
+    splits: int
+    all_splits: int
+    all_trees: int
+    balance: float
+    search: TreeSearch
+
+    @property
+    def tree(self) -> Tree:
+        """The training control tree."""
+        return self.best.tree
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about the tree and the search."""
+        from .design_notes import tree_notes
+
+        return tree_notes(self)
+
+
+def machine_options(text: str) -> NystromOptions:
+    """The options of classifiers that splits are judged by, from training options.
+
+    Those of learner=nystrom themselves; of a learner with a kernel whose parameters are given, this
+    kernel; of any other the default.
+    """
+    options = parse_options(text)
+    if isinstance(options, NystromOptions):
+        return options
+    if isinstance(options, KernelLearner) and (
+            options.kernel != "rbf" or options.gamma is not None) and options.kernel != "sigmoid":
+        return NystromOptions(kernel=options.kernel, degree=options.degree, gamma=options.gamma,
+                              coef0=options.coef0)
+    return NystromOptions()
+
+
+class TreeCosts:
+    """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
+
+    x (n, d), y (n,): the points, after any normalisation;  labels: the classes, all in y;
+    names: {label: name};  search: a `TreeSearch`;  seed, workers: as of `SplitCosts`.
+    Raises `UsageError` for constraints that contradict each other, and `DataError` as
+    `SplitCosts` does.
+    """
+
+    def __init__(self, x, y, labels: Sequence[int], names: Mapping[int, str] | None = None,
+                 search: TreeSearch = TreeSearch(), seed: int = 1, workers: int = 1):
+        if len(labels) < 3:
+            raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
+        self.labels, self.names, self.search, self.seed = list(labels), names, search, seed
+        position = {label: place for place, label in enumerate(labels)}
+        self._position = position
+        clades = [[position[label] for label in some] for some in search.together]
+        shares = np.array([np.count_nonzero(y == label) for label in labels]) / len(y)
+        self.space = TreeSpace(len(labels), self._costs, shares, clades)
+        least = least_depth(len(labels), clades)
+        if search.max_depth is not None and search.max_depth < least:
+            raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
+                             f"{'that stay together as wanted ' if clades else ''}has a depth of "
+                             f"{least} or more")
+        if search.splits < min(self.space.fewest_splits, self.space.all_splits):
+            raise UsageError(f"--splits {search.splits} is too small: trees of {len(labels)} "
+                             f"classes need {self.space.fewest_splits} at least")
+        self.splits = SplitCosts(x, np.searchsorted(self.labels, y), search.machine, seed, workers,
+                                 search.loss)
+
+    def _costs(self, requests):
+        return self.splits(requests)
+
+    @property
+    def points(self) -> int:
+        """The number of points, those that are not left out among them."""
+        return int(self.splits.counts.sum())
+
+    def pairs(self, tree: Tree):
+        """The nested pairs of class positions of a decision tree of single classifiers."""
+        made: list = [None] * len(tree.nodes)
+        for number in range(len(tree.nodes) - 1, -1, -1):
+            made[number] = tuple(
+                made[child] if isinstance(child, int) else self._position[child.label]
+                for child in tree.nodes[number].children)
+        return made[0]
+
+    def loss_of(self, pairs) -> float:
+        """The mean loss of the points in a tree, nested pairs of class positions."""
+        return float(self.space.cost_of(pairs).sum()) / self.points
+
+    def asked(self, pairs) -> float:
+        """The mean number of classifiers on the way to a class."""
+        shares = self.splits.shares
+        return float(sum(shares[list(left + right)].sum() for left, right in nodes_of(pairs)))
+
+    def point_losses(self, pairs) -> np.ndarray:
+        """The losses (l,) of the points that are left out."""
+        return self.splits.point_losses(nodes_of(pairs)).sum(axis=0)
+
+    def scored(self, pairs, against: np.ndarray | None = None) -> ScoredTree:
+        """A tree with its costs; against (l,): the losses of the points in another."""
+        pairs = oriented(pairs)
+        nodes = nodes_of(pairs)
+        losses, weights = self.splits.point_losses(nodes), self.splits.point_weights
+        labels = [tuple(tuple(self.labels[c] for c in side) for side in node) for node in nodes]
+        shares = self.splits.shares
+        costs = tuple(NodeCost(*sides, float(shares[list(left + right)].sum()),
+                               *_mean(row, weights))
+                      for sides, (left, right), row in zip(labels, nodes, losses))
+        of_points = losses.sum(axis=0)
+        difference = (0.0, 0.0) if against is None else _mean(of_points - against, weights)
+        return ScoredTree(from_pairs(pairs, self.labels, self.names), costs,
+                          *_mean(of_points, weights), self.asked(pairs), *difference)
+
+    def best(self, keep: int = 1, balance: float = 0.0, **options) -> list[Found]:
+        """The best trees that are known, as `TreeSpace.best` finds them."""
+        return self.space.best(keep, balance=balance * self.points,
+                               depth=self.search.max_depth, **options)
+
+    def apart(self, balance: float = 0.0) -> float:
+        """The mean loss of each group of the points in the tree that the other groups choose."""
+        total = 0.0
+        for group in range(GROUPS):
+            others = np.full(GROUPS, GROUPS / (GROUPS - 1))
+            others[group] = 0.0
+            pairs = self.best(balance=balance, groups=others)[0].pairs
+            total += float(self.space.cost_of(pairs)[:, group].sum())
+        return total / self.points
+
+
+def _mean(values, weights):
+    """The weighted mean of values (l,), and its standard error."""
+    mean = float(values @ weights / weights.sum())
+    error = math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+    return mean, error
+
+
+def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
+    """The best tree of a `TreeCosts`, as `Chosen`.
+
+    progress(done, total, words).  The best tree of all where their splits are within the limit
+    of the search; else the best of those that `TreeSpace.search` came to know.
+    """
+    space, search = costs.space, costs.search
+
+    def tell(share):
+        if progress is not None:
+            progress(round(1000 * share), 1000, f"{space.splits} splits of classes")
+
+    space.search(search.splits, costs.seed, progress=tell)
+    balance = search.balance
+    if balance == "auto":
+        balance = _balance_within_error(costs)
+    found = costs.best(search.alternatives + 1, balance)
+    against = costs.point_losses(found[0].pairs)
+    trees = [costs.scored(one.pairs, None if number == 0 else against)
+             for number, one in enumerate(found)]
+    return Chosen(trees[0], costs.apart(balance), tuple(trees[1:]), costs, space.exact,
+                  space.splits, space.all_splits, space.all_trees, float(balance), search)
+
+
+def _balance_within_error(costs):
+    """The weight of the classifiers asked whose best tree asks the fewest, and yet has a loss
+    within one standard error of the difference to the least."""
+    first = costs.best()[0].pairs
+    against, weights = costs.point_losses(first), costs.splits.point_weights
+    chosen, fewest, tried = 0.0, costs.asked(first), {first}
+    for weight in _WEIGHTS:
+        pairs = costs.best(balance=weight)[0].pairs
+        if pairs in tried:
+            continue
+        tried.add(pairs)
+        difference, error = _mean(costs.point_losses(pairs) - against, weights)
+        if difference > error:
+            break
+        if costs.asked(pairs) < fewest:
+            chosen, fewest = weight, costs.asked(pairs)
+    return chosen
+
+
+def best_tree(x, y, labels, names=None, *, search: TreeSearch | None = None, options: str = "",
+              seed: int = 1, workers: int = 1, progress: Callable | None = None) -> Chosen:
+    """The best tree for points x (n, d), y (n,).
+
+    options: training options, whose kernel the splits are judged by where the search names no
+    machine;  the other arguments are those of `TreeCosts` and `search_tree`.
+    """
+    search = search or TreeSearch()
+    if search.machine is None:
+        search = replace(search, machine=machine_options(options))
+    return search_tree(TreeCosts(x, y, labels, names, search, seed, workers), progress)
