@@ -1,5 +1,6 @@
 """Trees from coding matrices and from nested pairs, and trees from other trees."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
@@ -9,9 +10,9 @@ from .limits import differing
 from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DECODERS
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "named_as", "relabelled",
-           "rename", "rename_directs", "reopened", "resolve_options", "restricted", "to_code",
-           "with_heading", "with_options", "written_out"]
+__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "joined", "named_as",
+           "relabelled", "rename", "rename_directs", "reopened", "resolve_options", "restricted",
+           "to_code", "with_heading", "with_options", "written_out"]
 
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
@@ -49,6 +50,69 @@ def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
                       for left, right, depth in nodes), _named(names, labels))
 
 
+def joined(trees: Iterable[Tree]) -> Tree:
+    """The ensemble of several control trees over the same classes, in their order.
+
+    An ensemble among them adds its members, whose weights are those that it gives them times
+    their number: a tree without weights has weight 1.  Options of a heading stay there where all
+    have the same, else they are written out; a decoder stays where all name the same one for
+    ensembles.  One tree is returned as it is.
+
+    Raises `UsageError` without any tree, `ControlError` for trees with other classes than the
+    first one, or other names of them.
+    """
+    trees = list(trees)
+    if len(trees) < 2:
+        if not trees:
+            raise UsageError("an ensemble needs at least one configuration")
+        return trees[0]
+    first = trees[0]
+    names: dict[int, str] = {}
+    for tree in trees:
+        for labels, others, what in ((tree.classes, first.classes, "has"),
+                                     (first.classes, tree.classes, "lacks")):
+            other = sorted(set(labels).difference(others))
+            if other:
+                raise ControlError(f"{what} class {other[0]}, unlike the first configuration: the "
+                                   "configurations of an ensemble have the same classes",
+                                   file=tree.source)
+        if wrong := differing(tree.names, names):
+            raise ControlError(f"class {wrong[0]} is {tree.names[wrong[0]]!r}, in a configuration "
+                               f"before it {names[wrong[0]]!r}", file=tree.source)
+        names = {**tree.names, **names}
+        if found := clash(names.items()):
+            raise ControlError(found[1], file=tree.source)
+    weights = [share * len(tree.roots) for tree in trees for share in tree.weights]
+    if len({tree.options for tree in trees}) > 1:
+        trees = [_options_written_out(tree) for tree in trees]
+    nodes: list = []
+    roots: list[int] = []
+    for tree in trees:
+        start = len(nodes)
+        roots += [start + root for root in tree.roots]
+        nodes += [changed(node, children=tuple(child if isinstance(child, Leaf) else child + start
+                                               for child in node.children))
+                  for node in tree.nodes]
+    whole = Tree(tuple(nodes), names, None, {}, tuple(roots))
+    decoders = {tree.decoder for tree in trees}
+    for keyword, text, stays in (
+            ("options", trees[0].options, trees[0].options != ""),
+            ("decoder", trees[0].decoder, len(decoders) == 1
+             and TREE_DECODERS.get(trees[0].decoder) == "ensembles"),
+            ("weights", " ".join(map(repr, weights)),
+             any("weights" in tree.headings for tree in trees))):
+        whole = with_heading(whole, keyword, text if stays else None)
+    return whole
+
+
+def _options_written_out(tree):
+    """`tree` without its heading of options: they stand at the rows that take them."""
+    texts = (row.text for row in tree.rows) if not all(row.quoted for row in tree.rows) else \
+        [tree.options if text == "" else text for text in written_out(tree)]
+    quoted = all(row.quoted for row in tree.rows)
+    return with_heading(rename(tree, texts, quoted), "options", None) if tree.options else tree
+
+
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
     nodes = tree.nodes
@@ -65,24 +129,35 @@ def code_rows(tree: Tree) -> list:
 
     Rows in pre-order; a row of an inner node spreads over the leaves of its
     children and leaves all other classes out (Mills, "Solving for
-    multi-class", section 3, equation 12).
+    multi-class", section 3, equation 12).  Of an ensemble, the rows of all members, and the leaf
+    order of the first.
     """
-    return [_spread(row, spans) for row, spans in _spans(tree)]
+    return [_spread(row, branches) for row, branches in _branches(tree)]
 
 
-def _spans(tree):
-    """(row, spans of the branches of its node) of every binary classifier, in pre-order."""
-    return [(row, spans) for node, spans in zip(tree.nodes, tree.spans()) for row in node.rows]
+def _branches(tree):
+    """(row, positions of leaves below each branch of its node) of all binary classifiers."""
+    spans = tree.spans()
+    place = {label: i for i, label in enumerate(tree.labels)}
+    found = [(row, [range(*span) for span in ends])
+             for node, ends in zip(tree.nodes[tree.parts[0]], spans) for row in node.rows]
+    for root, part in zip(tree.roots[1:], tree.parts[1:]):
+        at = [place[label] for _, label in tree.leaves(root)]
+        found += [(row, [at[slice(*span)] for span in ends])
+                  for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
+    return found
 
 
-def _spread(row, spans):
+def _spread(row, branches):
     """The sides of a row as positions of leaves."""
-    return tuple(tuple(chain.from_iterable(range(*spans[child]) for child in side))
+    return tuple(tuple(chain.from_iterable(branches[child] for child in side))
                  for side in (row.left, row.right))
 
 
 def to_code(tree: Tree) -> Tree:
     """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
+
+    That of an ensemble has the rows of all members, and columns in the order of the first.
 
     The options "." are written out, as the nodes that they refer to go away, and a decoder that
     is for trees is left out.  Raises `ControlError` for a multi-class node, which has no place in
@@ -92,10 +167,10 @@ def to_code(tree: Tree) -> Tree:
         raise tree.place(direct).error(
             ControlError, f"a classifier of code {direct.code} is not binary, and cannot be a row "
             "of a coding matrix")
-    rows = Made(_leaf_row, [(row, text, spans)
-                            for text, (row, spans) in zip(written_out(tree), _spans(tree))])
+    rows = Made(_leaf_row, [(row, text, branches)
+                            for text, (row, branches) in zip(written_out(tree), _branches(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
-    return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),)))
+    return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),), roots=(0,)))
 
 
 def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
@@ -124,12 +199,13 @@ def _without_idle_options(tree):
 def _without_tree(tree, code):
     """`code`, which was made of `tree`, without a decoder for trees where it has become none."""
     lost = tree.hierarchical and not code.hierarchical and code.decoder in TREE_DECODERS
+    code = code if code.is_ensemble else with_heading(code, "weights", None)
     return with_heading(code, "decoder", None) if lost else code
 
 
 def _leaf_row(item):
-    row, text, spans = item
-    left, right = _spread(row, spans)
+    row, text, branches = item
+    left, right = _spread(row, branches)
     return changed(row, text=text, left=left, right=right)
 
 
@@ -310,8 +386,10 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
     if not thin:
         raise ControlError("names fewer than two of the classes that are left in the data",
                            file=tree.source)
+    left_over = sorted(thin)
     fewer = changed(tree, nodes=_numbered(thin), names={
-        label: name for label, name in tree.names.items() if label in keep})
+        label: name for label, name in tree.names.items() if label in keep},
+        roots=tuple(bisect_left(left_over, root) for root in tree.roots))
     return _without_idle_options(_without_tree(tree, fewer))
 
 

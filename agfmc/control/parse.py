@@ -1,5 +1,6 @@
 """Control text to tree: one parser for training and classification files.
 
+    control   := model "{" branch+ "}" control?
     branch    := model "{" branch+ "}" | CLASS
     model     := NAME | NAME CODE OPTIONS | OPTIONS CODE | partition+
     partition := NAME index+ "/" index+ ";"
@@ -17,9 +18,10 @@ from bisect import bisect_right
 from ..errors import AgfmcWarning, ControlError
 from .learners import NODE_LEARNERS
 from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
-                   MAX_LABEL, Node, Row, Tree)
+                   MAX_LABEL, Node, Row, shares, Tree)
 
-__all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "heading_fault", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote",
+           "heading_fault", "parse"]
 
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
@@ -27,7 +29,8 @@ __all__ = ["MAX_DEPTH", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote", "head
 MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
-_LONGEST_OPTIONS, _LONGEST_DECODER = 4096, 64  # characters of a heading
+MAX_MEMBERS = 10_000  # of an ensemble
+_LONGEST = {"options": 4096, "decoder": 64, "weights": 32 * MAX_MEMBERS}  # characters of a heading
 
 
 class Sizes:
@@ -71,7 +74,8 @@ _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
 _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
-_HEADING = re.compile(r"^[ \t]*#[ \t]*(options?[ \t]*|decoders?[ \t]*):(.*)", re.M | re.I)
+_WEIGHT = re.compile(r"[-+]?\.?[0-9]")
+_HEADING = re.compile(r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?)[ \t]*):(.*)", re.M | re.I)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
@@ -122,7 +126,8 @@ def parse(text: str, source: str | None = None) -> Tree:
     column for anything outside the grammar, and for duplicate labels, a child
     on both sides of a partition, on one side twice or on none of any
     partition, an empty side, a wrong number of branches, unbalanced braces,
-    nesting deeper than `MAX_DEPTH`, and what stands for more than `Sizes` allow.
+    nesting deeper than `MAX_DEPTH`, members of an ensemble that do not have the same
+    labels, more of them than `MAX_MEMBERS`, and what stands for more than `Sizes` allow.
     """
     src = _Source(text.removeprefix("\ufeff"), source)
     nul = src.text.find("\0")
@@ -132,17 +137,53 @@ def parse(text: str, source: str | None = None) -> Tree:
     if at == len(src.text):
         raise src.error(at, "expected a control file, found an empty one, which a command that "
                             "failed may have left")
-    nodes = []
-    labels = {}
-    open_nodes = []
+    nodes, roots, labels = [], [], {}
     sizes = Sizes()
+    while at < len(src.text):
+        if roots and _begins_nothing(src.text, at):
+            raise src.error(at, "expected the end of the file or another configuration, found "
+                                + src.found(at))
+        if len(roots) == MAX_MEMBERS:
+            raise src.error(at, f"an ensemble may have {MAX_MEMBERS} configurations at most")
+        roots.append(len(nodes))
+        at, own = _member(src, at, nodes, sizes)
+        _check_same(src, at - 1, labels, own)
+        labels = labels or own
+        at = src.skip(at)
+    return Tree(tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)),
+                tuple(roots))
+
+
+def _begins_nothing(text, at):
+    """True where no configuration can begin."""
+    word = _WORD.match(text, at)
+    return text[at] in "{};" or bool(word and _NUMBER.match(word.group()))
+
+
+def _check_same(src, end, first, own):
+    """Refuse a member with other labels than the first; end: position of its closing brace."""
+    if not first or first.keys() == own.keys():
+        return
+    rule = "the configurations of an ensemble have the same classes"
+    for label, at in own.items():
+        if label not in first:
+            raise src.error(at, f"class {label} is not in the first configuration: {rule}")
+    missing = next(label for label in first if label not in own)
+    line, column = src.place(first[missing])
+    raise src.error(end, f"class {missing} is missing in this configuration, in the first it is at "
+                         f"line {line}, column {column}: {rule}")
+
+
+def _member(src, start, nodes, sizes):
+    """One configuration, whose nodes are added to `nodes`; -> position, {label: position}."""
+    at, labels, open_nodes = start, {}, []
     while True:
         if open_nodes and src.text.startswith("}", at):
             at, number = _close(src, at, open_nodes, nodes)
             if wrong := sizes.exceeded(nodes[number], number):
                 raise src.error(at - 1, wrong)
             if not open_nodes:
-                break
+                return at, labels
             open_nodes[-1].children.append(number)
         else:
             at, leaf = _leaf(src, at, labels)
@@ -151,7 +192,7 @@ def parse(text: str, source: str | None = None) -> Tree:
                 nodes.append(None)
                 open_nodes.append(opened)
             elif not open_nodes:
-                raise src.error(src.skip(0), "expected a model name or options in double "
+                raise src.error(start, "expected a model name or options in double "
                                 "quotes, found a number"
                                 + (_EXCHANGED if _VALUE.match(src.text, src.skip(at)) else ""))
             else:
@@ -161,10 +202,6 @@ def parse(text: str, source: str | None = None) -> Tree:
             line, column = src.place(open_nodes[-1].brace)
             raise src.error(at, "expected '}', found the end of the file: the '{' of "
                                 f"line {line}, column {column} is never closed")
-    at = src.skip(at)
-    if at < len(src.text):
-        raise src.error(at, f"expected the end of the file, found {src.found(at)}")
-    return Tree(tuple(nodes), _class_names(src, labels), source, _headings(src))
 
 
 def _class_names(src, labels):
@@ -182,13 +219,16 @@ def heading_fault(keyword: str, text: str) -> str | None:
 
     Of a decoder only the form is looked at here: which there are is not known on this floor.
     """
-    longest = _LONGEST_OPTIONS if keyword == "options" else _LONGEST_DECODER
+    longest = _LONGEST[keyword]
     if len(text) > longest:
         return f"'# {keyword}:' has {len(text)} characters: expected {longest} at most"
     if keyword == "options" and not _may_be(keyword, text):
         return "expected training options after '# options:', which begin with - or learner="
     if keyword == "decoder" and not _may_be(keyword, text):
         return "expected the name of a decoder after '# decoder:', one word"
+    if keyword == "weights" and shares(text) is None:
+        return "expected numbers after '# weights:', one for each configuration, not negative " \
+               "and not all 0"
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None
@@ -198,11 +238,13 @@ def _may_be(keyword, text):
     """False for the text of an ordinary comment that happens to begin with a keyword."""
     if keyword == "options":
         return text not in ("", ".") and looks_like_options(text)
+    if keyword == "weights":
+        return _WEIGHT.match(text) is not None
     return len(text.split()) == 1
 
 
-def _headings(src):
-    """{keyword: `Heading`} of the comments before the first model.
+def _headings(src, members):
+    """{keyword: `Heading`} of the comments before the first model; members: how many there are.
 
     What is nearly one is a comment; before the first model there is a warning.
     """
@@ -220,13 +262,23 @@ def _headings(src):
             continue
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
-        if wrong := heading_fault(keyword, text):
+        if wrong := heading_fault(keyword, text) or _other_number(keyword, text, members):
             raise src.error(at, wrong)
         if keyword in found:
             raise src.error(at, f"'# {keyword}:' stands twice, first on line "
                                 f"{found[keyword].line}")
         found[keyword] = Heading(text, *src.place(at))
     return found
+
+
+def _other_number(keyword, text, members):
+    """Words on another number of weights than of members; None where nothing is wrong."""
+    if keyword != "weights" or len(text.split()) == members > 1:
+        return None
+    return "'# weights:' is for an ensemble of several configurations, and this file holds one" \
+        if members == 1 else \
+        f"'# weights:' has {len(text.split())} numbers: expected {members}, one for each " \
+        "configuration"
 
 
 class _Open:

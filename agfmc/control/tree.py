@@ -2,9 +2,12 @@
 
 A `Tree` is flat: its nodes stand in the order of the text (pre-order), and a
 node names its children by number.  So no walk over it recurses, and a chain
-of thousands of levels is as good as any other tree.  The records are named tuples,
+of thousands of levels is as good as any other tree.  The nodes of an ensemble are those of
+its members, one after the other.  The records are named tuples,
 which are there at once where a command only prints a control file.
 """
+
+import math
 
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
@@ -13,11 +16,12 @@ from operator import eq
 from types import MappingProxyType
 
 from ..errors import ControlError, Place
+from ..numerals import numeral
 from .learners import NODE_LEARNERS
 
 __all__ = ["Direct", "HEADINGS", "Heading", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL",
            "Made", "Node", "Row", "TREE_DECODERS", "Tree", "changed", "clash", "looks_like_options",
-           "model_names", "node_names"]
+           "model_names", "node_names", "shares"]
 
 
 class Made(Sequence):
@@ -62,11 +66,12 @@ MAX_CELLS = 2**29
 LONGEST_NAME = 120
 
 # The lines `# KEYWORD: TEXT` that may stand at the head of a control file.
-HEADINGS = ("options", "decoder")
+HEADINGS = ("options", "decoder", "weights")
 
-# Decoders that go through a tree; any other takes a tree as the coding matrix it stands for.
-TREE_DECODERS = ("recursive", "full")
-
+# Decoders that go through trees, or that average the members of an ensemble, and which of the two
+# they are for; any other takes either as the coding matrix it stands for.
+TREE_DECODERS = MappingProxyType({"recursive": "trees", "full": "trees",
+                                  "average": "ensembles", "geometric": "ensembles"})
 
 
 class Leaf(namedtuple("Leaf", "label line column", defaults=(1, 1))):
@@ -123,18 +128,19 @@ class Heading(namedtuple("Heading", "text line column", defaults=(1, 1))):
     __slots__ = ()
 
 
-class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
-        MappingProxyType({}), None, MappingProxyType({})))):
+class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
+        MappingProxyType({}), None, MappingProxyType({}), (0,)))):
     """A whole control file: nodes in pre-order, the first one the root.
 
     names: {label: name} of its classes;  source: the name of the file, or None;  headings:
-    {one of `HEADINGS`: `Heading`} of those that it has.
+    {one of `HEADINGS`: `Heading`} of those that it has;  roots: numbers of the nodes at which its
+    members begin, ascending: several configurations over the same classes are an ensemble.
     """
 
     __slots__ = ()
 
     def __getnewargs__(self):  # a mapping proxy cannot be pickled
-        return self.nodes, dict(self.names), self.source, dict(self.headings)
+        return self.nodes, dict(self.names), self.source, dict(self.headings), self.roots
 
     @property
     def options(self):
@@ -147,8 +153,40 @@ class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
         return self.headings["decoder"].text if "decoder" in self.headings else None
 
     @property
+    def is_ensemble(self):
+        """True for several configurations."""
+        return len(self.roots) > 1
+
+    @property
+    def parts(self):
+        """The slice of the nodes of each member."""
+        return [slice(*ends) for ends in zip(self.roots, (*self.roots[1:], len(self.nodes)))]
+
+    @property
+    def members(self):
+        """Its configurations, each as a `Tree` of its own; `(self,)` where there is one.
+
+        They have the names, the options of the heading, and the places in the file.
+        """
+        if not self.is_ensemble:
+            return (self,)
+        headings = {word: self.headings[word] for word in self.headings if word == "options"}
+        return tuple(Tree(tuple(
+            changed(node, children=tuple(child if isinstance(child, Leaf) else child - part.start
+                                         for child in node.children))
+            for node in self.nodes[part]), self.names, self.source, headings)
+            for part in self.parts)
+
+    @property
+    def weights(self):
+        """The share of each member in their average, with the sum 1."""
+        if "weights" not in self.headings:
+            return (1 / len(self.roots),) * len(self.roots)
+        return shares(self.headings["weights"].text)
+
+    @property
     def labels(self):
-        """Class labels in the order of the text."""
+        """Class labels in the order of the text, of the first member."""
         return tuple(label for _, label in self.leaves())
 
     @property
@@ -169,12 +207,15 @@ class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
 
     @property
     def hierarchical(self):
-        """True unless the whole file is one coding matrix or one multi-class node."""
+        """True unless the whole file is one coding matrix or one multi-class node.
+
+        An ensemble is, too, more than one coding matrix.
+        """
         return len(self.nodes) > 1 or self.nodes[0].bare
 
-    def leaves(self):
-        """Yield (node number, label) in the order of the text."""
-        stack = [(0, 0)]
+    def leaves(self, root=0):
+        """Yield (node number, label), in the order of the text, of the member of that root."""
+        stack = [(root, 0)]
         while stack:
             number, branch = stack.pop()
             children = self.nodes[number].children
@@ -189,7 +230,7 @@ class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
                     break
 
     def spans(self):
-        """Per node, the (start, stop) of each child in the order of the leaves."""
+        """Per node, the (start, stop) of each child in the order of the leaves of its member."""
         counts = [None] * len(self.nodes)
         for number in range(len(self.nodes) - 1, -1, -1):
             counts[number] = sum(
@@ -219,8 +260,11 @@ class Tree(namedtuple("Tree", "nodes names source headings", defaults=(
 
     def branch_labels(self):
         """Per node, the absolute labels of each branch, as a tuple of tuples."""
-        labels = self.labels
-        return [tuple(labels[slice(*span)] for span in spans) for spans in self.spans()]
+        spans, found = self.spans(), []
+        for root, part in zip(self.roots, self.parts):
+            labels = tuple(label for _, label in self.leaves(root))
+            found += [tuple(labels[slice(*span)] for span in ends) for ends in spans[part]]
+        return found
 
     def place(self, record):
         """The `Place` of a `Row`, `Leaf`, `Direct` or `Heading` in the control file."""
@@ -268,6 +312,23 @@ def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
     return None
 
 
+def shares(text: str) -> tuple[float, ...] | None:
+    """The numbers in `text`, divided by their sum; None unless they can be weights.
+
+    They are finite and not negative, and not all are 0.
+    """
+    try:
+        numbers = [numeral(word) for word in text.split()]
+    except ValueError:
+        return None
+    largest = max(numbers, default=0.0)
+    if not largest > 0 or not all(0 <= number < math.inf for number in numbers):
+        return None
+    numbers = [number / largest for number in numbers]  # the sum of the largest would be infinite
+    total = math.fsum(numbers)
+    return tuple(number / total for number in numbers)
+
+
 def changed(record, **changes):
     """A `Tree` or a part of one with other fields."""
     return record._replace(**changes)
@@ -282,13 +343,18 @@ def looks_like_options(text: str) -> bool:
 def node_names(tree: Tree, base: str) -> list[str]:
     """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`.
 
-    Where this would make the name of a classifier longer than `base` by more than
+    The root of member i of an ensemble is `base.e%02d`.  Where this would make the name of a classifier longer than `base` by more than
     `LONGEST_NAME` characters, the nodes of the whole tree are numbered in the order of the
-    text: node n below the root is `base.n%04d`.
+    text: node n below the root is `base.n%04d`, and of an ensemble every node.
     """
-    if _longest(tree) > LONGEST_NAME:
-        return [base, *(f"{base}.n{number:04d}" for number in range(1, len(tree.nodes)))]
     names = [base] * len(tree.nodes)
+    if _longest(tree) > LONGEST_NAME:
+        first = 0 if tree.is_ensemble else 1
+        names[first:] = [f"{base}.n{number:04d}" for number in range(first, len(names))]
+        return names
+    if tree.is_ensemble:
+        for member, root in enumerate(tree.roots):
+            names[root] = f"{base}{_of_member(member)}"
     for number, node in enumerate(tree.nodes):
         for branch, child in enumerate(node.children):
             if not isinstance(child, Leaf):
@@ -296,9 +362,15 @@ def node_names(tree: Tree, base: str) -> list[str]:
     return names
 
 
+def _of_member(member):
+    return f".e{member:02d}"
+
+
 def _longest(tree):
     """Characters that the longest name by branches has beyond the base."""
     longest, lengths = 0, [0] * len(tree.nodes)
+    if tree.is_ensemble:
+        lengths = [len(_of_member(len(tree.roots)))] * len(tree.nodes)
     for number, node in enumerate(tree.nodes):
         row = 0 if node.bare or not node.rows else len(f"-{len(node.rows) - 1:02d}")
         longest = max(longest, lengths[number] + row)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..errors import ControlError, UsageError
-from .parse import MAX_DEPTH, MAX_TEXT, Sizes
+from .parse import MAX_DEPTH, MAX_MEMBERS, MAX_TEXT, Sizes
 from .tree import HEADINGS, Leaf, looks_like_options, Tree
 
 __all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",
@@ -47,8 +47,8 @@ def libagf_begins(name: str) -> bool:
 def format_tree(tree: Tree) -> str:
     """Control text of `tree`: training or classification file, any nesting.
 
-    Headings and class names go into comments at the top, `# options: TEXT`, `# decoder: NAME`
-    and `# class LABEL: NAME`.
+    Headings and class names go into comments at the top, `# options: TEXT`, `# decoder: NAME`,
+    `# weights: NUMBERS` and `# class LABEL: NAME`.  A blank line parts the members of an ensemble.
     """
     return "".join(tree_lines(tree))
 
@@ -60,7 +60,14 @@ def tree_lines(tree: Tree) -> Iterator[str]:
             yield f"# {keyword}: {tree.headings[keyword].text}\n"
     for label, name in sorted(tree.names.items()):
         yield f"# class {label}: {name}\n"
-    stack = [(0, 0)]
+    for root in tree.roots:
+        if root:
+            yield "\n"
+        yield from _member_lines(tree, root)
+
+
+def _member_lines(tree, root):
+    stack = [(root, 0)]
     while stack:
         number, branch = stack.pop()
         node = tree.nodes[number]
@@ -117,6 +124,8 @@ def _head(node, indent):
 def require_readable(tree: Tree) -> None:
     """Raise `ControlError` where `tree` is too large for its control text to be read again."""
     sizes = Sizes()
+    if len(tree.roots) > MAX_MEMBERS:
+        _refuse(f"more than {MAX_MEMBERS} configurations")
     for number in range(len(tree.nodes) - 1, -1, -1):  # a node after all those inside it
         if tree.nodes[number].depth >= MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH} levels")

@@ -23,7 +23,8 @@ def bare_of_places(tree):
         direct=node.direct and changed(node.direct, line=1, column=1),
         children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children))
         for node in tree.nodes), tree.names, headings={
-            keyword: Heading(heading.text) for keyword, heading in tree.headings.items()})
+            keyword: Heading(heading.text) for keyword, heading in tree.headings.items()},
+        roots=tree.roots)
 
 
 def test_layout_of_a_training_code():
@@ -252,7 +253,7 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
 TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
                           "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
                           "{0 1}", "m ", "# class 1: x\n", "# options: -c 1\n",
-                          "# decoder: full\n", "# options: ", "9" * 11])
+                          "# decoder: full\n", "# options: ", "9" * 11, "m {0 1}", "# weights: 1 2\n"])
 
 
 @settings(max_examples=150, deadline=None)
