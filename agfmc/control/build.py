@@ -181,7 +181,7 @@ def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
     headings = {word: heading for word, heading in tree.headings.items() if word != keyword}
     if text is not None:
         text = " ".join(text.split())
-        if wrong := heading_fault(keyword, text):
+        if wrong := heading_fault(keyword, text, len(tree.roots)):
             raise UsageError(wrong)
         headings[keyword] = Heading(text)
     return changed(tree, headings=headings)

@@ -214,9 +214,10 @@ def _class_names(src, labels):
     return dict(named)
 
 
-def heading_fault(keyword: str, text: str) -> str | None:
+def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
     """Words on what is wrong with the text of the heading `keyword`; None where nothing is.
 
+    members: the number of configurations in the file.
     Of a decoder only the form is looked at here: which there are is not known on this floor.
     """
     longest = _LONGEST[keyword]
@@ -226,12 +227,22 @@ def heading_fault(keyword: str, text: str) -> str | None:
         return "expected training options after '# options:', which begin with - or learner="
     if keyword == "decoder" and not _may_be(keyword, text):
         return "expected the name of a decoder after '# decoder:', one word"
-    if keyword == "weights" and shares(text) is None:
-        return "expected numbers after '# weights:', one for each configuration, not negative " \
-               "and not all 0"
+    if keyword == "weights":
+        return _weights_fault(text, members)
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None
+
+
+def _weights_fault(text, members):
+    if members == 1:
+        return "'# weights:' is for several configurations, an ensemble, and here is one"
+    if shares(text) is None:
+        return "expected numbers after '# weights:', one for each configuration, not negative " \
+               "and not all 0"
+    count = len(text.split())
+    return None if count == members else \
+        f"'# weights:' has {count} numbers: expected {members}, one for each configuration"
 
 
 def _may_be(keyword, text):
@@ -255,30 +266,21 @@ def _headings(src, members):
         fits = _may_be(keyword, text)
         if word != keyword or not fits:
             if at < head and (fits or word == keyword):
-                way = f"did you mean '# {keyword}:'?" if fits else heading_fault(keyword, text)
+                way = f"did you mean '# {keyword}:'?" if fits else \
+                    heading_fault(keyword, text, members)
                 warnings.warn(str(src.error(
                     at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}")),
                     AgfmcWarning, stacklevel=4)
             continue
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
-        if wrong := heading_fault(keyword, text) or _other_number(keyword, text, members):
+        if wrong := heading_fault(keyword, text, members):
             raise src.error(at, wrong)
         if keyword in found:
             raise src.error(at, f"'# {keyword}:' stands twice, first on line "
                                 f"{found[keyword].line}")
         found[keyword] = Heading(text, *src.place(at))
     return found
-
-
-def _other_number(keyword, text, members):
-    """Words on another number of weights than of members; None where nothing is wrong."""
-    if keyword != "weights" or len(text.split()) == members > 1:
-        return None
-    return "'# weights:' is for an ensemble of several configurations, and this file holds one" \
-        if members == 1 else \
-        f"'# weights:' has {len(text.split())} numbers: expected {members}, one for each " \
-        "configuration"
 
 
 class _Open:

@@ -343,7 +343,9 @@ def looks_like_options(text: str) -> bool:
 def node_names(tree: Tree, base: str) -> list[str]:
     """The name of each node below `base`: the root is `base`, child i of a node adds `.%02d`.
 
-    The root of member i of an ensemble is `base.e%02d`.  Where this would make the name of a classifier longer than `base` by more than
+    The root of member i of an ensemble is `base.e%02d`.
+
+    Where this would make the name of a classifier longer than `base` by more than
     `LONGEST_NAME` characters, the nodes of the whole tree are numbered in the order of the
     text: node n below the root is `base.n%04d`, and of an ensemble every node.
     """

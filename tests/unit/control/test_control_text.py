@@ -253,7 +253,8 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
 TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
                           "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
                           "{0 1}", "m ", "# class 1: x\n", "# options: -c 1\n",
-                          "# decoder: full\n", "# options: ", "9" * 11, "m {0 1}", "# weights: 1 2\n"])
+                          "# decoder: full\n", "# options: ", "9" * 11, "m {0 1}",
+                          "# weights: 1 2\n"])
 
 
 @settings(max_examples=150, deadline=None)

@@ -160,7 +160,8 @@ def test_joined():
     assert format_tree(both) == '# class 1: a\n"-c 1" {\n  0\n  1\n}\n\n"." {\n  1\n  0\n}\n'
     weighted = with_heading(both, "weights", "3 1")
     whole = joined([weighted, one, weighted])
-    assert whole.roots == tuple(range(5)) and whole.headings["weights"].text == "1.5 0.5 1.0 1.5 0.5"
+    assert whole.roots == tuple(range(5))
+    assert whole.headings["weights"].text == "1.5 0.5 1.0 1.5 0.5"
     same = joined([with_heading(tree, "decoder", "geometric") for tree in (one, one)])
     assert (same.options, same.decoder, same.roots) == ("-c 1", "geometric", (0, 1))
     trained = rename(both, ["a", "b"])
@@ -182,6 +183,12 @@ def test_trees_that_are_no_ensemble(text, message):
 def test_no_trees():
     with pytest.raises(UsageError, match="at least one configuration"):
         joined([])
+
+
+@pytest.mark.parametrize("text", ["1", "1 2 3", "0 0", "a b"])
+def test_weights_that_do_not_fit(text):
+    with pytest.raises(UsageError, match="# weights:"):
+        with_heading(parse('"" {0 1} "" {1 0}'), "weights", text)
 
 
 def test_many_members():
