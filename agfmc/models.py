@@ -494,7 +494,9 @@ class Configuration:
         sides = [[sorted(side) for side in row] for row in self.tree.sides()]
         branches = {number: [sorted(side) for side in self.tree.branch_labels()[number]]
                     for number in self.tree.directs}
-        parts = [repr((sides, branches, self.tree.labels)).encode()]
+        tree = self.tree
+        parts = [repr((sides, branches, tree.labels, *(
+            (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode()]
         for array in (machines.rho, machines.a, machines.b, np.diff(machines.indptr)):
             parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
         for node in self.node_classifiers.values():

@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import suppress
 
+from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from .hints import refuse_scheme
@@ -18,7 +19,8 @@ from .options import (add_calibration, add_executor, add_input_kind, add_seed, a
 __all__ = ["PROG", "execute", "get_parser"]
 
 PROG = "classify_m"
-_MODES = ("recursive", "path", "full")
+_MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
+                                         if what == "ensembles"))
 _SCORES = ("lac", "aps")
 
 
@@ -77,7 +79,9 @@ def _add_decoding(group):
                             "unless control or the model names a decoder) descends to one class "
                             "and prints nothing; path prints the probability of that class; full "
                             "queries all binary classifiers and prints all probabilities, "
-                            "products along the branches")
+                            "products along the branches. For ensembles, several configurations "
+                            "in one file: average (default) of the probabilities that each of "
+                            "them gives, arithmetic, or geometric")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
@@ -195,6 +199,9 @@ def execute(args):
                          uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
                          own_decoder=own)
     configuration = load_configuration(source)
+    if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
+        raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
+                         "leave it out, or choose average or geometric")
     if own:
         decoding = decoding.as_named(configuration.tree)
     if configuration.lacks_normalisation and not external:

@@ -34,7 +34,8 @@ def get_parser():
               f"{LEARN_METRIC} "
               "[-j N | --executor WHERE] [--seed N] "
               "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
-              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--no-names] [-+ OPTIONS] "
+              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--weights WAY] "
+              "[--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
@@ -104,6 +105,10 @@ def get_parser():
                        help="fit no calibration of the probabilities; without it one is fitted to "
                             "decision values of samples that were held out, and written beside "
                             "control-out, as CONTROL-OUT.cal")
+    group.add_argument("--weights", choices=("held-out",), metavar="WAY",
+                       help="for an ensemble, several configurations in control: held-out gives "
+                            "each of them the weight in their average with which the log loss of "
+                            "samples that were held out is least, and writes it into control-out")
     group.add_argument("--no-names", action="store_true",
                        help="leave the class names and the decoder out of control-out: libAGF "
                             "cannot read a control file that holds them")
@@ -174,6 +179,8 @@ def execute(args):
     if settings.metric is not None:
         tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
+    if args.weights is not None:
+        _check_weights(work)
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     if args.dry_run:
@@ -187,10 +194,10 @@ def execute(args):
     if args.only is not None:
         finish()
         return
-    calibration, told = _calibration(args, work, trained)
-    _save(args, work.tree, calibration, finish)
-    if told:
-        report(args, PROG, told)
+    tree, calibration, told = _calibration(args, work, trained)
+    _save(args, tree, calibration, finish)
+    for line in told:
+        report(args, PROG, line)
 
 
 def _check_together(args, form, binary):
@@ -222,6 +229,11 @@ def _check_together(args, form, binary):
              "--cv-errors counts LIBSVM's cross-validation: it cannot be combined with --"),
             (limited and args.cv_errors is not None, "--time-limit and --cv-errors exclude each "
              "other: the errors are counted while everything is trained in one run"),
+            (args.weights is not None and (external or args.no_calibration),
+             "--weights needs samples that are held out: it goes neither with -- nor with "
+             "--no-calibration"),
+            (args.weights is not None and (args.only is not None or args.sums is not None),
+             "--weights is for a whole run: it goes neither with --only nor with --sums"),
             (args.cv_irrelevant and args.cv_errors is None,
              "--cv-irrelevant needs --cv-errors"),
             (args.dense and not args.svm, "--dense needs -M"),
@@ -248,40 +260,60 @@ def _calibration_file(args):
     return calibration_of(model_file(args.model, args.path) if is_stream(control) else control)
 
 
-def _calibration(args, work, trained):
-    """The `Calibration` of the models, or None, and words on it, or on why there is none.
+def _check_weights(work):
+    """Refuse weights for one configuration, and where they could not be found after all."""
+    if not work.tree.is_ensemble:
+        raise UsageError("--weights is for an ensemble, and control has one configuration")
+    if work.calibration_rows is None:
+        raise UsageError("--weights: a program gives no answers to samples that are held out")
 
-    trained: those that are in memory.
+
+def _calibration(args, work, trained):
+    """The tree, the `Calibration` of the models, or None, and lines on what was found.
+
+    trained: those that are in memory.  The tree has the weights that were wanted.
     """
-    from ..prediction.calibration import fit_calibration
+    from ..prediction.calibration import fit_calibration, with_learned_weights
     from ..prediction.configuration import merged, ModelSource
     from ..prediction.decoding import Decoding
     from ..training.run import held_out_of
 
     if args.no_calibration:
-        return None, ""
+        return work.tree, None, []
     if work.calibration_rows is None:
-        return None, ("the probabilities are not calibrated: another program gives no decision "
-                      "values of samples that were held out (calibrate_m calibrates by data kept "
-                      "apart)")
+        return work.tree, None, [
+            "the probabilities are not calibrated: another program gives no decision values of "
+            "samples that were held out (calibrate_m calibrates by data kept apart)"]
     source = ModelSource(args.control_out, work.settings.normalisation, args.path,
                          args.unnormalised)
+    tree, told = work.tree, []
     try:
         held_out, losses = held_out_of(work, trained), {}
         known = {name: fitted.model for name, fitted in trained.items()}
-        calibration = fit_calibration(merged(work.tree, source, known), held_out, losses=losses)
+        configuration = merged(tree, source, known)
+        if args.weights is not None:
+            if held_out is None:
+                raise JobsFailed("--weights: not all classifiers have decision values of samples "
+                                 "that were held out; control-out is not written")
+            configuration = with_learned_weights(configuration, held_out)
+            tree = configuration.tree
+            told.append(f"weights of the members: {tree.headings['weights'].text}")
+        calibration = fit_calibration(configuration, held_out, losses=losses)
+    except JobsFailed:
+        raise
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
-        return None, ("warning: the probabilities are not calibrated: "
-                      + (str(error) or "not enough memory"))
-    key = Decoding().as_named(work.tree).calibration_key(work.tree)
-    if key not in losses:
-        return calibration, ""
-    told, before, after = losses[key]
-    count = sum(calibration.counts)
-    these = "these" if told == count else f"{told} of these, from which no metric was learned"
-    return calibration, (f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
-                         f"loss {before:.3g} -> {after:.3g} on {these} ({key}, "
-                         f"{calibration.decoders[key].map.kind})")
+        return tree, None, [*told, "warning: the probabilities are not calibrated: "
+                            + (str(error) or "not enough memory")]
+    key = Decoding().as_named(tree).calibration_key(tree)
+    if key in losses:
+        judged, before, after = losses[key]
+        count = sum(calibration.counts)
+        these = "these" if judged == count else \
+            f"{judged} of these, from which no metric was learned"
+        told.append(f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
+                    f"loss {before:.3g} -> {after:.3g} on {these} ({key}, "
+                    f"{calibration.decoders[key].map.kind})")
+    return tree, calibration, told
 
 
 def _save(args, tree, calibration=None, finish=lambda: None):
@@ -296,7 +328,8 @@ def _save(args, tree, calibration=None, finish=lambda: None):
     from ..formats.calibration_file import format_calibration
 
     if args.no_names:
-        tree = changed(tree, names={}, headings={})
+        tree = changed(tree, names={}, headings={
+            word: tree.headings[word] for word in tree.headings if word == "weights"})
     path, contents, earlier_goes = _calibration_file(args), {}, None
     if args.control_out != "-":
         contents[args.control_out] = "".join(tree_lines(tree))
@@ -332,7 +365,7 @@ def _print_commands(args, form, work):
     for group, count in enumerate(counts):
         lines += [_command_line(args, form, work, [f"--sums={group}:{number}", *options],
                                 control=args.control, cv_errors=None, cv_irrelevant=False,
-                                time_limit=None) for number in range(count)]
+                                weights=None, time_limit=None) for number in range(count)]
     if counts:
         lines.append(_command_line(
             args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
@@ -347,7 +380,7 @@ def _command_of_job(args, form, work, job):
     return _command_line(
         args, form, work,
         [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
-        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
+        weights=None, cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
 
 
 def _command_line(args, form, work, words, control=None, **other):
@@ -367,6 +400,7 @@ def _command_line(args, form, work, words, control=None, **other):
             ("--platt", "platt"), ("--kernel-memory", "kernel_memory"),
             ("--cv-errors", "cv_errors"), ("--cv-irrelevant", "cv_irrelevant"),
             ("--retrain", "retrain"), ("--no-calibration", "no_calibration"),
+            ("--weights", "weights"),
             ("--time-limit", "time_limit"), ("--path", "path"), ("--command", "command"),
             ("--convert", "convert"), ("--allow-commands", "allow_commands"), ("-K", "keep"),
             ("--quiet", "quiet")):

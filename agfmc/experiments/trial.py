@@ -17,7 +17,7 @@ from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..executors.threads import run_tasks
-from ..learners.protocol import plan_jobs
+from ..learners.protocol import distinct, plan_jobs
 from ..prediction.calibration import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
@@ -142,8 +142,10 @@ class LaidOutCandidate:
 
     @cached_property
     def text(self):
-        """The control text; what its headings say is in the jobs and the decoders."""
-        return format_tree(changed(self.tree, headings={}))
+        """The control text; what its headings say, but for weights, is in jobs and decoders."""
+        headings = self.tree.headings
+        return format_tree(changed(self.tree, headings={
+            word: headings[word] for word in headings if word == "weights"}))
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
@@ -261,7 +263,8 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
         calibrated = decoder.calibrated and calibration is not None and \
             key in calibration.decoders
         outcome = Outcome.of(
-            results, candidate=candidate.number, decoder=name, classifiers=len(candidate.keys),
+            results, candidate=candidate.number, decoder=name,
+            classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
             train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
             calibrated=calibrated)
         yield replace(outcome, results=results, confidence=confidence)
@@ -275,7 +278,7 @@ def _configuration(candidate, split, parts, experiment):
 
         del scipy
     tree, jobs = candidate.tree, candidate.jobs
-    seconds = sum(part.seconds for part in parts)
+    seconds = sum(part.seconds for part in {id(part): part for part in parts}.values())
     shared: dict = {}
     models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, parts)]
     start = time.thread_time()

@@ -54,7 +54,10 @@ one it is trained by LIBSVM.  A node chooses with its letter.
 import functools
 import hashlib
 import importlib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -65,7 +68,7 @@ from ..control.tree import model_names, node_names
 from ..errors import ControlError, DataError, in_control_file, Place, UsageError
 
 __all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
-           "has_left_out", "learner_class", "named", "node_classifier", "parse_options",
+           "distinct", "has_left_out", "learner_class", "named", "node_classifier", "parse_options",
            "plan_jobs", "read_node", "rows_by_class", "samples", "unnamed"]
 
 _WORD = "learner="
@@ -160,6 +163,9 @@ class Job:
 def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     """The `Job`s of a training control file: binary ones in the order of its text, then nodes.
 
+    Rows of different members of an ensemble that have the same labels on their left, and on their
+    right, and the same options, have one `Job`, which stands as often in the list: `distinct`.
+
     base: name of the model; default: options where the file has `""`, those of its heading where
     this is empty; they are for binary classifiers.  All options are parsed here, before anything
     is trained; parse: by what, where it is none of our learners that is to understand those of
@@ -178,7 +184,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place))
-    jobs = _together(jobs)
+    jobs = _together(_shared(tree, jobs))
     if not tree.directs:
         return jobs
     names, branches = node_names(tree, base), tree.branch_labels()
@@ -192,6 +198,28 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     return jobs
 
 
+def _shared(tree, jobs):
+    """The jobs of all rows, with those of an earlier member in place of equal ones.
+
+    A row that stands twice in one member stays two.
+    """
+    if not tree.is_ensemble:
+        return jobs
+    first, found, rest = {}, [], iter(jobs)
+    for part in tree.parts:
+        times: Counter = Counter()
+        for job in islice(rest, sum(len(node.rows) for node in tree.nodes[part])):
+            key = job.text, *map(frozenset, job.sides)
+            times[key] += 1
+            found.append(first.setdefault((key, times[key]), job))
+    return found
+
+
+def distinct(jobs: Iterable[Job]) -> list[Job]:
+    """The jobs of `plan_jobs`, each once: what is to be trained."""
+    return list({id(job): job for job in jobs}.values())
+
+
 def _together(jobs):
     """The same jobs, where their learner shares its work with those that it is shared with."""
     sides = {}
@@ -199,8 +227,9 @@ def _together(jobs):
         if getattr(job.options, "shares", False):
             sides.setdefault(job.options, {})[job.sides] = None
     groups = {options: Together(tuple(parts)) for options, parts in sides.items()}
-    return [replace(job, together=groups[job.options]) if job.options in groups else job
-            for job in jobs] if groups else jobs
+    made = {id(job): replace(job, together=groups[job.options])
+            for job in distinct(jobs) if job.options in groups}
+    return [made.get(id(job), job) for job in jobs]
 
 
 def named(tree, models):

@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import is_sparse
-from ..control.build import to_code
+from ..control.build import to_code, with_heading
 from ..control.tree import Tree
+from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
 from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import answer_points, calibration_points
@@ -24,13 +25,14 @@ from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decodin
                        LEARNED_POINTS)
 
 __all__ = ["HeldOutValues", "calibrated", "fit_calibration", "fit_learned_decoder",
-           "held_out_answers"]
+           "held_out_answers", "with_learned_weights"]
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
+_NO_WEIGHT = 5e-5  # of a member, what is written as 0
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
@@ -114,6 +116,24 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1)
                          "fitted to")
     code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
     return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed)
+
+
+def with_learned_weights(configuration: Configuration, held_out: HeldOut) -> Configuration:
+    """The ensemble with the weights of its members that have the least log loss of the average.
+
+    They are fitted to the held-out decision values, `fit_weights`, stand in the heading of the
+    tree, and are those of any average from then on.
+    """
+    given = HeldOutValues(configuration, held_out)
+    classifier = Classifier(configuration, Decoding(calibrated=False), values=given)
+    true, size = np.searchsorted(classifier.classes, held_out.y), len(held_out.rows)
+    step, parts = given.rows(len(classifier.classes)), []
+    for start in range(0, size, step):
+        rows = given.load(start, min(start + step, size))
+        parts.append(np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)]))
+    weights = fit_weights(np.concatenate(parts, axis=1))
+    text = " ".join(f"{weight:.4g}" if weight > _NO_WEIGHT else "0" for weight in weights.tolist())
+    return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
 
 
 def _learned(configuration, held_out):

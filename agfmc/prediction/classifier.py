@@ -12,6 +12,7 @@ import numpy as np
 from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode.convergence import Stops
+from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
 from ..decode.nested import descend, products
@@ -68,6 +69,7 @@ class Classifier:
             decoding = named_decoding(configuration.tree) or Decoding()
         if not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
+        decoding = decoding.suited_to(configuration.tree)
         self._made = configuration, decoding, execution, values
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
@@ -147,6 +149,17 @@ class Classifier:
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
                        joined("queried"), joined("sets"))
 
+    def by_member(self, x: np.ndarray) -> list[np.ndarray]:
+        """Probabilities (n, k) of points x (n, d) by each member of an ensemble, uncalibrated.
+
+        In the order of `classes`.  Raises `UsageError` where no ensemble is averaged.
+        """
+        if not isinstance(self._prediction, EnsemblePrediction):
+            raise UsageError("this is no average of the members of an ensemble")
+        prepared, order = self.values.prepared(x), np.argsort(self._labels)
+        r = self._prediction.all_values(prepared)[1]
+        return [p[:, order] for p in self._prediction.parts(prepared, r, [])]
+
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
         """Probabilities (n, k) of points x (n, d), in the order of `classes`.
 
@@ -185,22 +198,26 @@ def _decoder(tree, decoding, values):
     if decoding.prints_values:
         return find_method("least-squares")
     coded = any(node.rows and not node.bare for node in tree.nodes)
+    where, done = ("an ensemble", "averaged over") if tree.is_ensemble else \
+        ("a tree", "multiplied along")
     if method.gives == "votes" and not flat and coded:
-        raise UsageError(f"votes ({method.name}) cannot be multiplied along a tree: choose "
+        raise UsageError(f"votes ({method.name}) cannot be {done} {where}: choose "
                          "a decoder that gives probabilities")
     if (method.gives == "winner" or method.takes == "learned") and not flat and coded:
         raise UsageError(f"the decoder {method.name} is for a coding matrix alone, not for "
-                         "one in a tree")
+                         f"one in {where}")
     return method
 
 
 def _kind_of_prediction(tree, decoding):
     """The class of predictions for a tree and a `Decoding`."""
-    whole = not tree.hierarchical or decoding.tree == "full"
+    whole = not tree.hierarchical or tree.is_ensemble or decoding.tree == "full"
     needing = "--priors" if decoding.priors is not None else decoding.guarantees.of_sets
     if needing and not whole:
         raise UsageError(f"{needing} needs the probabilities of all classes: for a tree they "
                          "come with --tree full")
+    if tree.is_ensemble:
+        return EnsemblePrediction
     if decoding.prints_values:
         return ValuesPrediction
     if tree.hierarchical:
@@ -356,6 +373,38 @@ class FullTreePrediction(_Prediction):
         return self.of_all_classes(products(nodes.branches, [
             nodes.decoded(number, x, nodes.part(number, r), stops)
             for number in range(len(nodes.ranges))]), stops)
+
+
+class EnsemblePrediction(_Prediction):
+    """All classifiers of an ensemble: the average of the probabilities that each member gives."""
+
+    def __init__(self, nodes, decoding, method, decision, counting):
+        super().__init__(nodes, decoding, method, decision, counting)
+        self.all_classes = not decoding.prints_values
+        tree = nodes.tree
+        self._members = []  # nodes, branches as `products` takes them, columns of all leaves
+        for root, part in zip(tree.roots, tree.parts):
+            column = {label: i for i, (_, label) in enumerate(tree.leaves(root))}
+            branches = [[(kind, target - root if kind == "node" else target)
+                         for kind, target in children] for children in nodes.branches[part]]
+            self._members.append((range(part.start, part.stop), branches,
+                                  [column[label] for label in tree.labels]))
+
+    def parts(self, x, r, stops):
+        """Yield the probabilities (n, k) of the leaves by each member; r (n, m): all values."""
+        nodes = self.nodes
+        for numbers, branches, order in self._members:
+            yield products(branches, [nodes.decoded(number, x, nodes.part(number, r), stops)
+                                      for number in numbers])[:, order]
+
+    def __call__(self, x):
+        stops = []
+        f, r = self.all_values(x)
+        found = self.of_all_classes(average(
+            self.parts(x, r, stops), self.nodes.tree.weights,
+            self.decoding.tree == "geometric"), stops)
+        return found if self.all_classes else \
+            found._replace(columns=f if self.decoding.raw else r)
 
 
 class ValuesPrediction(_Prediction):

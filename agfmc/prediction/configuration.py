@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from .._version import __version__
-from ..control.tree import Tree
+from ..control.tree import Row, Tree
 from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
@@ -148,15 +148,19 @@ def merged(tree: Tree, source: ModelSource,
         """Bytes of its support vectors; 0 where a model before it has the same array."""
         return model.sv.nbytes if met.setdefault(id(model.sv), model) is model else 0
 
-    models = list(within_memory(
-        (known.get(row.text) or _read(row, tree.source, source.models_in, tables)
-         for row in tree.rows),
-        tree.source, size_of, "the support vectors of all its models"))
+    rows: dict[str, Row] = {}
+    for row in tree.rows:
+        rows.setdefault(row.text, row)  # members of an ensemble may share a model
+    read = dict(zip(rows, within_memory(
+        (known.get(name) or _read(row, tree.source, source.models_in, tables)
+         for name, row in rows.items()),
+        tree.source, size_of, "the support vectors of all its models")))
+    models = [read[row.text] for row in tree.rows]
     classifiers = _read_node_classifiers(tree, source.models_in)
     check_one_run(tree, models, classifiers)
     configuration = _normalised(_collated(tree, models, classifiers), source, tree.source)
     _warn_of_votes([m.name for m in models if m.platt is None])
-    return replace(configuration, merged_from=sum(len(m.sv) for m in models))
+    return replace(configuration, merged_from=sum(len(m.sv) for m in read.values()))
 
 
 def _with_foreign_models(source):

@@ -26,14 +26,16 @@ from ..formats.confusions import read_pair_errors
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
-__all__ = ["Decoding", "Guarantees", "LEARNED_POINTS", "PairQueries", "TREE_DECODERS",
-           "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples", "coding_matrix",
-           "decoders_of", "gives_probabilities", "learning_pays", "listed", "named_decoding",
-           "proportions"]
+__all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
+           "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples",
+           "coding_matrix", "decoders_of", "gives_probabilities", "learning_pays", "listed",
+           "named_decoding", "proportions"]
 
+# Averages of the members of an ensemble, each of which gives the probabilities of all classes.
+ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
-TREE_MODES = ("recursive", "path", "full", "flat")
+TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
 # A learned decoder is fitted unasked to so many points for each class, on the average, and with so
 # many weights at most: its time grows with their product.
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
@@ -129,7 +131,8 @@ class Decoding:
     """The method that finds the classes, and its settings.
 
     method: name or number of the decoder of coding matrices;
-    tree: one of `TREE_MODES`, for trees and nested configurations;
+    tree: one of `TREE_MODES`, for trees and nested configurations, and for ensembles, where the
+    ways through one tree stand for the average;
     raw: the decision values f themselves are the columns of the answers;
     reject: classes whose probability is below it become -1;
     priors: the proportions of the classes where the points come from, as for
@@ -185,6 +188,19 @@ class Decoding:
             return self
         return replace(self, method=own.method, tree=own.tree)
 
+    def suited_to(self, tree: Tree) -> Decoding:
+        """The same; for an ensemble by an average where it is neither that nor flat.
+
+        Raises `UsageError` for an average of one configuration.
+        """
+        if tree.is_ensemble:
+            return self if self.tree in (*ENSEMBLE_MODES, "flat") else \
+                replace(self, tree=ENSEMBLE_MODES[0])
+        if self.tree in ENSEMBLE_MODES:
+            raise UsageError(f"the decoder {self.tree} is for ensembles, several configurations "
+                             "in one file")
+        return self
+
     @property
     def decoder(self) -> Method:
         """The decoder of coding matrices."""
@@ -199,17 +215,18 @@ class Decoding:
         """The key of its map in a `Calibration` of a tree; None where there cannot be one.
 
         A coding matrix, and a tree taken as one: the name of the decoder.  A multi-class node
-        alone: "direct".  A tree: "recursive" or "full", and the name of the decoder where nodes
-        have coding matrices.
+        alone: "direct".  A tree: "recursive" or "full", an ensemble: "average" or "geometric",
+        and the name of the decoder where nodes have coding matrices.
         """
         method = self.decoder
         if self.prints_values or method.gives not in ("probabilities", "estimates"):
             return None
         if not tree.hierarchical:
             return "direct" if tree.directs else method.name
-        if self.tree == "flat":
+        mode = self.suited_to(tree).tree
+        if mode == "flat":
             return method.name
-        mode = "full" if self.tree == "full" else "recursive"
+        mode = "recursive" if mode == "path" else mode
         coded = any(node.rows and not node.bare for node in tree.nodes)
         return f"{mode} {method.name}" if coded else mode
 
@@ -228,24 +245,25 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0
         -> tuple[Decoding, ...]:
     """The `Decoding`s for a control tree: those wanted, else those that suit it.
 
-    These are the one that the tree names, `named_decoding`, and then by its structure one-vs-one:
-    inverse;  an orthogonal code: orthogonal;  other coding matrices: least-squares;  trees:
-    recursive, and the tree as a code by least-squares;  a multi-class node at the root, or in a
-    tree: recursive.  points: of the calibration, with enough of which learned comes next for a
-    code without zeros.
+    These are the one that the tree names, `named_decoding`, and then by its structure an ensemble:
+    average;  one-vs-one: inverse;  an orthogonal code: orthogonal;  other coding matrices:
+    least-squares;  trees: recursive, and the tree as a code by least-squares;  a multi-class node
+    at the root, or in a tree: recursive.  points: of the calibration, with enough of which learned
+    comes next for a code without zeros.
     """
-    hierarchical, direct = tree.hierarchical, bool(tree.directs)
     if wanted is None:
-        if hierarchical:
-            wanted = ("recursive",) if direct else ("recursive", "least-squares")
-        elif direct:
+        if tree.is_ensemble:
+            wanted = ENSEMBLE_MODES[:1]
+        elif tree.hierarchical:
+            wanted = ("recursive",) if tree.directs else ("recursive", "least-squares")
+        elif tree.directs:
             wanted = ("least-squares",)
         else:
             wanted = (_suiting(tree), *(["learned"] if learning_pays(tree, points) else []))
         own = named_decoding(tree)
-        suiting = [_named(word, hierarchical, direct) for word in wanted]
+        suiting = [_named(word, tree) for word in wanted]
         return tuple(dict.fromkeys([own, *suiting])) if own else tuple(suiting)
-    return tuple(_named(word, hierarchical, direct) for word in wanted)
+    return tuple(_named(word, tree) for word in wanted)
 
 
 def named_decoding(tree: Tree) -> Decoding | None:
@@ -257,7 +275,7 @@ def named_decoding(tree: Tree) -> Decoding | None:
     if heading is None:
         return None
     try:
-        found = _named(heading.text, tree.hierarchical, bool(tree.directs))
+        found = _named(heading.text, tree)
         kind = found.decoder.codes
         if kind != "any" and (tree.directs or KINDS[kind](coding_matrix(
                 to_code(tree) if tree.hierarchical else tree)) is None):
@@ -268,17 +286,19 @@ def named_decoding(tree: Tree) -> Decoding | None:
     return found
 
 
-def _named(word, hierarchical, direct):
+def _named(word, tree):
+    structure = "ensembles" if tree.is_ensemble else "trees" if tree.hierarchical else None
     if word in TREE_DECODERS:
-        if not hierarchical:
-            raise UsageError(f"the decoder {word} is for trees")
+        if structure != TREE_DECODERS[word]:
+            raise UsageError(f"the decoder {word} is for {TREE_DECODERS[word]}")
         return Decoding(tree=word)
     method = find_method(word)
     if method.gives == "values":
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
-    if hierarchical and direct:
-        raise UsageError("a tree with a multi-class node is no coding matrix: its decoders are "
-                         "recursive and full")
+    if structure and tree.directs:
+        own = [name for name, what in TREE_DECODERS.items() if what == structure]
+        raise UsageError(f"{structure} with a multi-class node are no coding matrix: their "
+                         f"decoders are {' and '.join(own)}")
     return Decoding(method.name, tree="flat")
 
 
@@ -317,7 +337,8 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
 
     Those that its codes do not suit are among them.
     """
-    modes = ("recursive", "full", "flat") if tree.hierarchical else ("recursive",)
+    modes = (*ENSEMBLE_MODES, "flat") if tree.is_ensemble else \
+        ("recursive", "full", "flat") if tree.hierarchical else ("recursive",)
     found: dict[str, Decoding] = {}
     for mode in modes:
         if mode == "flat" and tree.directs:

@@ -54,7 +54,7 @@ def _members(y, wanted):
 def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
-    tree, jobs: of the training, binary jobs first;  values: for each binary job those of its
+    tree, jobs: of the training, those of all rows first;  values: for each row those of its
     `Fitted`, or None;  data: (x (n, d), y (n,), {node number: `DirectModel`});  rows (c,),
     ascending: of the points.
     """

@@ -11,7 +11,7 @@ from ..collate.merge import assemble
 from ..control.build import check_classes
 from ..control.tree import MAX_LABEL
 from ..errors import AgfmcError, DataError
-from ..learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
+from ..learners.protocol import distinct, NodeProblem, plan_jobs, rows_by_class, samples
 from .design import design_for
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
@@ -45,7 +45,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
         if settings.calibration else None
     results = {}
-    for fitted in fit(binary, x, y, settings, progress, calibration_rows=rows):
+    for fitted in fit(distinct(binary), x, y, settings, progress, calibration_rows=rows):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
         results[fitted.job.name] = fitted

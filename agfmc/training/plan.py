@@ -25,7 +25,7 @@ from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..formats.lazy_points import is_lazy
 from ..formats.metric_file import check_metric_output, metric_path
-from ..learners.protocol import (check_learners, Job, named, parse_options, plan_jobs,
+from ..learners.protocol import (check_learners, distinct, Job, named, parse_options, plan_jobs,
                                  rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
 from .external import Trainer, TrainerOptions
@@ -82,8 +82,8 @@ class Output:
 class Plan:
     """Everything that is settled before the first classifier is trained.
 
-    tree: the classification control tree;  jobs: its `Job`s, binary ones first;  data: the
-    normalised `Dataset`;  settings: with the normalisation;  norm_file: where that is, or will
+    tree: the classification control tree;  jobs: its `Job`s, each once, binary ones first;  data:
+    the normalised `Dataset`;  settings: with the normalisation;  norm_file: where that is, or will
     be, or None;  fitted: it is new, and to be written;  raw: the points before the
     normalisation, where support vectors are to be written as such;  folder: of the model
     files, or None;  dense: points may not stay sparse;  text: "svm" or "lvq", the text that
@@ -306,8 +306,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if norm_file is None and only is None and os.path.exists(f"{base}.std"):
         warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
                       "are trained on the data as they are", AgfmcWarning, stacklevel=2)
-    made = Plan(trained, jobs, data, replace(settings, normalisation=normalisation), norm_file,
-                settings.fits_normalisation, raw if output.unnormalised else None,
+    made = Plan(trained, distinct(jobs), data, replace(settings, normalisation=normalisation),
+                norm_file, settings.fits_normalisation, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
                 output.control, output.errors is not None, base if only is None else None)
     norm_out = norm_file if made.fitted else None
@@ -350,7 +350,8 @@ def _jobs(tree, base, settings, parse, may_be_trained):
             raise UsageError(f"{tree.source} holds the names of models and not their training "
                              "options: give the options with -+")
         jobs = plan_jobs(unnamed(tree), "", settings.options, settings.seed, parse)
-        return [replace(job, name=name) for job, name in zip(jobs, names)]
+        made = {(id(job), name): replace(job, name=name) for job, name in zip(jobs, names)}
+        return [made[id(job), name] for job, name in zip(jobs, names)]
     return plan_jobs(tree, base, settings.options or "", settings.seed, parse)
 
 

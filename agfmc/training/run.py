@@ -283,13 +283,16 @@ def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None
     rows = plan.calibration_rows
     if rows is None:
         return None
-    values = [trained[job.name].values if job.name in trained else
-              held_out_values(read_bytes(plan.path_of(job.name)), job.name) for job in plan.binary]
+    jobs = {job.name: job for job in plan.binary}
+    values = {name: trained[name].values if name in trained else
+              held_out_values(read_bytes(plan.path_of(name)), name) for name in jobs}
+    of_rows = [jobs[row.text] for row in plan.tree.rows]
     branches = plan.tree.branch_labels()
     nodes = {number: read_node(node, len(branches[number]), plan.path_of(node.name))
              for number, node in plan.tree.directs.items()}
-    return gather_held_out(plan.tree, plan.jobs, values, (plan.data.x, plan.data.y, nodes), rows,
-                           plan.settings)
+    return gather_held_out(plan.tree, [*of_rows, *plan.nodes],
+                           [values[job.name] for job in of_rows],
+                           (plan.data.x, plan.data.y, nodes), rows, plan.settings)
 
 
 def _write(path, text, control_out):
