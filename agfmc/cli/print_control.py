@@ -8,6 +8,7 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
+from .designs import add_searching, found_design, searching_options
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -88,10 +89,16 @@ def get_parser():
                             "decoder, and a table of all of them on standard error; -Q may list "
                             f"schemes with commas (default {','.join(COMPARED)} and "
                             "adjacent-ordered), and --options is also what they are trained with")
-    add_trying(group, by=True)
+    add_trying(group)
+    group.add_argument("--by", metavar="SCORE",
+                       help="with --best, the score of all held-out points that decides: "
+                            f"{', '.join(BY_OPTION)}; with -Q best-tree, the loss of points that "
+                            "is the least: log-loss or error (default log-loss). With few "
+                            "points for each class uncertainty is too large, even of random answers")
     add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
     add_state(parser)
+    add_searching(parser)
     group = parser.add_argument_group("pictures")
     group.add_argument("--dot", action="store_true",
                        help="Graphviz text in place of the control file")
@@ -117,10 +124,14 @@ def execute(args):
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
+    if scheme is not None and scheme.searched:
+        found = _searched(args, scheme, input_format(args))
+        _output(args, found.tree, None, found.notes)
+        return
     _output(args, *designed(args, scheme, input_format(args)))
 
 
-def _output(args, tree, heights):
+def _output(args, tree, heights, notes=()):
     from ..control.write import require_readable, tree_lines
 
     if args.options and (args.no_names or not args.best):
@@ -141,6 +152,7 @@ def _output(args, tree, heights):
         from ..control.dot import format_dot
         sys.stdout.write(format_dot(tree))
     else:
+        show(f"# {line}\n" for line in notes)
         show(tree_lines(tree))
     sys.stdout.flush()
 
@@ -175,6 +187,8 @@ def _refuse_idle(args, scheme):
             (args.metric is not None, "--metric", "metric"),
             (args.linkage is not None, "--linkage", "linkage"),
             *((given, option, "data") for given, option in normalisation_options(args)),
+            *((given, option, "search") for given, option in searching_options(args)),
+            (args.by is not None, "--by", "search"),
             (args.path is not None, "-y", "control")):
         suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
         if not given or scheme in suited:
@@ -283,6 +297,14 @@ def _from_operand(args, scheme, form, options):
                             **options)
 
 
+def _searched(args, scheme, form):
+    """The result of a scheme that searches in training data."""
+    if is_number(args.source):
+        raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found the "
+                         f"number {args.source}")
+    return found_design(args, PROG, scheme, _data(args, form))
+
+
 def _refuse_data_options(args):
     for given, option in ((args.metric is not None, "--metric"), *normalisation_options(args),
                           (args.min_class is not None, "--min-class")):
@@ -322,6 +344,9 @@ def best(args):
     from ..experiments.comparison import find_best
     from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
+    by = BY_OPTION.get(args.by or "log-loss")
+    if by is None:
+        raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
                          f"their number of classes: found {args.source}")
@@ -335,7 +360,7 @@ def best(args):
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:
-            choice = find_best(experiment, candidates, by=BY_OPTION[args.by], progress=progress)
+            choice = find_best(experiment, candidates, by=by, progress=progress)
         report_reused(args, PROG, experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
@@ -355,9 +380,9 @@ def _report_choice(args, choice):
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]
-        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by} than "
+        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by or 'log-loss'} than "
                            f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
                            f"{'more' if row is top else 'not more'} than one standard error of "
                            f"the difference, {margin.error:.4f} ({margin.source})")
-    report(args, PROG, f"best by {args.by}: {row['configuration']} with the decoder "
+    report(args, PROG, f"best by {args.by or 'log-loss'}: {row['configuration']} with the decoder "
                        f"{row['decoder']}")

@@ -31,9 +31,9 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
-    searched    True where the maker searches: it takes points x (n, d), y (n,), their labels and
-                names, and returns an object whose `tree` is the control tree and whose `notes`
-                are lines about it
+    searched    True where the maker searches: it takes `training.design.LabelledPoints`, and
+                returns an object whose `tree` is the control tree over their labels, and whose
+                `notes` are lines about it
     """
 
     __slots__ = ()
@@ -48,10 +48,10 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         return {word: default if given.get(word) is None else given[word]
                 for word, default in self.options.items()}
 
-    def make(self, *source, **options):
-        """The result of `maker` for `source`: a number of classes, distances, a tree, or points."""
+    def make(self, source, **options):
+        """The result of `maker` for `source`: a number of classes, distances, a tree or points."""
         module, function = self.maker.split(":")
-        return getattr(import_module(f"..{module}", __package__), function)(*source, **options)
+        return getattr(import_module(f"..{module}", __package__), function)(source, **options)
 
 
 SCHEMES = (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
 from ..codes.schemes import find_scheme
 from ..control.build import code_rows, from_rows, relabelled
 from ..control.parse import MAX_TEXT
@@ -9,12 +12,25 @@ from ..control.tree import MAX_CELLS, Tree
 from ..errors import UsageError
 from ..formats.inputs import refuse_beyond
 
-__all__ = ["design", "design_for", "design_from_confusions", "design_from_data", "matrix_of",
-           "search_design", "sketch"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["LabelledPoints", "design", "design_for", "design_from_confusions", "design_from_data",
+           "matrix_of", "search_design", "sketch"]
 
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 _SOURCES = {"data": "training data", "confusions": "a contingency table",
             "control": "a control file"}
+
+
+class LabelledPoints(NamedTuple):
+    """Points that a design is made for: x (n, d), y (n,), the labels in y, ascending, and their
+    names {label: name}, or None."""
+
+    x: np.ndarray
+    y: np.ndarray
+    labels: Sequence[int]
+    names: Mapping[int, str] | None = None
 
 
 def design(scheme, labels, *, names=None, **options):
@@ -78,7 +94,7 @@ def search_design(scheme, x, y, labels, names=None, **options):
     The arguments are those of `design_from_data`.
     """
     scheme = find_scheme(scheme)
-    return scheme.make(x, y, list(labels), names, **scheme.settings(options))
+    return scheme.make(LabelledPoints(x, y, list(labels), names), **scheme.settings(options))
 
 
 def design_from_confusions(scheme, confusions, names=None, **options):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..errors import DataError, UsageError
 from ..learners.nystrom import NystromOptions
 from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
+from .design import LabelledPoints
 from .split_costs import GROUPS, Loss, SplitCosts
 
 __all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "best_tree",
@@ -131,17 +132,18 @@ def machine_options(text: str) -> NystromOptions:
 class TreeCosts:
     """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
 
-    x (n, d), y (n,): the points, after any normalisation;  labels: the classes, all in y;
-    names: {label: name};  search: a `TreeSearch`;  seed, workers: as of `SplitCosts`.
+    points: `LabelledPoints`, all of whose labels occur;  search: a `TreeSearch`;  seed, workers:
+    as of `SplitCosts`.
     Raises `UsageError` for constraints that contradict each other, and `DataError` as
     `SplitCosts` does.
     """
 
-    def __init__(self, x, y, labels: Sequence[int], names: Mapping[int, str] | None = None,
-                 search: TreeSearch = TreeSearch(), seed: int = 1, workers: int = 1):
+    def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
+                 workers: int = 1):
+        x, y, labels, self.names = points
         if len(labels) < 3:
             raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
-        self.labels, self.names, self.search, self.seed = list(labels), names, search, seed
+        self.labels, self.search, self.seed = list(labels), search, seed
         position = {label: place for place, label in enumerate(labels)}
         self._position = position
         clades = [[position[label] for label in some] for some in search.together]
@@ -269,9 +271,9 @@ def _balance_within_error(costs):
     return chosen
 
 
-def best_tree(x, y, labels, names=None, *, search: TreeSearch | None = None, options: str = "",
+def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
               seed: int = 1, workers: int = 1, progress: Callable | None = None) -> Chosen:
-    """The best tree for points x (n, d), y (n,).
+    """The best tree for labelled points.
 
     options: training options, whose kernel the splits are judged by where the search names no
     machine;  the other arguments are those of `TreeCosts` and `search_tree`.
@@ -279,4 +281,4 @@ def best_tree(x, y, labels, names=None, *, search: TreeSearch | None = None, opt
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))
-    return search_tree(TreeCosts(x, y, labels, names, search, seed, workers), progress)
+    return search_tree(TreeCosts(points, search, seed, workers), progress)

@@ -1,0 +1,112 @@
+"""The options of print_control for designs that are searched for in data."""
+
+from ..codes.schemes import SCHEMES
+from ..errors import UsageError
+from .messages import Progress
+from .options import finite_number, whole_number
+
+__all__ = ["add_searching", "found_design", "searching_options"]
+
+LOSSES = ("log-loss", "error")  # and cost:FILE
+
+
+def add_searching(parser):
+    """The group of options of searches."""
+    group = parser.add_argument_group("search for a tree, with -Q best-tree")
+    group.add_argument("--search-options", metavar="TEXT",
+                       help="options, as of learner=nystrom, of the classifiers that splits are "
+                            "judged by: -m landmarks (default 400), -g, -l, --loo and others "
+                            "(default: the kernel that --options give, or the gamma with the least "
+                            "leave-one-out error)")
+    group.add_argument("--splits", type=whole_number(1, 10**9), metavar="N",
+                       help="try at most N splits of classes: where all of them are no more, the "
+                            "best tree of all is found, else one that a local search comes to "
+                            "(default 300000, which is all for 12 classes)")
+    group.add_argument("--max-depth", type=whole_number(1), metavar="D",
+                       help="trees of depth D at most: the classifiers on the way to any class")
+    group.add_argument("--balance", type=_balance, metavar="W",
+                       help="add W to the loss for each classifier that a point is asked on its "
+                            "way; auto takes the tree that asks the fewest, of those within a "
+                            "standard error of the least loss (default 0)")
+    group.add_argument("--together", action="append", metavar="CLASS,CLASS,...",
+                       help="tell these classes, by label or name, apart last: they are one branch "
+                            "(may be given several times)")
+    group.add_argument("--top", metavar="'CLASS ... / CLASS ...'",
+                       help="the root of the tree: the classes on its left and its right side")
+    group.add_argument("--alternatives", type=whole_number(0, 1000), metavar="K",
+                       help="list the K next best trees in comments, and how they differ")
+
+
+def _balance(text):
+    return text if text == "auto" else finite_number(text)
+
+
+def searching_options(args):
+    """(given, option) of the options of searches."""
+    return tuple((getattr(args, option.strip("-").replace("-", "_")) is not None, option)
+                 for option in ("--search-options", "--splits", "--max-depth", "--balance",
+                                "--together", "--top", "--alternatives"))
+
+
+def found_design(args, prog, scheme, data):
+    """What the search of a scheme finds in a `Dataset`: its `tree`, and `notes`."""
+    from ..executors.threads import available_cores
+    from ..training.design import search_design
+
+    if args.executor is not None:
+        raise UsageError("--executor needs --best: a search has threads alone, -j")
+    labels = sorted(data.counts)
+    options = {"search": _tree_search(args, labels, data.name_of), "options": args.options,
+               "seed": args.seed, "workers": args.jobs or available_cores()}
+    with Progress(args, "searching", prog) as progress:
+        return search_design(scheme.name, data.x, data.y, labels, data.name_of,
+                             progress=progress, **options)
+
+
+def _tree_search(args, labels, names):
+    from ..training.split_costs import Loss
+    from ..training.tree_search import machine_options, SPLITS, TreeSearch
+
+    together = [_classes(text.split(","), labels, names, "--together") for text in
+                args.together or ()]
+    if args.top is not None:
+        together += _sides(args.top, labels, names)
+    machine = None if args.search_options is None else \
+        machine_options(f"learner=nystrom {args.search_options}")
+    by = args.by or LOSSES[0]
+    if by not in LOSSES:
+        raise UsageError(f"--by {by}: expected {' or '.join(LOSSES)} for a search")
+    return TreeSearch(machine, args.splits or SPLITS, Loss(by), args.max_depth,
+                      args.balance or 0.0, together, args.alternatives or 0)
+
+
+def _classes(words, labels, names, option):
+    """Labels of classes that are given by label or by name."""
+    label_of = {**{str(label): label for label in labels},
+                **{name: label for label, name in names.items() if label in labels}}
+    found = []
+    for word in map(str.strip, words):
+        if word not in label_of:
+            raise UsageError(f"{option}: there is no class '{word}' in the data: expected labels "
+                             "or names of classes, with commas between them")
+        if label_of[word] in found:
+            raise UsageError(f"{option}: class '{word}' is given twice")
+        found.append(label_of[word])
+    if len(found) < 2 and option == "--together":
+        raise UsageError(f"{option} {','.join(words)}: expected two classes or more")
+    return found
+
+
+def _sides(text, labels, names):
+    """The two sides of --top."""
+    sides = [side.replace(",", " ").split() for side in text.split("/")]
+    if len(sides) != 2 or not all(sides):
+        raise UsageError(f"--top '{text}': expected the classes on the left side, a slash, and "
+                         "those on the right side")
+    found = [_classes(side, labels, names, "--top") for side in sides]
+    both = sorted(found[0] + found[1])
+    if both != sorted(set(both)) or set(both) != set(labels):
+        wrong = next((label for label in labels if both.count(label) != 1))
+        raise UsageError(f"--top '{text}': expected every class of the data on one side; class "
+                         f"{wrong} is on {'both' if wrong in both else 'none'}")
+    return found
