@@ -1,6 +1,5 @@
 """The options of print_control for designs that are searched for in data."""
 
-from ..codes.schemes import SCHEMES
 from ..errors import UsageError
 from .messages import Progress
 from .options import finite_number, whole_number

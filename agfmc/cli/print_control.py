@@ -93,8 +93,8 @@ def get_parser():
     group.add_argument("--by", metavar="SCORE",
                        help="with --best, the score of all held-out points that decides: "
                             f"{', '.join(BY_OPTION)}; with -Q best-tree, the loss of points that "
-                            "is the least: log-loss or error (default log-loss). With few "
-                            "points for each class uncertainty is too large, even of random answers")
+                            "is to be least: log-loss or error (default log-loss). With few points "
+                            "for each class uncertainty is too large, even of random answers")
     add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
     add_state(parser)
@@ -380,8 +380,9 @@ def _report_choice(args, choice):
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]
-        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by {args.by or 'log-loss'} than "
-                           f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
+        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by "
+                           f"{args.by or 'log-loss'} than {first['configuration']} "
+                           f"{first['decoder']} by {margin.gain:.4f}, "
                            f"{'more' if row is top else 'not more'} than one standard error of "
                            f"the difference, {margin.error:.4f} ({margin.source})")
     report(args, PROG, f"best by {args.by or 'log-loss'}: {row['configuration']} with the decoder "

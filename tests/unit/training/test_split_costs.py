@@ -1,0 +1,132 @@
+"""Costs of splits against classifiers that are trained without each point."""
+
+import numpy as np
+import pytest
+
+from agfmc.codes.best_tree import Nodes
+from agfmc.errors import DataError
+from agfmc.learners.calibration import fit_sigmoid
+from agfmc.learners.nystrom import NystromOptions
+from agfmc.training.split_costs import GROUPS, log_losses, Loss, SplitCosts
+
+
+def points(n=60, k=4, seed=3):
+    generator = np.random.default_rng(seed)
+    y = np.repeat(np.arange(k), n // k)
+    x = generator.normal(size=(len(y), 3)) + np.array([[0, 0, 0], [1.5, 0, 0], [0, 2, 0],
+                                                       [1, 1, 2]])[y % 4]
+    return x, y
+
+
+MACHINE = NystromOptions.parse("-m 12 -g 0.3 -l 0.05")
+
+
+def left_out(costs, x, y, left, right):
+    """Leave-one-out values of a split, by training without each point; and its points."""
+    phi = costs.landmarks.features(costs.landmarks.kernel_values(x))
+    rows = np.flatnonzero(np.isin(y, [*left, *right]))
+    rows = rows[np.argsort(y[rows], kind="stable")]
+    t, found = np.where(np.isin(y[rows], right), 1.0, -1.0), []
+    for i in range(len(rows)):
+        others = np.delete(np.arange(len(rows)), i)
+        a = np.vstack([phi[:, rows[others]], np.ones(len(others))])
+        ridge = np.diag([costs.options.ridge] * len(phi) + [0.0])
+        v = np.linalg.solve(a @ a.T + ridge, a @ t[others])
+        found.append(v @ np.append(phi[:, rows[i]], 1.0))
+    return np.array(found), t > 0, rows
+
+
+def sigmoid_losses(f, positive):
+    a, b, _ = fit_sigmoid(f, positive)
+    p = 1 / (1 + np.exp(a * f + b))
+    return -np.log(np.where(positive, p, 1 - p)), (p >= 0.5) != positive
+
+
+@pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 1, 3]), ([1], [3])])
+def test_a_cost_is_that_of_leaving_each_point_out(left, right):
+    x, y = points()
+    costs = SplitCosts(x, y, MACHINE)
+    f, positive, _ = left_out(costs, x, y, left, right)
+    expected = sigmoid_losses(f, positive)[0]
+    classes = sorted(left + right)
+    request = Nodes(tuple((c,) for c in classes), np.array([[c in right for c in classes]]))
+    [found] = costs([request])
+    assert found.shape == (1, GROUPS)
+    assert found.sum() == pytest.approx(expected.sum(), rel=1e-6)
+    of_points = costs.point_losses([(tuple(left), tuple(right))])[0]
+    assert of_points[of_points != 0] == pytest.approx(expected, rel=1e-4)
+    assert of_points.sum() == pytest.approx(found.sum(), rel=1e-12)
+
+
+def test_errors_and_costs_of_errors():
+    x, y = points()
+    left, right = [0, 3], [1, 2]
+    f, positive, rows = left_out(SplitCosts(x, y, MACHINE), x, y, left, right)
+    wrong = sigmoid_losses(f, positive)[1]
+    request = Nodes(((0,), (1,), (2,), (3,)), np.array([[False, True, True, False]]))
+    [found] = SplitCosts(x, y, MACHINE, loss=Loss("error"))([request])
+    assert found.sum() == wrong.sum() > 0
+    table = np.arange(16.0).reshape(4, 4)
+    mean = {c: np.mean([table[c, other] for other in (right if c in left else left)])
+            for c in range(4)}  # of classes with as many points
+    [found] = SplitCosts(x, y, MACHINE, loss=Loss("cost", table))([request])
+    assert found.sum() == pytest.approx(sum(mean[c] for c in y[rows][wrong]))
+
+
+def test_parts_of_several_classes_are_their_union():
+    x, y = points()
+    costs = SplitCosts(x, y, MACHINE)
+    [one] = costs([Nodes(((0, 2), (1,), (3,)), np.array([[False, True, False]]))])
+    [other] = costs([Nodes(((0,), (1,), (2,), (3,)), np.array([[False, True, False, False]]))])
+    assert one.sum() == pytest.approx(other.sum(), rel=1e-9)
+
+
+def test_a_sample_is_left_out_and_stands_for_all():
+    x, y = points(1200)
+    every, some = SplitCosts(x, y, MACHINE), SplitCosts(
+        x, y, NystromOptions.parse("-m 12 -g 0.3 -l 0.05 --loo 400"))
+    assert len(every.rows) == 1200 and len(some.rows) == 400
+    request = [Nodes(((0,), (1, 2), (3,)), np.array([[False, True, True], [True, False, True]]))]
+    [whole], [part] = every(request), some(request)
+    assert part.sum() == pytest.approx(whole.sum(), rel=0.2)
+    assert some.point_weights.sum() == pytest.approx(1200)
+
+
+def test_the_same_bytes_for_any_number_of_threads():
+    x, y = points()
+    requests = [Nodes(tuple((c,) for c in classes), np.eye(len(classes), dtype=bool)[1:])
+                for classes in ((0, 1), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3))]
+    one, four = SplitCosts(x, y, workers=1), SplitCosts(x, y, workers=4)
+    assert one.options == four.options
+    for a, b in zip(one(requests), four(requests), strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_gamma_and_lambda_are_settled():
+    x, y = points(200)
+    found = SplitCosts(x, y).options
+    assert found.gamma in [share / 3 for share in (0.25, 0.5, 1, 2, 4)] and found.ridge > 0
+    assert found.landmarks == 200
+    given = SplitCosts(x, y, NystromOptions.parse("-t 0 -m 20")).options
+    assert given.kernel == "linear" and given.landmarks == 20
+
+
+def test_a_class_of_one_point():
+    x, y = points()
+    with pytest.raises(DataError, match="class 3 has one point"):
+        SplitCosts(x[:46], y[:46], MACHINE)
+
+
+def test_sigmoids_of_many_rows():
+    generator = np.random.default_rng(1)
+    f = generator.normal(size=(5, 300)) * np.array([[0.01], [1], [1], [30], [1]])
+    positive = f + generator.normal(size=f.shape) * [[0.02], [1], [0.01], [20], [1e9]] > 0.4
+    counts = np.column_stack([positive.sum(axis=1), (~positive).sum(axis=1)])
+    losses, wrong = log_losses(f, positive, counts)
+    for row in range(5):
+        expected, mistakes = sigmoid_losses(f[row], positive[row])
+        assert losses[row] == pytest.approx(expected, rel=1e-3, abs=1e-5)
+        assert losses[row].sum() == pytest.approx(expected.sum(), rel=1e-6)
+        assert (wrong[row] == mistakes).all()
+    alone = log_losses(f[2:3], positive[2:3], counts[2:3])[0]
+    assert alone == pytest.approx(losses[2:3], rel=1e-12)

@@ -1,0 +1,163 @@
+"""The search for the best tree on data."""
+
+import numpy as np
+import pytest
+
+from agfmc.codes.best_tree import nodes_of, oriented
+from agfmc.control.build import from_pairs
+from agfmc.control.parse import parse
+from agfmc.control.write import format_tree
+from agfmc.errors import DataError, UsageError
+from agfmc.learners.nystrom import NystromOptions
+from agfmc.training.design import design_for, LabelledPoints, search_design
+from agfmc.training.design_notes import in_brackets
+from agfmc.training.split_costs import Loss
+from agfmc.training.tree_search import (best_tree, machine_options, search_tree, TreeCosts,
+                                        TreeSearch)
+
+LABELS = [2, 3, 5, 7, 8]
+MACHINE = NystromOptions.parse("-m 30 -g 0.3 -l 0.05")
+
+
+def all_trees(classes):
+    """All trees over some classes, the lowest class on the left of every node."""
+    if len(classes) == 1:
+        return [classes[0]]
+    first, *rest = classes
+    return [(left, right) for chosen in range(2**len(rest) - 1)
+            for left in all_trees([first, *(c for i, c in enumerate(rest) if chosen >> i & 1)])
+            for right in all_trees([c for i, c in enumerate(rest) if not chosen >> i & 1])]
+
+
+def points(n=150, k=5, seed=1):
+    """Classes on a line of clusters: 0 1 close together, 2 3 as well, 4 apart."""
+    generator = np.random.default_rng(seed)
+    y = np.sort(generator.integers(0, k, n))
+    x = generator.normal(size=(n, 2))
+    x[:, 0] += np.array([0, 1.2, 5, 6.2, 12, 15])[y]
+    return LabelledPoints(x, np.array([*LABELS, 11])[y], [*LABELS, 11][:k])
+
+
+def costs(search=None, **kinds):
+    return TreeCosts(points(**kinds), search or TreeSearch(machine=MACHINE))
+
+
+@pytest.mark.parametrize("loss", ["log-loss", "error"])
+def test_the_best_of_all_trees_on_data(loss):
+    search = TreeSearch(machine=MACHINE, loss=Loss(loss))
+    found = search_tree(costs(search))
+    trees = list(all_trees(list(range(5))))
+    values = {tree: found.costs.loss_of(tree) for tree in trees}
+    assert found.exact and found.splits == found.all_splits == 90 and found.all_trees == 105
+    assert found.best.loss == pytest.approx(min(values.values()))
+    assert values[oriented(found.costs.pairs(found.tree))] == min(values.values())
+
+
+def test_scores_of_a_tree_are_sums_over_its_nodes():
+    search = costs()
+    tree = (((0, 1), (2, 3)), 4)
+    scored = search.scored(tree)
+    assert scored.loss == pytest.approx(sum(node.loss for node in scored.nodes))
+    assert scored.loss == pytest.approx(search.loss_of(tree))
+    assert scored.asked == pytest.approx(sum(node.share for node in scored.nodes))
+    of_points = search.point_losses(tree)
+    assert scored.loss == pytest.approx(of_points.mean())
+    assert scored.error == pytest.approx(of_points.std() / np.sqrt(150))
+    assert [(node.left, node.right) for node in scored.nodes][0] == ((2, 3, 5, 7), (8,))
+    other = search.scored(((0, 2), ((1, 3), 4)), of_points)
+    assert other.difference == pytest.approx(other.loss - scored.loss)
+    assert 0 < other.difference_error < other.error + scored.error
+    assert search.pairs(scored.tree) == tree
+
+
+def test_classes_that_are_hard_to_tell_apart_are_told_apart_last():
+    found = search_tree(costs())
+    joined = {frozenset((*node.left, *node.right)) for node in found.best.nodes}
+    assert {frozenset((2, 3)), frozenset((5, 7))} <= joined
+    # the trees on which the parts of the points agree
+    assert found.best.loss <= found.apart < found.best.loss + 3 * found.best.error
+
+
+def test_the_fewest_classifiers_within_a_standard_error():
+    plain = search_tree(costs())
+    cheap = search_tree(costs(TreeSearch(machine=MACHINE, balance="auto")))
+    assert cheap.best.asked <= plain.best.asked
+    against = plain.costs.point_losses(plain.costs.pairs(plain.tree))
+    scored = plain.costs.scored(plain.costs.pairs(cheap.tree), against)
+    assert scored.difference <= scored.difference_error
+    level = search_tree(costs(TreeSearch(machine=MACHINE, balance=100.0)))
+    assert level.best.asked == min(plain.costs.asked(tree) for tree in all_trees(list(range(5))))
+
+
+def test_alternatives_are_the_next_best():
+    found = search_tree(costs(TreeSearch(machine=MACHINE, alternatives=3)))
+    values = sorted(map(found.costs.loss_of, all_trees(list(range(5)))))
+    losses = [found.best.loss, *(one.loss for one in found.alternatives)]
+    assert losses == pytest.approx(values[:4])
+    assert all(one.difference == pytest.approx(one.loss - found.best.loss)
+               for one in found.alternatives)
+
+
+def test_constraints():
+    found = search_tree(costs(TreeSearch(machine=MACHINE, together=[(2, 8)], max_depth=3)))
+    joined = [set((*node.left, *node.right)) for node in found.best.nodes]
+    assert {2, 8} in joined
+    with pytest.raises(UsageError, match="--max-depth 2: a tree of 5 classes has a depth of 3"):
+        costs(TreeSearch(machine=MACHINE, max_depth=2))
+    with pytest.raises(UsageError, match="--splits 19 is too small: .* need 20 at least"):
+        costs(TreeSearch(machine=MACHINE, splits=19))
+    with pytest.raises(UsageError, match="cannot stay together"):
+        costs(TreeSearch(machine=MACHINE, together=[(2, 3), (3, 5)]))
+
+
+def test_two_classes_have_one_tree():
+    with pytest.raises(DataError, match="2 classes have one tree"):
+        costs(k=2)
+
+
+def test_notes_are_comments_of_a_control_file():
+    names = {2: "two", 8: "a name"}
+    made = points()._replace(names=names)
+    found = best_tree(made, search=TreeSearch(machine=MACHINE, alternatives=2, splits=60))
+    assert not found.exact
+    text = "".join(f"# {line}\n" for line in found.notes) + format_tree(found.tree)
+    assert format_tree(parse(text)) == format_tree(found.tree)
+    assert parse(text).names == names
+    notes = "\n".join(found.notes)
+    assert "not exact" in notes and "two, 3" in notes and "alternative 2" in notes
+    assert f"{found.best.loss:.4f} +- {found.best.error:.4f}" in found.notes[0]
+    assert in_brackets(from_pairs(((0, 1), (2, (3, 4))), LABELS)) == "((2 3) (5 (7 8)))"
+
+
+def test_a_local_search_comes_to_the_best_tree_of_six():
+    exact = search_tree(costs(k=6, n=200))
+    searched = search_tree(costs(TreeSearch(machine=MACHINE, splits=200), k=6, n=200))
+    assert searched.splits < exact.splits == 301
+    assert searched.best.loss == pytest.approx(exact.best.loss)
+
+
+def test_the_machine_is_that_of_the_training_options():
+    assert machine_options("-c 50 -g 0.1") == NystromOptions(gamma=0.1)
+    assert machine_options("-t 1 -d 2 -g 0.5 -r 1") == NystromOptions(
+        kernel="polynomial", degree=2, gamma=0.5, coef0=1)
+    assert machine_options("learner=nystrom -m 50 -l 0.1") == NystromOptions.parse("-m 50 -l 0.1")
+    assert machine_options("learner=linear -c 2") == machine_options("") == NystromOptions()
+
+
+def test_the_scheme():
+    x, y, labels, _ = points()
+    found = search_design("best-tree", x, y, labels, search=TreeSearch(machine=MACHINE))
+    assert design_for("best-tree", x, y, labels, None,
+                      search=TreeSearch(machine=MACHINE)) == found.tree
+    assert found.tree.classes == tuple(LABELS)
+    assert len(nodes_of(found.costs.pairs(found.tree))) == 4
+
+
+def test_labels_that_say_nothing():
+    """The loss in the tree that other points chose is that of chance, that of the best below it."""
+    generator = np.random.default_rng(5)
+    y = generator.permutation(np.repeat(np.arange(5), 40))
+    made = LabelledPoints(generator.normal(size=(200, 3)), y, range(5))
+    found = best_tree(made, search=TreeSearch(machine=NystromOptions.parse("-m 20 -g 0.3 -l 1")))
+    assert found.apart > np.log(5) - 0.02
+    assert found.best.loss < found.apart
