@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
+from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
                       input_format, Parser, refuse_inputs, whole_number)
@@ -47,9 +48,9 @@ def get_parser():
                        help="the decoder that is calibrated, as for nfold (default: the one that "
                             "suits the configuration; with --data also least-squares, and full of "
                             "a tree)")
-    group.add_argument("--tree", choices=("recursive", "full"), metavar="MODE",
-                       help="for trees: recursive or full, with -Q as the decoder of the matrices "
-                            "in it, as for classify_m")
+    group.add_argument("--tree", choices=tuple(TREE_DECODERS), metavar="MODE",
+                       help="for trees: recursive or full, for ensembles average or geometric; "
+                            "with -Q as the decoder of the matrices in them, as for classify_m")
     group.add_argument("--map", choices=MAPS, default=MAPS[0], metavar="KIND",
                        help="auto (default): the simplest whose log loss is within one standard "
                             "error of the least; temperature, vector or matrix: this one, with a "
@@ -135,6 +136,9 @@ def _answers(args, configuration, form, workers):
     tree = configuration.tree
     if args.tree is not None and not tree.hierarchical:
         raise UsageError(f"--tree is for trees, and {args.model} is none")
+    if args.tree is not None and (TREE_DECODERS[args.tree] == "ensembles") != tree.is_ensemble:
+        raise UsageError(f"--tree {args.tree} is for {TREE_DECODERS[args.tree]}, and {args.model} "
+                         f"is {'an ensemble' if tree.is_ensemble else 'one tree'}")
     if args.tree is not None:
         wanted = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
     elif args.decoder is not None:

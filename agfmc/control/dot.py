@@ -28,11 +28,25 @@ def format_dot(tree: Tree) -> str:
     table with a row for each classifier and a column for each branch, `+` and `-`
     where the branch is on that side; the classes stand below their columns, an
     edge leads from a column to a branch that is divided further.  A direct
-    classifier is a box that says which one it is.
+    classifier is a box that says which one it is.  Each member of an ensemble is a cluster with
+    its share in the average.
     """
-    sizes = _class_counts(tree)
+    if not tree.is_ensemble:
+        return "".join([_HEAD, *_statements(tree, tree.parts[0], "c"), "}\n"])
     lines = [_HEAD]
-    for number, node in enumerate(tree.nodes):
+    for member, (part, weight) in enumerate(zip(tree.parts, tree.weights)):
+        lines += [f"  subgraph cluster{member} {{\n",
+                  f'  label="{member + 1}: weight {weight:.3g}";\n',
+                  *_statements(tree, part, f"m{member}c"), "  }\n"]
+    return "".join([*lines, "}\n"])
+
+
+def _statements(tree, part, prefix):
+    """The nodes of a member and its edges; prefix: of the names of its classes."""
+    sizes = _class_counts(tree)
+    lines = []
+    for number in range(part.start, part.stop):
+        node = tree.nodes[number]
         if node.direct is not None:
             lines.append(f"  n{number} [shape=box, label={_direct(node.direct)}];\n")
         elif node.bare:
@@ -43,19 +57,18 @@ def format_dot(tree: Tree) -> str:
             lines.append(f"  n{number} [{look}];\n")
         else:
             lines.append(f"  n{number} [shape=plain, label=<\n{_table(tree, node, sizes)}  >];\n")
-        lines += _branches(tree, number, node)
-    lines.append("}\n")
-    return "".join(lines)
+        lines += _branches(tree, number, node, prefix)
+    return lines
 
 
-def _branches(tree, number, node):
+def _branches(tree, number, node, prefix):
     """The classes below a node, and its edges."""
     matrix = node.direct is None and not node.bare
     for branch, child in enumerate(node.children):
         if isinstance(child, Leaf):
             if matrix:
                 continue  # it stands in the table
-            target = f"c{child.label}"
+            target = f"{prefix}{child.label}"
             yield (f'  {target} [shape=box, style="rounded,filled", color="#a0a0a0", '
                    f'fillcolor="#f2f2f2", label={_quoted(_class_name(tree, child))}];\n')
         else:

@@ -242,6 +242,10 @@ def format_ascii_model(configuration):
     normalisation, several kernels, classifiers without probabilities, no features.
     """
     model, tree = configuration.machines, configuration.tree
+    if tree.is_ensemble:
+        raise ModelError("libAGF's ASCII model holds one configuration, and this is an ensemble of "
+                         f"{len(tree.roots)}: print_control -Q convert makes one coding matrix of "
+                         "them, whose classifiers it can hold")
     if tree.directs:
         raise ModelError("libAGF's ASCII model can hold support vector machines only, not a "
                          f"classifier of code {next(iter(tree.directs.values())).code}")

@@ -428,6 +428,9 @@ def format_svm_multiclass(configuration):
     several kernels.
     """
     model, tree = configuration.machines, configuration.tree
+    if tree.is_ensemble:
+        raise ModelError(f"a LIBSVM model holds one configuration, and this is an ensemble of "
+                         f"{len(tree.roots)}")
     if tree.directs:
         raise ModelError("a LIBSVM model can hold support vector machines only, not a classifier "
                          f"of code {next(iter(tree.directs.values())).code}")

@@ -3,7 +3,7 @@
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
     8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes, or 2 with a
-                  calibration (uint32, little-endian throughout)
+                  calibration, or 3 for an ensemble (uint32, little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
@@ -34,7 +34,7 @@ from .inputs import read_bytes
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 2
+_MAJOR, _MINOR = 1, 3
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -73,10 +73,12 @@ def write_store(path, configuration, made_by):
                         for d in directs]} if directs else {}
     minor = 1 if directs else 0
     if configuration.calibration is not None:
-        minor = _MINOR
+        minor = 2
         extra["calibration"] = _calibration_header(configuration.calibration)
         wanted.update(_calibration_arrays(extra["calibration"]))
         arrays.update(_arrays_of(configuration.calibration))
+    if tree.is_ensemble:
+        minor = 3
     listing = {}
     blobs = []
     offset = 0

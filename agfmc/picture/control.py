@@ -15,6 +15,8 @@ _SPACING, _TALLEST, _WIDEST = 0.24, 40.0, 30.0  # from class to class; of the wh
 _CELL = 0.13
 _MOST_CELLS = 16  # across a matrix that is drawn inside a tree, and down as far as fits
 _PAD = 0.04
+_MOST_MEMBERS, _ACROSS = 6, 3  # of an ensemble that are drawn, and beside each other
+_APART = 0.3
 _BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor": "white",
         "edgecolor": GREY, "linewidth": 0.8}
 
@@ -30,11 +32,14 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None) 
     heights: the joining distance of each node of a tree of single classifiers, in the
     order of `tree.nodes`, which may be infinite; then a dendrogram is drawn, with its
     axis of distances.
+    An ensemble: its first members as trees, with their shares in the average.
 
     Raises UsageError for heights that do not fit, and as `canvas.save`.
     """
     if heights is not None:
         save(path, lambda: dendrogram_figure(tree, heights))
+    elif tree.is_ensemble:
+        save(path, lambda: _ensemble_figure(tree))
     elif tree.hierarchical or tree.nodes[0].direct is not None:
         save(path, lambda: _tree_figure(tree))
     else:
@@ -122,36 +127,68 @@ def _tree_figure(tree):
     texts = [class_name(tree.names, label) for label in labels]
     width = max(layout.width + 0.1 + text_width(texts, 9), 2.6) + 2 * _MARGIN
     figure, axes = page(width, layout.height + _HEAD + 2 * _MARGIN)
-    down = _HEAD + _MARGIN
     if len(tree.directs) < len(tree.nodes):
-        legend(axes, _MARGIN, _MARGIN, any(not node.bare and node.direct is None and
-                                           isinstance(box, tuple)
-                                           for node, box in zip(tree.nodes, layout.boxes)))
-    _edges(axes, tree, layout, down)
+        legend(axes, _MARGIN, _MARGIN, _has_matrix(tree, layout))
+    _draw_tree(axes, tree, layout, _MARGIN, _HEAD + _MARGIN)
+    return figure
+
+
+def _has_matrix(tree, layout):
+    return any(not node.bare and node.direct is None and isinstance(box, tuple)
+               for node, box in zip(tree.nodes, layout.boxes))
+
+
+def _ensemble_figure(tree):
+    """The first members in a grid, each below its number and weight."""
+    shown = list(zip(tree.members, tree.weights))[:_MOST_MEMBERS]
+    layouts = [_Layout(member) for member, _ in shown]
+    classes = text_width([class_name(tree.names, label) for label in tree.labels], 9)
+    wide = max(2.2, 0.1 + classes + max(layout.width for layout in layouts)) + _APART
+    tall = layouts[0].height + _HEAD + _APART
+    across = max(1, min(_ACROSS, len(shown), int(_WIDEST / wide)))
+    figure, axes = page(max(2 * _MARGIN + across * wide, 4.0),
+                        2 * _MARGIN + 2 * _HEAD + -(-len(shown) // across) * tall)
+    count = len(tree.roots)
+    axes.text(_MARGIN, _MARGIN + 0.08, f"ensemble of {count} configurations" + (
+        f", the first {len(shown)}" if count > len(shown) else ""), va="center")
+    legend(axes, _MARGIN, _MARGIN + _HEAD, any(map(_has_matrix, tree.members, layouts)))
+    for number, ((member, weight), layout) in enumerate(zip(shown, layouts)):
+        left = _MARGIN + number % across * wide
+        down = _MARGIN + 2 * _HEAD + number // across * tall
+        axes.text(left, down + 0.1, f"{number + 1}: weight {weight:.3g}", va="center",
+                  color="#606060")
+        _draw_tree(axes, member, layout, left, down + _HEAD)
+    return figure
+
+
+def _draw_tree(axes, tree, layout, aside, down):
+    """One tree with its classes, from (aside, down) to the right and downwards, in inches."""
+    labels = tree.labels
+    texts = [class_name(tree.names, label) for label in labels]
+    _edges(axes, tree, layout, aside, down)
     for number, node in enumerate(tree.nodes):
-        x, y, box = _MARGIN + layout.left[number], down + layout.y[number], layout.boxes[number]
+        x, y, box = aside + layout.left[number], down + layout.y[number], layout.boxes[number]
         if isinstance(box, tuple):
             _small_matrix(axes, node, x, y, layout.cell)
         elif box and layout.named:
             axes.text(x + _PAD, y, box, fontsize=8, va="center", bbox=_BOX, zorder=3,
                       linespacing=1.1)
     for place in thinned(len(labels), int(layout.height / 0.16)):
-        axes.text(_MARGIN + layout.width + 0.06, down + layout.leaf_y(place), texts[place],
+        axes.text(aside + layout.width + 0.06, down + layout.leaf_y(place), texts[place],
                   va="center")
-    return figure
 
 
-def _edges(axes, tree, layout, down):
+def _edges(axes, tree, layout, aside, down):
     """Elbows from single classifiers, fans from matrices and multi-class nodes."""
     from matplotlib.collections import LineCollection
     lines, colours, points = [], [], []
     for number, node in enumerate(tree.nodes):
-        x, y = _MARGIN + layout.right[number], down + layout.y[number]
+        x, y = aside + layout.right[number], down + layout.y[number]
         middle = (len(node.children) - 1) / 2
         if layout.boxes[number] is None:
             points.append((x, y))
         for branch, child in enumerate(node.children):
-            end = _MARGIN + (layout.width if isinstance(child, Leaf) else layout.left[child])
+            end = aside + (layout.width if isinstance(child, Leaf) else layout.left[child])
             there = down + layout.child_y(number, branch, child)
             if node.bare:
                 # from above or below the box, where the node has one
@@ -162,7 +199,7 @@ def _edges(axes, tree, layout, down):
                 start = y
                 if isinstance(layout.boxes[number], tuple):
                     start = y + (branch - middle) * layout.cell
-                turn = _MARGIN + _fan_end(layout, tree, number)
+                turn = aside + _fan_end(layout, tree, number)
                 lines.append([(x, start), (turn, there), (max(end, turn), there)])
                 colours.append(GREY)
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=1.2, zorder=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -30,6 +31,10 @@ def describe(configuration: Configuration) -> dict:
         "configuration": _kind(tree),
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
+        "members": [{"configuration": _kind(member), "weight": weight,
+                     "binary_models": len(member.rows)}
+                    for member, weight in zip(tree.members, tree.weights)]
+        if tree.is_ensemble else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
@@ -154,6 +159,8 @@ def _node_classifiers(configuration):
 
 
 def _kind(tree):
+    if tree.is_ensemble:
+        return "ensemble"
     if not tree.hierarchical:
         return "direct classifier" if tree.nodes[0].direct else "coding matrix"
     return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
@@ -168,6 +175,7 @@ def format_description(info: dict) -> str:
         f"classes           {len(info['classes'])}: " + ", ".join(
             f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
             for c in info["classes"]),
+        *_member_lines(info),
         *([] if info["decoder"] is None else
           [f"decoder           {info['decoder']}, unless another is chosen"]),
         *([] if info["samples"] is None else
@@ -208,6 +216,24 @@ def format_description(info: dict) -> str:
     if info["control"] is not None:
         lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
     return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's model holds any text
+
+
+def _member_lines(info):
+    """The lines about the members of an ensemble, those of a kind together."""
+    members = info["members"]
+    if members is None:
+        return []
+    kinds = Counter((one["configuration"], one["binary_models"]) for one in members)
+    lines = [f"members           {len(members)}: " + ", ".join(
+        f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
+        for (kind, rows), count in kinds.items()) + " binary models"]
+    weights = [one["weight"] for one in members]
+    lines.append("weights           " + (
+        "equal" if len(set(weights)) == 1 else _short([f"{weight:.4g}" for weight in weights])))
+    names = [binary["name"] for binary in info["binary_models"]]
+    shared = len(names) - len(set(names))
+    return lines + [f"shared            {shared} partitions have the binary model of another "
+                    f"member: {len(set(names))} different ones"] * bool(shared)
 
 
 def _calibration_lines(found):

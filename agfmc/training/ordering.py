@@ -105,7 +105,8 @@ def require_untrained_matrix(tree):
 def _require_matrix(tree):
     node = tree.nodes[0]
     if tree.hierarchical or node.direct is not None:
-        what = f"a classifier of code {node.direct.code}" if node.direct else "a tree"
+        what = "an ensemble" if tree.is_ensemble else \
+            f"a classifier of code {node.direct.code}" if node.direct else "a tree"
         raise ControlError(f"expected one coding matrix, found {what}", file=tree.source)
 
 
