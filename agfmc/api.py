@@ -14,7 +14,7 @@ from .experiments.experiment import Experiment, SplitPlan, with_learned
 from .experiments.search import SearchSpace
 from .experiments.tuned import find_options
 from .models import Configuration, Dataset
-from .prediction.calibration import calibrated
+from .prediction.calibration import calibrated, check_weights
 from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
 from .training.fit import TrainingSettings
 from .training.memory import checked_points, designed, train_configuration
@@ -35,7 +35,8 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     to normalise and then learn a linear map of the features from the classes, after which kernels
     fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
     training: further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
-    probabilities that are not calibrated.
+    probabilities that are not calibrated, or `weights="held-out"` to learn the weights of the
+    members of an ensemble, several configurations in one control tree.
 
     One pass over the points serves the classifiers of any layout where they are least squares on
     shared landmarks, here 40 of them:
@@ -61,7 +62,12 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     if not isinstance(control, Tree):
         x, y = checked_points(x, y)
         control, settings = designed(control, x, y, None, settings)
-    return calibrated(*train_configuration(control, x, y, settings))
+    return _trained(control, x, y, settings)
+
+
+def _trained(tree, x, y, settings):
+    check_weights(settings.weights, tree, settings.calibration)
+    return calibrated(*train_configuration(tree, x, y, settings), weights=settings.weights)
 
 
 def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_loss",
@@ -102,7 +108,7 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     result, tree = find_options(experiment, candidate, by=by, search=search,
                                 time_limit=time_limit, space=space)
     settings = with_learned(settings, experiment.learned.get(None))
-    return calibrated(*train_configuration(tree, x, y, settings)), result
+    return _trained(tree, x, y, settings), result
 
 
 def _settings(options="", normalise=False, seed=1, metric=None, **training):

@@ -147,6 +147,7 @@ def _range(text):
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..learners.commands import Command
+    from ..prediction.calibration import check_weights
     from ..prediction.decoding import named_decoding
     from ..training.external import Trainer
     from ..training.fit import MEGABYTES, TrainingSettings
@@ -179,8 +180,7 @@ def execute(args):
     if settings.metric is not None:
         tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
-    if args.weights is not None:
-        _check_weights(work)
+    check_weights(args.weights, work.tree, work.calibration_rows is not None)
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     if args.dry_run:
@@ -260,14 +260,6 @@ def _calibration_file(args):
     return calibration_of(model_file(args.model, args.path) if is_stream(control) else control)
 
 
-def _check_weights(work):
-    """Refuse weights for one configuration, and where they could not be found after all."""
-    if not work.tree.is_ensemble:
-        raise UsageError("--weights is for an ensemble, and control has one configuration")
-    if work.calibration_rows is None:
-        raise UsageError("--weights: a program gives no answers to samples that are held out")
-
-
 def _calibration(args, work, trained):
     """The tree, the `Calibration` of the models, or None, and lines on what was found.
 
@@ -292,15 +284,10 @@ def _calibration(args, work, trained):
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
         if args.weights is not None:
-            if held_out is None:
-                raise JobsFailed("--weights: not all classifiers have decision values of samples "
-                                 "that were held out; control-out is not written")
             configuration = with_learned_weights(configuration, held_out)
             tree = configuration.tree
             told.append(f"weights of the members: {tree.headings['weights'].text}")
         calibration = fit_calibration(configuration, held_out, losses=losses)
-    except JobsFailed:
-        raise
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         return tree, None, [*told, "warning: the probabilities are not calibrated: "
                             + (str(error) or "not enough memory")]

@@ -29,7 +29,7 @@ from ..formats.controlfile import read_control
 from ..learners.protocol import parse_options, unnamed
 from ..formats.vectors import read_std
 from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, ProbabilityMap
-from ..prediction.calibration import calibrated
+from ..prediction.calibration import calibrated, check_weights
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
@@ -81,14 +81,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         The layout of the binary classifiers: the name of a scheme ("one-vs-one",
         "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", ...); the text
         of a control file, which holds braces; a control file as a `pathlib.Path`; or
-        an `agfmc.control.tree.Tree`.  A control file has the labels 0, 1, 2 ... for the classes
+        an `agfmc.control.tree.Tree`.  Several configurations in a control file are an ensemble.
+        A control file has the labels 0, 1, 2 ... for the classes
         in their order where those are no whole numbers from 0, or names them.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
-        of them); a tree with another decoder is taken as a coding matrix.  None: the one that
+        of them), for ensembles "average" and "geometric"; a tree or an ensemble with another
+        decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
-        "recursive" for trees, else "least-squares".
+        "recursive" for trees, "average" for ensembles, else "least-squares".
     learner : {"svm", "linear", "logistic", "nystrom"}, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
         on landmarks, which trains all classifiers from one pass over the data.  None: what
@@ -119,6 +121,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         is learned.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
+    weights : {"held-out"}, default=None
+        Learn the weights of the members of an ensemble from the training points, each held out in
+        turn; None: those of the control, or equal ones.
     calibrated : bool, default=True
         Calibrate the probabilities of all classes in `fit`; False: they are the decoder's own.
     reject : float, default=None
@@ -189,8 +194,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
-                 calibrated=True, reject=None, max_error=None, confidence=0.95, reject_label=None,
-                 random_state=1, n_jobs=None, kernel_memory=MEGABYTES):
+                 weights=None, calibrated=True, reject=None, max_error=None, confidence=0.95,
+                 reject_label=None, random_state=1, n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
         self.learner = learner
@@ -207,6 +212,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.n_components = n_components
         self.metric = metric
         self.platt = platt
+        self.weights = weights
         self.calibrated = calibrated
         self.reject = reject
         self.max_error = max_error
@@ -233,8 +239,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 tree, settings = designed(self.control, X, y, labelled.names, settings)
             decoding = self._decoder_for(tree)
             self._rejecting(decoding)  # refused before the training
+            check_weights(self.weights, tree, settings.calibration)
             configuration = calibrated(*train_configuration(tree, X, y, settings),
-                                       [decoding] if decoding.decoder.takes == "learned" else None)
+                                       [decoding] if decoding.decoder.takes == "learned" else None,
+                                       self.weights)
             return self._keep(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,

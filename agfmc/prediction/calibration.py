@@ -16,7 +16,7 @@ from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
 from ..decode.maps import apply_map, fit_in_training, fit_temperature
 from ..decode.sets import answer_points, calibration_points
-from ..errors import AgfmcError, AgfmcWarning, ModelError
+from ..errors import AgfmcError, AgfmcWarning, ModelError, UsageError
 from ..models import Calibration, Configuration, DecoderCalibration, HeldOut
 from ..score.probabilities import log_loss
 from .classifier import Classifier
@@ -24,7 +24,7 @@ from .decision_values import MachineValues
 from .decoding import (calibrated_decodings, coding_matrix, decoders_of, Decoding,
                        LEARNED_POINTS)
 
-__all__ = ["HeldOutValues", "calibrated", "fit_calibration", "fit_learned_decoder",
+__all__ = ["HeldOutValues", "calibrated", "check_weights", "fit_calibration", "fit_learned_decoder",
            "held_out_answers", "with_learned_weights"]
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
@@ -37,11 +37,15 @@ _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, time
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
-               wanted: Sequence[Decoding] | None = None) -> Configuration:
+               wanted: Sequence[Decoding] | None = None,
+               weights: str | None = None) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
-    Without such values it is what it was.  wanted: as for `fit_calibration`.
+    Without such values it is what it was.  wanted: as for `fit_calibration`;  weights: None, or
+    those of the members of an ensemble are learned first.
     """
+    if weights is not None:
+        configuration = with_learned_weights(configuration, held_out)
     if held_out is None:
         return configuration
     return replace(configuration, calibration=fit_calibration(configuration, held_out, wanted))
@@ -118,12 +122,32 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1)
     return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed)
 
 
-def with_learned_weights(configuration: Configuration, held_out: HeldOut) -> Configuration:
+def check_weights(way: str | None, tree: Tree, points: int) -> None:
+    """Raise `UsageError`, before the training, where weights cannot be learned; None: none are.
+
+    way: "held-out";  points: the number of those that are held out for calibration.
+    """
+    if way is None:
+        return
+    if way != "held-out":
+        raise UsageError(f"weights are learned from 'held-out' points, not {way!r}")
+    if not tree.is_ensemble:
+        raise UsageError("weights are for the members of an ensemble, and this is one "
+                         "configuration")
+    if not points:
+        raise UsageError("weights are learned from samples that are held out for the calibration: "
+                         "there are none")
+
+
+def with_learned_weights(configuration: Configuration, held_out: HeldOut | None) -> Configuration:
     """The ensemble with the weights of its members that have the least log loss of the average.
 
     They are fitted to the held-out decision values, `fit_weights`, stand in the heading of the
-    tree, and are those of any average from then on.
+    tree, and are those of any average from then on.  Raises `ModelError` without such values.
     """
+    if held_out is None:
+        raise ModelError("the weights of its members cannot be learned: not all classifiers have "
+                         "decision values of samples that were held out")
     given = HeldOutValues(configuration, held_out)
     classifier = Classifier(configuration, Decoding(calibrated=False), values=given)
     true, size = np.searchsorted(classifier.classes, held_out.y), len(held_out.rows)

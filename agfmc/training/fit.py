@@ -55,7 +55,8 @@ class TrainingSettings:
     probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
-    change nothing but the time;  sums: where learners that share landmarks keep sums of finished
+    change nothing but the time;  weights: "held-out" where those of the members of an ensemble are
+    to be learned, or None;  sums: where learners that share landmarks keep sums of finished
     ranges, or None.
     """
 
@@ -70,6 +71,7 @@ class TrainingSettings:
     kernel_memory: int = MEGABYTES
     sums: KeptSums | None = None
     metric: MetricOptions | None = None
+    weights: str | None = None
 
     @property
     def fits_normalisation(self) -> bool:
