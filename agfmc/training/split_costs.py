@@ -69,8 +69,8 @@ class SplitCosts:
         self.counts = np.bincount(y)
         self.workers, self.loss = workers, loss
         if self.counts.min() < 2:
-            raise DataError(f"class {np.argmin(self.counts)} has one point: a leave-one-out value "
-                            "needs two or more; --min-class 2 leaves such classes out")
+            raise DataError(f"the class in place {np.argmin(self.counts)} has one point: a "
+                            "leave-one-out value needs two or more")
         self.shares = self.counts / len(y)
         options = NystromOptions() if options is None else options
         classes = range(len(self.counts))

@@ -144,10 +144,13 @@ class TreeCosts:
         if len(labels) < 3:
             raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
         self.labels, self.search, self.seed = list(labels), search, seed
-        position = {label: place for place, label in enumerate(labels)}
-        self._position = position
+        self._position = position = {label: place for place, label in enumerate(labels)}
         clades = [[position[label] for label in some] for some in search.together]
-        shares = np.array([np.count_nonzero(y == label) for label in labels]) / len(y)
+        counts = np.array([np.count_nonzero(y == label) for label in labels])
+        shares = counts / len(y)
+        if counts.min() < 2:
+            raise DataError(f"class {labels[int(counts.argmin())]} has one point: a leave-one-out "
+                            "value needs two or more; --min-class 2 leaves such classes out")
         self.space = TreeSpace(len(labels), self._costs, shares, clades)
         least = least_depth(len(labels), clades)
         if search.max_depth is not None and search.max_depth < least:

@@ -113,7 +113,7 @@ def test_gamma_and_lambda_are_settled():
 
 def test_a_class_of_one_point():
     x, y = points()
-    with pytest.raises(DataError, match="class 3 has one point"):
+    with pytest.raises(DataError, match="in place 3 has one point"):
         SplitCosts(x[:46], y[:46], MACHINE)
 
 

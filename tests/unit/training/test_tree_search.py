@@ -104,8 +104,8 @@ def test_constraints():
     assert {2, 8} in joined
     with pytest.raises(UsageError, match="--max-depth 2: a tree of 5 classes has a depth of 3"):
         costs(TreeSearch(machine=MACHINE, max_depth=2))
-    with pytest.raises(UsageError, match="--splits 19 is too small: .* need 20 at least"):
-        costs(TreeSearch(machine=MACHINE, splits=19))
+    with pytest.raises(UsageError, match="--splits 25 is too small: .* need 26 at least"):
+        costs(TreeSearch(machine=MACHINE, splits=25))
     with pytest.raises(UsageError, match="cannot stay together"):
         costs(TreeSearch(machine=MACHINE, together=[(2, 3), (3, 5)]))
 
@@ -113,6 +113,13 @@ def test_constraints():
 def test_two_classes_have_one_tree():
     with pytest.raises(DataError, match="2 classes have one tree"):
         costs(k=2)
+
+
+def test_a_class_of_one_point_is_named():
+    x, y, labels, names = points()
+    y = np.where((y == 7) & (np.cumsum(y == 7) > 1), 8, y)
+    with pytest.raises(DataError, match="class 7 has one point: .* --min-class 2"):
+        TreeCosts(LabelledPoints(x, y, labels, names))
 
 
 def test_notes_are_comments_of_a_control_file():
