@@ -35,9 +35,10 @@ def get_parser():
               "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
               "[-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
-              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--top T] [--seed N] "
-              "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
-              "[-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
+              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--finalists T] "
+              "[--seed N] [--pair-errors FILE] [--priors P [--trained-priors P]] [--count] "
+              "[--margins] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
+              "[--allow-commands] "
               "{control | model} test output")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
@@ -145,7 +146,7 @@ def _add_queries(group):
     group.add_argument("--opponents", default="3log", metavar="L",
                        help="with -Q poll: random opponents of each class, a number, or a multiple "
                             "of log2 of the number of classes such as 3log (default)")
-    group.add_argument("--top", type=whole_number(1), metavar="T",
+    group.add_argument("--finalists", type=whole_number(1), metavar="T",
                        help="with -Q poll: query all classifiers of the T best classes")
     add_seed(group)
     group.add_argument("--pair-errors", metavar="FILE",
@@ -182,7 +183,7 @@ def execute(args):
     decoding = Decoding(args.method or DEFAULT.name,
                         "path" if external and mode == "recursive" else mode,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
-                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
+                        PairQueries(args.opponents, args.seed, args.finalists, args.pair_errors),
                         calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
                                               args.by_class, args.set_score, args.p_values),

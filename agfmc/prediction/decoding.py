@@ -46,14 +46,14 @@ class PairQueries:
     """Choices of decoders that query some of the pairs of a one-vs-one configuration.
 
     opponents: of each class in a poll, a number or a text such as "3log", 3 log2 k;
-    seed: of their draw;  top: so many best classes are polled in full, None for no class;
+    seed: of their draw;  finalists: so many best classes are polled in full, None for no class;
     pair_errors: of the decoder radag, a file of the errors of the pairs, or the errors (k, k)
     of the classes in the order of the tree.
     """
 
     opponents: str = "3log"
     seed: int = 1
-    top: int | None = None
+    finalists: int | None = None
     pair_errors: str | np.ndarray | None = None
 
     def options(self, labels: Sequence[int]) -> QueryOptions:
@@ -61,7 +61,7 @@ class PairQueries:
         weights = self.pair_errors
         if isinstance(weights, str):
             weights = read_pair_errors(weights).error_rates(labels)
-        return QueryOptions(self.opponents, self.seed, self.top or 0, weights)
+        return QueryOptions(self.opponents, self.seed, self.finalists or 0, weights)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Decoding:
                 self.raw or decoder.gives not in ("probabilities", "estimates")):
             raise UsageError("--priors needs a decoder that gives the probabilities of all "
                              f"classes, not {shown}")
-        for given, option, name in ((self.queries.top, "--top", "poll"),
+        for given, option, name in ((self.queries.finalists, "--finalists", "poll"),
                                     (self.queries.pair_errors, "--pair-errors", "radag")):
             if given is not None and decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
