@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -210,7 +211,7 @@ class Decoding:
         """`UsageError` where `top` is no number of classes, or does not go with other choices."""
         if self.top is None:
             return
-        if self.top < 1:
+        if not isinstance(self.top, Integral) or self.top < 1:
             raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
         if self.decoder.name == "poll":
             raise UsageError("--top prints the K most probable classes, and poll knows one: the "

@@ -156,7 +156,8 @@ def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_firs
     ({"stop": .9, "guarantees": Guarantees(coverage=.9)}, "--coverage"),
     ({"stop": .9, "guarantees": Guarantees(p_values=True)}, "--p-values"),
     ({"stop": .9, "guarantees": Guarantees(max_error=.1)}, "--max-error"),
-    ({"top": 0}, "from 1"), ({"top": 2, "method": "poll"}, "is --finalists"),
+    ({"top": 0}, "from 1"), ({"top": 1.5}, "found 1.5"),
+    ({"top": 2, "method": "poll"}, "is --finalists"),
     ({"top": 2, "method": "vote"}, "not vote"), ({"top": 2, "raw": True}, "not -0"),
     ({"top": 2, "guarantees": Guarantees(coverage=.9)}, "exclude each other"),
     ({"queries": PairQueries(finalists=2)}, "--finalists needs -Q poll")])
