@@ -155,6 +155,9 @@ def with_sets(results, path, tree=None):
 def _paths(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str) -> Paths:
     """The `Paths` of sets that are nodes of a tree, and of the true classes (n,)."""
     where = "the tree" if tree.source is None else f"the tree in {tree.source}"
+    if tree.is_ensemble:
+        raise DataError(f"sets are nodes of one tree, and {where} is not the only one: expected a "
+                        "control file of one configuration", file=tree.source)
     order = np.argsort(tree.labels)
     labels = np.array(tree.labels)[order]
     strange = truth[~np.isin(truth, labels)]

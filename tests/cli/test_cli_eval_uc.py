@@ -495,6 +495,7 @@ def test_sets_in_a_tree(ten, run, tmp_path):
     ("2\n-\n" + "2\n" * 8, "a {7 b {5 2}}", "in.sets:2: expected a class, or all classes below a "
      "node of the tree in tree, found an empty set"),
     ("2\n" * 10, "a {5 2}", "tree: the tree has no class 7"),
+    ("2\n" * 10, "a {7 b {5 2}} c {5 d {7 2}}", "tree: sets are nodes of one tree"),
     ("2\n" * 10, "a {5 7", "tree:1:")])
 def test_sets_that_are_no_nodes(ten, run, tmp_path, sets, tree, told):
     (tmp_path / "tree").write_text(tree)

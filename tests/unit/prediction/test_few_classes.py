@@ -138,6 +138,15 @@ def test_the_most_probable_classes_of_a_code():
     assert refused.classes.tolist() == [-1] and refused.ranked.tolist() == [[0, 2, 1]]
 
 
+def test_the_most_probable_classes_of_an_ensemble():
+    configuration = configuration_of(f"{CODE} a {{b {{0 1}} c {{2 3}}}}")
+    x = random_points(configuration)
+    p = Classifier(configuration, Decoding())(x).columns
+    found = Classifier(configuration, Decoding(top=2))(x)
+    np.testing.assert_array_equal(found.columns, -np.sort(-p, axis=1)[:, :2])
+    np.testing.assert_array_equal(found.ranked, np.argsort(-p, axis=1)[:, :2])
+
+
 def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_first():
     tree = configuration_of(CODE)
     fitted = DecoderCalibration(ProbabilityMap(
@@ -168,6 +177,7 @@ def test_choices_that_do_not_go_together(given, says):
 
 @pytest.mark.parametrize("text, given, says", [
     (CODE, {"stop": .9}, "--stop is for decision trees"),
+    (f"{CODE} a {{b {{0 1}} c {{2 3}}}}", {"stop": .9}, "--stop is for decision trees"),
     (NESTED, {"top": 2, "method": "inverse"}, "may be negative"),
     (TREE8, {"top": 2, "priors": [.125] * 8}, "--tree full"),
     (TREE8, {"top": 2, "guarantees": Guarantees(max_error=.1)}, "--tree full"),
