@@ -117,8 +117,7 @@ def most_probable(nodes: Tree, n: int, evaluate: Callable, count: int) \
             for group in np.split(order, np.flatnonzero(np.diff(following[order])) + 1):
                 if len(group):
                     waiting.setdefault(int(following[group[0]]), []).append(rows[group])
-    return leaves.filled(1 + max(column for node in nodes for kind, column in node
-                                 if kind == "leaf"))
+    return leaves.filled()
 
 
 class _Leaves:
@@ -143,15 +142,15 @@ class _Leaves:
         self.p[rows] = np.take_along_axis(p, order, axis=1)
         self.column[rows] = np.take_along_axis(column, order, axis=1)
 
-    def filled(self, k):
-        """column and p, of k leaves; where too few have p > 0, the first of the others follow."""
+    def filled(self):
+        """column and p; where too few have p > 0, the first of the other columns follow."""
         rows = np.flatnonzero(self.p[:, -1] == 0)
         count = self.p.shape[1]
         found = self.p[rows] > 0
-        free = np.ones((len(rows), min(k, 2 * count)), dtype=bool)  # enough of the first ones
+        free = np.ones((len(rows), count), dtype=bool)  # the first columns, which are enough
         at, place = np.nonzero(found)
         column = self.column[rows[at], place]
-        near = column < free.shape[1]
+        near = column < count
         free[at[near], column[near]] = False
         others = np.argsort(~free, axis=1, kind="stable")
         number = np.arange(count) - found.sum(axis=1, keepdims=True)

@@ -492,6 +492,8 @@ def test_sets_in_a_tree(ten, run, tmp_path):
 @pytest.mark.parametrize("sets, tree, told", [
     ("2\n" * 9 + "5 7\n", "a {7 b {5 2}}", "in.sets:10: expected a class, or all classes below a "
      "node of the tree in tree, found 5 7"),
+    ("7 2\n" * 10, "a {7 b {5 2}}", "in.sets:1: expected a class, or all classes below a "
+     "node of the tree in tree, found 7 2"),
     ("2\n-\n" + "2\n" * 8, "a {7 b {5 2}}", "in.sets:2: expected a class, or all classes below a "
      "node of the tree in tree, found an empty set"),
     ("2\n" * 10, "a {5 2}", "tree: the tree has no class 7"),
