@@ -30,14 +30,15 @@ def get_parser():
         PROG,
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities.",
-        usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] "
+        usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--stop P | --top K] "
               "[--reject P | --max-error E [--confidence C]] "
               "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
               "[-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
-              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--top T] [--seed N] "
-              "[--pair-errors FILE] [--priors P [--trained-priors P]] [--count] [--margins] "
-              "[-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] [--allow-commands] "
+              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--finalists T] "
+              "[--seed N] [--pair-errors FILE] [--priors P [--trained-priors P]] [--count] "
+              "[--margins] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
+              "[--allow-commands] "
               "{control | model} test output")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
@@ -82,6 +83,15 @@ def _add_decoding(group):
                             "products along the branches. For ensembles, several configurations "
                             "in one file: average (default) of the probabilities that each of "
                             "them gives, arithmetic, or geometric")
+    group.add_argument("--stop", type=probability, metavar="P",
+                       help="for decision trees and nested configurations: go down while the most "
+                            "probable branch has probability P or more, else answer with the set "
+                            "of the classes below the node; print its probability and the labels, "
+                            "and write the sets to output.sets")
+    group.add_argument("--top", type=whole_number(1), metavar="K",
+                       help="print, in place of the probabilities, the K most probable classes of "
+                            "each point, each with its probability; of a tree, unless --tree full "
+                            "is given, only classifiers that may change them are queried")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",
@@ -145,7 +155,7 @@ def _add_queries(group):
     group.add_argument("--opponents", default="3log", metavar="L",
                        help="with -Q poll: random opponents of each class, a number, or a multiple "
                             "of log2 of the number of classes such as 3log (default)")
-    group.add_argument("--top", type=whole_number(1), metavar="T",
+    group.add_argument("--finalists", type=whole_number(1), metavar="T",
                        help="with -Q poll: query all classifiers of the T best classes")
     add_seed(group)
     group.add_argument("--pair-errors", metavar="FILE",
@@ -182,12 +192,13 @@ def execute(args):
     decoding = Decoding(args.method or DEFAULT.name,
                         "path" if external and mode == "recursive" else mode,
                         args.decision_values, args.reject, args.priors, args.trained_priors,
-                        PairQueries(args.opponents, args.seed, args.top, args.pair_errors),
+                        PairQueries(args.opponents, args.seed, args.finalists, args.pair_errors),
                         calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
                                               args.by_class, args.set_score, args.p_values),
-                        without_floor=args.quantity)
-    own = args.method is None and args.tree is None and not args.decision_values
+                        without_floor=args.quantity, stop=args.stop, top=args.top)
+    own = args.method is None and args.tree is None and not args.decision_values \
+        and args.stop is None
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
@@ -246,6 +257,10 @@ def _check_together(args, kind):
             (args.quantity and (args.coverage is not None or args.p_values),
              "--quantity is printed in place of sets and p values: it excludes --coverage and "
              "--p-values"),
+            (args.quantity and (args.stop is not None or args.top is not None),
+             "--quantity needs the probabilities of all classes: it excludes --stop and --top"),
+            (external and (args.stop is not None or args.top is not None),
+             "-O writes classes and probabilities: it excludes --stop and --top"),
             (external and (args.count or args.margins),
              "--count and --margins are for support vector machines: they do not go with -O"),
             (external and args.quantity,
@@ -302,12 +317,15 @@ def _warn_of_other_names(model, tree, path):
 
 
 def _report(args, classifier, done):
-    """The numbers of --reject, --count and --margins on standard error."""
+    """The numbers of --reject, --stop, --coverage, --count and --margins on standard error."""
     from ..kernel.machine import KernelCounter, squared_norms
 
     if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
         below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
         report(args, PROG, f"{done.rejected} of {done.points} points rejected{below}")
+    if args.stop is not None and done.points:
+        report(args, PROG, f"{done.members / done.points:.2f} classes in an answer on average, "
+                           f"{done.points - done.rejected} of {done.points} answers one class")
     if args.coverage is not None and done.points:
         report(args, PROG, f"{done.members / done.points:.2f} classes in a set on average, "
                            f"{done.empty} of {done.points} sets empty")

@@ -18,8 +18,8 @@ def get_parser():
         "contingency table, calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
               "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
-              "[--sets FILE] [--before FILE] [--json | --csv] [--plot FILE] truth result "
-              "[probabilities]")
+              "[--sets FILE [--control FILE]] [--before FILE] [--json | --csv] [--plot FILE] "
+              "truth result [probabilities]")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and result.con, as classify_m "
                                        "writes them")
@@ -41,8 +41,12 @@ def get_parser():
                             "(default 1000); shares have theirs without it")
     add_seed(group)
     group.add_argument("--sets", metavar="FILE",
-                       help="sets of classes, as classify_m --coverage writes them: coverage and "
-                            "sizes")
+                       help="sets of classes, as classify_m --coverage and --stop write them: "
+                            "coverage and sizes")
+    group.add_argument("--control", metavar="FILE",
+                       help="with --sets: a control file, or a model, of whose tree the sets are "
+                            "nodes, as those of classify_m --stop: hierarchical precision and "
+                            "recall")
     group.add_argument("--before", metavar="FILE",
                        help="probabilities before calibration, as classify_m --uncalibrated "
                             "prints them: both side by side")
@@ -94,6 +98,8 @@ def execute(args):
 
     if args.truth == "-" and args.probabilities == "-":
         raise UsageError("truth and probabilities cannot both be standard input")
+    if args.control is not None and args.sets is None:
+        raise UsageError("--control needs --sets")
     if args.json and args.csv:
         raise UsageError("choose one of --json and --csv")
     if args.plot is not None:
@@ -120,6 +126,7 @@ def execute(args):
 
 def _results(args):
     """The `Results` of all files."""
+    from ..prediction.configuration import read_tree
     from ..prediction.evaluation import weighted
     from ..prediction.result_files import load_results, with_probabilities_before, with_sets
 
@@ -132,7 +139,9 @@ def _results(args):
             raise UsageError(f"{option} needs probabilities: give the file that classify_m printed")
     if args.before is not None:
         results = with_probabilities_before(results, args.before)
-    return results if args.sets is None else with_sets(results, args.sets)
+    if args.sets is None:
+        return results
+    return with_sets(results, args.sets, None if args.control is None else read_tree(args.control))
 
 
 def _text(args, scores):

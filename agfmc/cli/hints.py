@@ -9,7 +9,7 @@ __all__ = ["has_unknown_letter", "hint_for", "refuse_scheme", "refuse_unquoted",
            "refuse_unquoted_command", "reword"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
-# Options of libAGF's commands that are not here.
+# Options of libAGF's commands, and of earlier versions, that are not here.
 _ABSENT = {
     ("multi_borders", "-O"): "libAGF's class borders, which -O and -Z train, are not here: another "
                              'program that trains is named with -- "COMMAND"',
@@ -18,6 +18,7 @@ _ABSENT = {
     ("multi_borders", "-x"): "-j trains several classifiers at a time, and the shell's & in the "
                              "background",
     ("classify_m", "-n"): "-a alone applies the normalisation of that file",
+    ("simulate_decoders", "--top"): "the number of best classes of POLL is now --finalists T",
 }
 _ABSENT["multi_borders", "-Z"] = _ABSENT["multi_borders", "-O"]
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")

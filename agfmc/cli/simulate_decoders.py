@@ -23,7 +23,7 @@ def get_parser():
         "MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG find the true class, against the number "
         "of classes.",
         usage="%(prog)s [--classes K,K,...] [--error P,P,...] [--similarity R] "
-              "[--opponents L,L,...] [--top T] [--rounds N] [--seed N] [--csv | --json] "
+              "[--opponents L,L,...] [--finalists T] [--rounds N] [--seed N] [--csv | --json] "
               "[--plot FILE]")
     group = parser.add_argument_group("model")
     group.add_argument("--classes", type=_distinct(whole_number(2, 4096)), metavar="K,K,...",
@@ -42,7 +42,7 @@ def get_parser():
                        metavar="L,L,...",
                        help="opponents that POLL draws for each class: a number, or `3log` for "
                             "3 log2 K, rounded up (default 1log,3log,5log)")
-    group.add_argument("--top", type=whole_number(1), default=5, metavar="T",
+    group.add_argument("--finalists", type=whole_number(1), default=5, metavar="T",
                        help="number of best classes of POLL that TOP-t compares by their full "
                             "scores (default 5)")
     group = parser.add_argument_group("simulation")
@@ -75,13 +75,13 @@ def execute(args):
     with Progress(args, "simulating") as progress:
         rows = simulations(plan, progress)
     if args.plot:
-        draw(args.plot, rows, args.top, args.similarity)
+        draw(args.plot, rows, args.finalists, args.similarity)
     if args.json:
         import json
-        text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.top,
+        text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.finalists,
                            "similarity": args.similarity, "results": rows}, indent=1) + "\n"
     else:
-        text = (format_csv if args.csv else format_table)(rows, args.top)
+        text = (format_csv if args.csv else format_table)(rows, args.finalists)
     sys.stdout.write(text)
 
 
@@ -99,7 +99,7 @@ def _plan(args):
             if args.classes not in (None, [len(r)]):
                 raise UsageError(f"--classes: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
-    return SimulationPlan(classes, errors, args.opponents, args.top, args.rounds, args.seed,
+    return SimulationPlan(classes, errors, args.opponents, args.finalists, args.rounds, args.seed,
                           similarity)
 
 

@@ -84,7 +84,7 @@ METHODS = (
           ("radag", (), "adag that pairs the classes anew in each round, by --pair-errors",
            "radag"),
           ("poll", (), "one-vs-one: votes of --opponents random opponents for each class; with "
-           "--top, the best by all their votes", "poll"),
+           "--finalists, the best by all their votes", "poll"),
           ("and", ("unanimous",), "one-vs-one: the class that wins all its pairs, else -1",
            "unanimous"))),
     Method(None, "learned", (),

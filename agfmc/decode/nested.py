@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["branches", "descend", "products"]
+__all__ = ["branches", "descend", "most_probable", "products"]
 
 Tree = list[list[tuple[str, int]]]
 
@@ -43,16 +43,18 @@ def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     return np.ascontiguousarray(p.T)
 
 
-def descend(nodes: Tree, n: int, evaluate: Callable) -> tuple[np.ndarray, np.ndarray]:
-    """Greedy descent: column of the leaf (n,) and product of probabilities on the way (n,).
+def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf) \
+        -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Greedy descent: leaf (n,), product of probabilities on the way p (n,), last node (n,).
 
     At each node the most probable child is taken, the first on ties; a bare
-    binary node goes right if r >= 0.  The leaf need not be the most probable
-    of all leaves.  evaluate(index, rows) gives the local values of one node for
-    the points rows (t,) that have come to it.
+    binary node goes right if r >= 0.  The leaf, a column, need not be the most probable
+    of all leaves.  Where the probability of that child, at its node, is below `least`, the point
+    stays at the node: its leaf is -1, and p the probability of the node.  evaluate(index, rows)
+    gives the local values of one node for the points rows (t,) that have come to it.
     """
-    leaf = np.zeros(n, dtype=np.intp)
-    p = np.ones(n)
+    leaf = np.full(n, -1, dtype=np.intp)
+    p, last = np.ones(n), np.zeros(n, dtype=np.intp)
     arrived = {0: np.arange(n)}
     for index, node in enumerate(nodes):
         rows = arrived.pop(index, None)
@@ -61,14 +63,136 @@ def descend(nodes: Tree, n: int, evaluate: Callable) -> tuple[np.ndarray, np.nda
         values = evaluate(index, rows)
         if values.ndim == 1:
             choice = (values >= 0).astype(np.intp)
-            p[rows] *= (1.0 + np.abs(values)) / 2
+            share = (1.0 + np.abs(values)) / 2
         else:
             choice = np.argmax(values, axis=1)
-            p[rows] *= np.take_along_axis(values, choice[:, None], axis=1)[:, 0]
+            share = np.take_along_axis(values, choice[:, None], axis=1)[:, 0]
+        last[rows] = index
+        sure = ~(share < least)
+        if not sure.all():
+            rows, choice, share = rows[sure], choice[sure], share[sure]
+        p[rows] *= share
         for child, (kind, target) in enumerate(node):
             some = rows[choice == child]
             if kind == "leaf":
                 leaf[some] = target
             else:
                 arrived[target] = some
-    return leaf, p
+    return leaf, p, last
+
+
+# A product may be so much larger than that of its node, as shares are rounded.
+_ROUNDING = 1.0 + 1e-9
+
+
+def most_probable(nodes: Tree, n: int, evaluate: Callable, count: int) \
+        -> tuple[np.ndarray, np.ndarray]:
+    """The most probable leaves: columns (n, count), and products (n, count) in descending order.
+
+    They are those of `products`, exactly, the first column on ties, if all shares are
+    probabilities, but only nodes are evaluated that may hold one of them: the best open node of
+    each point is opened, until `count` leaves are no less probable than all open nodes
+    (uniform-cost search; Dembczynski and others, "Consistency of probabilistic classifier trees",
+    ECML 2016).  What is opened for a point does not depend on the others.  evaluate: as for
+    `descend`, with rows in any order.
+    """
+    leaves, opened = _Leaves(n, count), _OpenNodes(n)
+    reached = np.ones(n)
+    waiting = {0: [np.arange(n)]} if n else {}
+    while waiting:
+        for index, node in enumerate(nodes):  # on the way down points meet again
+            parts = waiting.pop(index, None)
+            if parts is None:
+                continue
+            rows = np.concatenate(parts)
+            values = evaluate(index, rows)
+            here = (branches(values) if values.ndim == 1 else values) * reached[rows, None]
+            for kind, add in (("leaf", leaves.add), ("node", opened.add)):
+                children = [child for child, (one, _) in enumerate(node) if one == kind]
+                if children:
+                    add(rows, [node[child][1] for child in children], here[:, children])
+            rows, following, p = opened.best(rows, leaves.least(rows))
+            reached[rows] = p
+            order = np.argsort(following, kind="stable")
+            for group in np.split(order, np.flatnonzero(np.diff(following[order])) + 1):
+                if len(group):
+                    waiting.setdefault(int(following[group[0]]), []).append(rows[group])
+    return leaves.filled()
+
+
+class _Leaves:
+    """The most probable leaves of n points so far: p and column (n, count), p descending.
+
+    Leaves with p = 0 are left out until the end, as any leaf that was not reached has that.
+    """
+
+    def __init__(self, n, count):
+        self.p = np.zeros((n, count))
+        self.column = np.full((n, count), -1, dtype=np.intp)
+
+    def least(self, rows):
+        """The product (t,) that a leaf must exceed, or equal, to be one of them."""
+        return self.p[rows, -1]
+
+    def add(self, rows, columns, p):
+        """The leaves `columns` (c,) of the points rows (t,), with p (t, c)."""
+        p = np.hstack([self.p[rows], np.maximum(p, 0.0)])
+        column = np.hstack([self.column[rows], np.tile(columns, (len(rows), 1))])
+        order = np.lexsort((column, -p), axis=1)[:, :self.p.shape[1]]
+        self.p[rows] = np.take_along_axis(p, order, axis=1)
+        self.column[rows] = np.take_along_axis(column, order, axis=1)
+
+    def filled(self):
+        """column and p; where too few have p > 0, the first of the other columns follow."""
+        rows = np.flatnonzero(self.p[:, -1] == 0)
+        count = self.p.shape[1]
+        found = self.p[rows] > 0
+        free = np.ones((len(rows), count), dtype=bool)  # the first columns, which are enough
+        at, place = np.nonzero(found)
+        column = self.column[rows[at], place]
+        near = column < count
+        free[at[near], column[near]] = False
+        others = np.argsort(~free, axis=1, kind="stable")
+        number = np.arange(count) - found.sum(axis=1, keepdims=True)
+        self.column[rows] = np.where(found, self.column[rows], np.take_along_axis(
+            others, np.maximum(number, 0), axis=1))
+        return self.column, self.p
+
+
+class _OpenNodes:
+    """The nodes of n points that were reached and not evaluated: p and number (n, w), size (n,).
+
+    The first `size` entries of a row are in use, the p of others is 0.
+    """
+
+    def __init__(self, n):
+        self.p = np.zeros((n, 4))
+        self.number = np.zeros((n, 4), dtype=np.int32)
+        self.size = np.zeros(n, dtype=np.intp)
+
+    def add(self, rows, numbers, p):
+        """The nodes `numbers` (c,) of the points rows (t,), with p (t, c); not where that is 0."""
+        widest = int(self.size[rows].max()) + len(numbers)
+        if widest > self.p.shape[1]:
+            more = ((0, 0), (0, max(widest, 2 * self.p.shape[1]) - self.p.shape[1]))
+            self.p, self.number = np.pad(self.p, more), np.pad(self.number, more)
+        for child, number in enumerate(numbers):
+            some = p[:, child] > 0
+            at = rows[some], self.size[rows[some]]
+            self.p[at], self.number[at] = p[some, child], number
+            self.size[at[0]] += 1
+
+    def best(self, rows, least):
+        """The rows (t',) whose best node may have a leaf with p >= least (t,); their best nodes,
+        which are open no more, and p (t',)."""
+        p = self.p[rows, :max(1, int(self.size[rows].max()))]
+        place = p.argmax(axis=1)
+        p = p[np.arange(len(rows)), place]
+        more = (p > 0) & (p * _ROUNDING >= least)
+        rows, place, p = rows[more], place[more], p[more]
+        number = self.number[rows, place]
+        self.size[rows] -= 1
+        last = self.size[rows]
+        self.p[rows, place], self.number[rows, place] = self.p[rows, last], self.number[rows, last]
+        self.p[rows, last] = 0.0
+        return rows, number, p

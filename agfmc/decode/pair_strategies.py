@@ -27,13 +27,13 @@ class QueryOptions:
     """Options of the decoders that query single classifiers.
 
     opponents: of each class in a poll, a number or a word such as `3log`, 3 log2
-    k; seed: of its draw; top: so many best classes are polled in full; weights
+    k; seed: of its draw; finalists: so many best classes are polled in full; weights
     (k, k): error of each pair of classes, columns of the code, or None.
     """
 
     opponents: str = "3log"
     seed: int = 1
-    top: int = 0
+    finalists: int = 0
     weights: np.ndarray | None = None
 
 
@@ -83,23 +83,24 @@ def poll(table: PairTable, options: QueryOptions) -> Callable:
     most votes wins; ties go to the larger sum of r with the same repeats, then to
     the lowest index.  The draw depends on seed alone and is the same for all points.
 
-    top: if > 0, the top best classes of each point are compared with all others,
+    finalists: if > 0, so many best classes of each point are compared with all others,
     and the best of them by its full MAX-WIN score (ties as there) wins.
 
     Queries at most k l pairs, on average k(k-1)/2 (1 - (1 - 1/(k-1))^(2l)) different
-    ones, in one call, and with top = t at most t(k-1) - t(t-1)/2 more.
-    Raises UsageError for wrong opponents, and for top < 0.
+    ones, in one call, and with t finalists at most t(k-1) - t(t-1)/2 more.
+    Raises UsageError for wrong opponents, and for finalists < 0.
     """
-    if options.top < 0:
+    if options.finalists < 0:
         raise UsageError("the number of classes that are polled again cannot be negative")
-    opponents, top = opponents_of(options.opponents, table.k), options.top
+    opponents, finalists = opponents_of(options.opponents, table.k), options.finalists
     ballot = _Ballot(table, draw(table.k, opponents, options.seed))
 
     def decide(n, evaluate):
         queries = Queries(table, n, evaluate)
         ballot.query(queries)
-        best = ballot.best(queries, max(top, 1))
-        return queries.decision(fitted_probability, _recount(queries, best) if top else best[:, 0])
+        best = ballot.best(queries, max(finalists, 1))
+        return queries.decision(fitted_probability,
+                                _recount(queries, best) if finalists else best[:, 0])
 
     return decide
 

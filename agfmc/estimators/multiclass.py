@@ -357,6 +357,30 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         return self._answers(X).columns[:, self._labelled.columns]
 
+    def predict_top(self, X, k=3):
+        """The k most probable classes and their probabilities, in descending order.
+
+        They are those of `predict_proba`, and of a tree with the decoder "recursive" those of
+        "full" before calibration, without querying all binary classifiers.  ValueError for a
+        decoder that does not know them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        k : int, default=3
+            Number of classes; all of them where there are fewer.
+
+        Returns
+        -------
+        classes, probabilities : ndarray of shape (n_samples, k)
+        """
+        check_is_fitted(self)
+        with refused_as_value_error():
+            classifier = Classifier(self.configuration_,
+                                    replace(self._decoder_and_tree()[0], top=k))
+        answers = self._answers(X, classifier)
+        return self.classes_[self._labelled.places(answers.ranked)], answers.columns
+
     @available_if(_has(gives_probabilities))
     def predict_set(self, X, alpha=0.05, *, by_class=False, score="lac"):
         """Sets of classes that hold the true one with probability 1 - alpha or more.
@@ -573,11 +597,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return None if calibration is None else \
             calibration.decoders.get(decoder.calibration_key(tree))
 
-    def _answers(self, X):
+    def _answers(self, X, classifier=None):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_DTYPES, reset=False)
         with refused_as_value_error():
-            answers = self._classifier.classify(X, workers_of(self.n_jobs))
+            answers = (classifier or self._classifier).classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
             if stop.warning():
                 warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)

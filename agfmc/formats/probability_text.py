@@ -16,7 +16,7 @@ from ..errors import DataError
 from .inputs import read_bytes
 from .text import NUMBER, numbers, tokenise
 
-__all__ = ["ProbabilityTable", "format_points", "read_probabilities"]
+__all__ = ["ProbabilityTable", "format_points", "format_ranked", "read_probabilities"]
 
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
 
@@ -91,6 +91,14 @@ def _by_python(values, classes):
     texts = {label: "% 4d" % label for label in set(classes.tolist())}
     return "".join([line % (*row, texts[label]) for row, label in
                     zip(values.tolist(), classes.tolist())]).encode()
+
+
+def format_ranked(labels, p):
+    """Lines of text, as bytes: `% 4d` a label and ` %9.6f` its number, for each of (n, c)."""
+    line = "% 4d %9.6f" + " % 4d %9.6f" * (labels.shape[1] - 1) + "\n"
+    pairs = np.empty((len(p), 2 * p.shape[1]), dtype=object)
+    pairs[:, ::2], pairs[:, 1::2] = labels, p
+    return "".join([line % tuple(row) for row in pairs.tolist()]).encode()
 
 
 _LINES = 1 << 14  # at once

@@ -20,13 +20,18 @@ class ClassSets(NamedTuple):
     labels: np.ndarray
 
 
-def format_sets(sets, labels):
-    """The text (bytes) of sets (n, k) bool of classes with these labels (k,)."""
+def format_sets(sets, labels, p=None):
+    """The text (bytes) of sets (n, k) bool of classes with these labels (k,).
+
+    p (n,): a number for the beginning of each line, such as the probability of the set.
+    """
     words = [str(label) for label in labels]
     columns = np.nonzero(sets)[1].tolist()
     ends = np.cumsum(np.count_nonzero(sets, axis=1)).tolist()
     lines = [" ".join([words[j] for j in columns[start:end]]) or "-"
              for start, end in zip([0, *ends], ends)]
+    if p is not None:
+        lines = [f"{one:.6f} {line}" for one, line in zip(p.tolist(), lines)]
     return "".join([f"{line}\n" for line in lines]).encode()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..decode.convergence import Stops
 from ..formats.atomic import replacing, replacing_all
-from ..formats.probability_text import format_points
+from ..formats.probability_text import format_points, format_ranked
 from ..formats.set_text import format_sets
 from ..formats.vectors import cls_bytes, con_bytes
 from .classifier import classify
@@ -42,6 +42,8 @@ class Layout:
         """The lines of some points; None where nothing is printed."""
         if answers.columns is None:
             return None
+        if answers.ranked is not None:
+            return format_ranked(answers.ranked, answers.columns)
         if self.quantity is not None:
             return self.quantity.lines(answers.columns, answers.classes)
         return format_points(answers.columns, answers.classes if with_class else None)
@@ -83,7 +85,8 @@ class Summary:
 def write_answers(classifier, chunks, workers, base, show, layout=Layout(), counter=None):
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
-    Sets of classes, where they are wanted, are what is printed, and go to base.sets too.
+    Sets of classes, where they are wanted, are what is printed, and go to base.sets too; those
+    that have probabilities, which are the columns of the answers, are printed behind them.
 
     layout: the `Layout` of what is printed.  counter: a `KernelCounter` for a classifier
     that counts.  workers: as for `classify`.  The files appear together when `show` has
@@ -108,15 +111,20 @@ def write_answers(classifier, chunks, workers, base, show, layout=Layout(), coun
 
 def output_ends(decoding):
     """The endings of the files that `write_answers` writes."""
-    return (".cls", ".con") if decoding.guarantees.coverage is None else (".cls", ".con", ".sets")
+    sets = decoding.guarantees.coverage is not None or decoding.stop is not None
+    return (".cls", ".con", ".sets") if sets else (".cls", ".con")
 
 
 def _written(layout, with_class, labels, answers):
     """Answers, the text to be printed, and the bytes of each file."""
-    text = layout.text(answers, with_class) if answers.sets is None else \
-        format_sets(answers.sets, labels)
-    return (replace(answers, columns=None), text, cls_bytes(answers.classes),
-            con_bytes(answers.confidence), text)
+    sets = None if answers.sets is None else format_sets(answers.sets, labels)
+    if sets is None:
+        text = layout.text(answers, with_class)
+    else:
+        text = sets if answers.columns is None else \
+            format_sets(answers.sets, labels, answers.columns[:, 0])
+    return (replace(answers, columns=None, ranked=None), text, cls_bytes(answers.classes),
+            con_bytes(answers.confidence), sets)
 
 
 def write_predictions(classifier, chunks, path, show):

@@ -15,7 +15,7 @@ from ..decode.convergence import Stops
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
-from ..decode.nested import descend, products
+from ..decode.nested import descend, most_probable, products
 from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..executors.remote import run_remote
 from ..score.contingency import REJECTED
@@ -36,10 +36,12 @@ class Answers:
     """Answers to n points.
 
     classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
-    / (k - 1) of the winner;  columns (n, c) what is printed, or None;  stops:
+    / (k - 1) of the winner, or (k p - s)/(k - s) of a set of s classes that is the answer;
+    columns (n, c) what is printed, or None;  stops:
     how the decoders' iterations ended;  queried (n, m): which binary classifiers
     were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
-    each point, labels ascending, or None where no sets are wanted.
+    each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
+    probable classes, whose probabilities are the columns, or None where they are not wanted.
     """
 
     classes: np.ndarray
@@ -48,6 +50,7 @@ class Answers:
     stops: tuple = ()
     queried: np.ndarray | None = None
     sets: np.ndarray | None = None
+    ranked: np.ndarray | None = None
 
 
 class Classifier:
@@ -92,7 +95,8 @@ class Classifier:
                        None if kind is QueryPrediction else method)
         self._prediction = kind(nodes, decoding, method, decision, execution.counting)
         self.threshold = decision.threshold
-        self.all_classes = self._prediction.all_classes and decoding.guarantees.coverage is None
+        self.all_classes = self._prediction.all_classes and decoding.top is None \
+            and decoding.guarantees.coverage is None
 
     def __reduce__(self):
         """Pickled as what it was made of: plans are made again on arrival."""
@@ -119,9 +123,10 @@ class Classifier:
         classifier no decision value: NaN, or too large for its kernel.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-            leaf, winner, columns, stops, queried, sets = self._prediction(
+            leaf, winner, columns, stops, queried, sets, ranked = self._prediction(
                 self.values.prepared(x))
-            ratings = confidence(winner, len(self.classes))
+            ratings = confidence(winner, len(self.classes), 1 if self.decoding.stop is None else
+                                 np.count_nonzero(sets, axis=1))
         if np.isnan(winner).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
@@ -129,7 +134,8 @@ class Classifier:
             classes = np.where(winner < self.threshold, REJECTED, classes)
         if self.counting and queried is None:
             queried = np.ones((len(leaf), self.values.count), dtype=bool)
-        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried, sets)
+        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried, sets,
+                       None if ranked is None else self._labels[ranked])
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """`Answers` for any number of points x (n, d), with `workers` threads.
@@ -147,7 +153,7 @@ class Classifier:
 
         stops = sum((stop for part in parts for stop in part.stops), Stops())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
-                       joined("queried"), joined("sets"))
+                       joined("queried"), joined("sets"), joined("ranked"))
 
     def by_member(self, x: np.ndarray) -> list[np.ndarray]:
         """Probabilities (n, k) of points x (n, d) by each member of an ensemble, uncalibrated.
@@ -197,7 +203,7 @@ def _decoder(tree, decoding, values):
                          "work without, and so does -c, which makes them from the decision values")
     if decoding.prints_values:
         return find_method("least-squares")
-    coded = any(node.rows and not node.bare for node in tree.nodes)
+    coded = _coded(tree)
     where, done = ("an ensemble", "averaged over") if tree.is_ensemble else \
         ("a tree", "multiplied along")
     if method.gives == "votes" and not flat and coded:
@@ -209,17 +215,33 @@ def _decoder(tree, decoding, values):
     return method
 
 
+def _coded(tree):
+    """True where a node has a coding matrix."""
+    return any(node.rows and not node.bare for node in tree.nodes)
+
+
 def _kind_of_prediction(tree, decoding):
     """The class of predictions for a tree and a `Decoding`."""
-    whole = not tree.hierarchical or tree.is_ensemble or decoding.tree == "full"
+    whole = not decoding.descends(tree)
     needing = "--priors" if decoding.priors is not None else decoding.guarantees.of_sets
+    if decoding.top is not None:
+        needing = needing or decoding.guarantees.option
     if needing and not whole:
         raise UsageError(f"{needing} needs the probabilities of all classes: for a tree they "
                          "come with --tree full")
+    if decoding.stop is not None and whole:
+        raise UsageError("--stop is for decision trees and nested configurations, and this is not "
+                         "one: --coverage gives sets of its classes")
     if tree.is_ensemble:
         return EnsemblePrediction
     if decoding.prints_values:
         return ValuesPrediction
+    if not whole and decoding.top is not None:
+        if decoding.decoder.gives == "estimates" and _coded(tree):
+            raise UsageError("--top goes down a tree by probabilities, and "
+                             f"{decoding.decoder.name} gives estimates, which may be negative: "
+                             "choose another decoder, or --tree full")
+        return BestFirstPrediction if decoding.top < len(tree.classes) else FullTreePrediction
     if tree.hierarchical:
         return FullTreePrediction if whole else DescentPrediction
     if decoding.decoder.gives == "winner" and tree.nodes[0].rows:
@@ -261,6 +283,13 @@ class _Nodes:
     def part(self, number, r):
         """The columns of r (n, m) that belong to a node."""
         return None if r is None else r[:, self.ranges[number].start:self.ranges[number].stop]
+
+    def below(self, leaf, last):
+        """The classes (n, k) bool, labels ascending: leaf (n,), or all below the node last (n,)
+        where that is -1."""
+        first, end = np.array([(spans[0][0], spans[-1][1]) for spans in self.tree.spans()]).T
+        first, end = np.where(leaf < 0, (first[last], end[last]), (leaf, leaf + 1))[..., None]
+        return (self.order >= first) & (self.order < end)
 
     def decoded(self, number, x, r, stops):
         """r (n,) of a bare node, else probabilities (n, c) of the children.
@@ -312,7 +341,7 @@ class Predicted(NamedTuple):
     """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
     columns, stops, queried, sets: as in `Answers`; queried is None where all classifiers were
-    queried.
+    queried;  ranked (n, c): the most probable leaves, or None.
     """
 
     leaf: np.ndarray
@@ -321,6 +350,7 @@ class Predicted(NamedTuple):
     stops: list
     queried: np.ndarray | None = None
     sets: np.ndarray | None = None
+    ranked: np.ndarray | None = None
 
 
 class _Prediction:
@@ -344,8 +374,8 @@ class _Prediction:
 
     def of_all_classes(self, p, stops):
         """`Predicted` of probabilities p (n, k) of the leaves."""
-        leaf, winner, columns, sets = self.decision.of_all_classes(p)
-        return Predicted(leaf, winner, columns, stops, sets=sets)
+        leaf, winner, columns, sets, ranked = self.decision.of_all_classes(p)
+        return Predicted(leaf, winner, columns, stops, sets=sets, ranked=ranked)
 
 
 class FlatPrediction(_Prediction):
@@ -413,17 +443,19 @@ class ValuesPrediction(_Prediction):
     def __call__(self, x):
         stops, nodes = [], self.nodes
         f, r = self.all_values(x)
-        leaf, winner = descend(nodes.branches, len(x), lambda number, rows: nodes.decoded(
+        leaf, winner, _ = descend(nodes.branches, len(x), lambda number, rows: nodes.decoded(
             number, x[rows], nodes.part(number, r)[rows], stops))
         return Predicted(leaf, winner, f if self.decoding.raw else r, stops)
 
 
-class DescentPrediction(_Prediction):
-    """Descent of a tree to one class, by the most probable branch of each node."""
+class _PartingPrediction(_Prediction):
+    """A way down a tree, on which classifiers are evaluated for the points that come to them."""
 
     points_part = True
 
-    def __call__(self, x):
+    def asking(self, x):
+        """(ask, queried, stops): ask(number, rows) evaluates a node, as `decode.nested` calls it;
+        what happened to queried (n, m) and stops is in them."""
         stops, nodes = [], self.nodes
         queried = np.zeros((len(x), self.values.count), dtype=bool) if self.counting else None
 
@@ -434,10 +466,34 @@ class DescentPrediction(_Prediction):
             r = self.values(span, x[rows])[1] if span else None
             return nodes.decoded(number, x[rows], r, stops)
 
-        leaf, winner = descend(nodes.branches, len(x), ask)
+        return ask, queried, stops
+
+
+class DescentPrediction(_PartingPrediction):
+    """Descent of a tree to one class, by the most probable branch of each node.
+
+    Where `decoding.stop` says so, it ends at a node: the answer is the set of the classes below it.
+    """
+
+    def __call__(self, x):
+        ask, queried, stops = self.asking(x)
+        branches, stop = self.nodes.branches, self.decoding.stop
+        if stop is not None:
+            leaf, p, last = descend(branches, len(x), ask, stop)
+            return Predicted(leaf, p, p[:, None], stops, queried, self.nodes.below(leaf, last))
+        leaf, winner, _ = descend(branches, len(x), ask)
         winner = self.decision.of_one_class(winner)
         columns = winner[:, None] if self.decoding.tree == "path" else None
         return Predicted(leaf, winner, columns, stops, queried)
+
+
+class BestFirstPrediction(_PartingPrediction):
+    """The most probable classes of a tree, without the classifiers that cannot change them."""
+
+    def __call__(self, x):
+        ask, queried, stops = self.asking(x)
+        leaf, p = most_probable(self.nodes.branches, len(x), ask, self.decoding.top)
+        return Predicted(leaf[:, 0], p[:, 0], p, stops, queried, ranked=leaf)
 
 
 class QueryPrediction(_Prediction):

@@ -31,7 +31,7 @@ from .decoding import named_decoding
 from .external import ExternalClassifier
 
 __all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "merged",
-           "save"]
+           "read_tree", "save"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,16 @@ def load_configuration(source: ModelSource) -> Configuration:
         configuration = replace(configuration, machines=regroup(
             configuration.machines, tree.sides(), tree.classes))
     return _calibrated(_normalised(configuration, source, path), source)
+
+
+def read_tree(path: str) -> Tree:
+    """The control tree in a control file, whose models are not read, or in a model file."""
+    raw = read_bytes(path, endings=(".mbm", ".mbc", ".mbt"))
+    if raw.startswith(MAGIC):
+        return read_store(path, raw).tree
+    if re.match(rb"svm_type\s", raw):
+        return read_svm_multiclass(path, raw)[0]
+    return read_ascii_model(path, raw).tree if is_ascii_model(raw) else read_control(path, raw)
 
 
 def _calibrated(configuration, source, beside="-"):

@@ -44,13 +44,15 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
 class Decided(NamedTuple):
     """The leaf (n,) that is the answer, and its probability `winner` (n,).
 
-    columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool.
+    columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool;
+    with ranked (n, count), the most probable leaves in descending order, theirs alone.
     """
 
     leaf: np.ndarray
     winner: np.ndarray
     columns: np.ndarray | None
     sets: np.ndarray | None = None
+    ranked: np.ndarray | None = None
 
 
 class Decision:
@@ -69,7 +71,7 @@ class Decision:
             adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
         self._order = np.argsort(configuration.tree.labels)
-        self._wanted = decoding.guarantees
+        self._wanted, self._top = decoding.guarantees, decoding.top
         self.threshold = decoding.reject
         self._points = self._limits = None
         if calibration is not None and calibration.points is not None:
@@ -105,6 +107,10 @@ class Decision:
             told = None if told is None else self._priors(told)
         if leaf is None:
             leaf = p.argmax(axis=1)
+        if self._top is not None:
+            ranked = _ranked(p, leaf)[:, :self._top]
+            columns = np.take_along_axis(p, ranked, axis=1)
+            return Decided(leaf, columns[:, 0], columns, None, ranked)
         if sets is None and columns is None:
             columns = (p if told is None else told)[:, order]
         return Decided(leaf, p[np.arange(len(p)), leaf], columns, sets)
@@ -114,3 +120,13 @@ class Decision:
         if self._map is None:
             return p
         return apply_map(self._map, np.column_stack([p, 1.0 - p]))[:, 0]
+
+
+def _ranked(p, leaf):
+    """The leaves (n, k) in descending order of p (n, k), the first on ties; first of all leaf (n,).
+
+    That is the answer, and no other leaf is more probable, but for rounding.
+    """
+    falling = -p
+    falling[np.arange(len(p)), leaf] = -np.inf
+    return np.argsort(falling, axis=1, kind="stable")

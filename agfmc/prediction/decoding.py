@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -46,14 +47,14 @@ class PairQueries:
     """Choices of decoders that query some of the pairs of a one-vs-one configuration.
 
     opponents: of each class in a poll, a number or a text such as "3log", 3 log2 k;
-    seed: of their draw;  top: so many best classes are polled in full, None for no class;
+    seed: of their draw;  finalists: so many best classes are polled in full, None for no class;
     pair_errors: of the decoder radag, a file of the errors of the pairs, or the errors (k, k)
     of the classes in the order of the tree.
     """
 
     opponents: str = "3log"
     seed: int = 1
-    top: int | None = None
+    finalists: int | None = None
     pair_errors: str | np.ndarray | None = None
 
     def options(self, labels: Sequence[int]) -> QueryOptions:
@@ -61,7 +62,7 @@ class PairQueries:
         weights = self.pair_errors
         if isinstance(weights, str):
             weights = read_pair_errors(weights).error_rates(labels)
-        return QueryOptions(self.opponents, self.seed, self.top or 0, weights)
+        return QueryOptions(self.opponents, self.seed, self.finalists or 0, weights)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,10 @@ class Decoding:
     queries: of decoders that query some of the binary classifiers;
     calibrated: the probabilities go through the calibration map of the configuration, where it
     has one for this decoder;
-    guarantees: of errors and sets;  without_floor: the columns of the answers, and these alone,
+    guarantees: of errors and sets;  stop: a descent of a tree goes on while the branch has this
+    probability, at its node, and the answer is else the set of the classes below the node;
+    top: the columns of the answers are the probabilities of so many most probable classes;
+    without_floor: the columns of the answers, and these alone,
     leave out the floor of the calibration map, which gives far classes as much as near ones: for
     means over classes in an order.
 
@@ -157,6 +161,8 @@ class Decoding:
     calibrated: bool = True
     guarantees: Guarantees = Guarantees()
     without_floor: bool = False
+    stop: float | None = None
+    top: int | None = None
 
     def __post_init__(self):
         decoder = self.decoder
@@ -172,7 +178,7 @@ class Decoding:
                 self.raw or decoder.gives not in ("probabilities", "estimates")):
             raise UsageError("--priors needs a decoder that gives the probabilities of all "
                              f"classes, not {shown}")
-        for given, option, name in ((self.queries.top, "--top", "poll"),
+        for given, option, name in ((self.queries.finalists, "--finalists", "poll"),
                                     (self.queries.pair_errors, "--pair-errors", "radag")):
             if given is not None and decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
@@ -180,6 +186,42 @@ class Decoding:
         if not self.calibrated and self.guarantees.option is not None:
             raise UsageError(f"{self.guarantees.option} rests on the calibration: it cannot be "
                              "combined with --uncalibrated")
+        self._check_stop()
+        self._check_top()
+
+    def _check_stop(self):
+        """`UsageError` where `stop` is no probability, or does not go with the other choices."""
+        if self.stop is None:
+            return
+        if not 0 < self.stop <= 1:
+            raise UsageError("--stop: expected a number above 0, and 1 at most, found "
+                             f"{self.stop:g}")
+        for given, option in (
+                (self.top is not None, "--top"), (self.reject is not None, "--reject"),
+                (self.priors is not None, "--priors"), (self.raw, "-0"),
+                (self.guarantees.option is not None, self.guarantees.option),
+                (self.tree in ("full", "flat"), f"--tree {self.tree}"),
+                (self.decoder.gives not in ("probabilities", "estimates"),
+                 f"-Q {self.decoder.name}")):
+            if given:
+                raise UsageError("--stop goes down a tree by the probabilities of its branches: "
+                                 f"it cannot be combined with {option}")
+
+    def _check_top(self):
+        """`UsageError` where `top` is no number of classes, or does not go with other choices."""
+        if self.top is None:
+            return
+        if not isinstance(self.top, Integral) or self.top < 1:
+            raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
+        if self.decoder.name == "poll":
+            raise UsageError("--top prints the K most probable classes, and poll knows one: the "
+                             "number of best classes that it compares is --finalists")
+        if self.raw or self.decoder.gives not in ("probabilities", "estimates"):
+            raise UsageError("--top needs a decoder that gives the probabilities of all classes, "
+                             f"not {'-0' if self.raw else self.decoder.name}")
+        if self.guarantees.of_sets:
+            raise UsageError(f"--top and {self.guarantees.of_sets} exclude each other: either is "
+                             "printed in place of the probabilities")
 
     def as_named(self, tree: Tree) -> Decoding:
         """The same with the decoder that a control tree names; itself where it names none."""
@@ -216,9 +258,12 @@ class Decoding:
 
         A coding matrix, and a tree taken as one: the name of the decoder.  A multi-class node
         alone: "direct".  A tree: "recursive" or "full", an ensemble: "average" or "geometric",
-        and the name of the decoder where nodes have coding matrices.
+        and the name of the decoder where nodes have coding matrices.  None too for sets of a
+        descent, and the most probable classes of one.
         """
         method = self.decoder
+        if self.stop is not None or self.top is not None and self.descends(tree):
+            return None  # a map is of classes, and not of nodes
         if self.prints_values or method.gives not in ("probabilities", "estimates"):
             return None
         if not tree.hierarchical:
@@ -229,6 +274,10 @@ class Decoding:
         mode = "recursive" if mode == "path" else mode
         coded = any(node.rows and not node.bare for node in tree.nodes)
         return f"{mode} {method.name}" if coded else mode
+
+    def descends(self, tree: Tree) -> bool:
+        """True where classifiers of a tree are queried on the way down alone."""
+        return tree.hierarchical and not tree.is_ensemble and self.tree in ("recursive", "path")
 
     @property
     def gives_scores(self) -> bool:

@@ -19,7 +19,7 @@ from ..score.probabilities import (calibration, calibration_by_class, class_weig
                                    expected_calibration_error, log_losses, mean, squared_errors)
 from ..score.ranking import area_by_class, places, separation, top_shares
 from ..score.scores import FURTHER, SCORES
-from ..score.sets import set_scores
+from ..score.sets import hierarchical_scores, Paths, set_scores
 from .decoding import proportions
 
 __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
@@ -31,10 +31,12 @@ _ROUNDING = 1e-5  # of probabilities in text
 
 
 class Sets(NamedTuple):
-    """Sets of classes: size (n,) of the set of each point;  holds (n,): it has the true class."""
+    """Sets of classes: size (n,) of the set of each point;  holds (n,): it has the true class;
+    paths: `Paths` where the sets are nodes of a tree that is given, or None."""
 
     size: np.ndarray
     holds: np.ndarray
+    paths: Paths | None = None
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,10 @@ def _asked_for(results, y, bins, asked):
     """Scores that `evaluate` adds for sets and other probabilities, or on request."""
     found = {}
     if results.sets is not None:
-        found["sets"] = set_scores(*results.sets, y, results.labels, results.weights)
+        size, holds, paths = results.sets
+        found["sets"] = set_scores(size, holds, y, results.labels, results.weights)
+        if paths is not None:
+            found["sets"] |= hierarchical_scores(paths, results.weights)
     if asked.top is not None:
         found["top"] = asked.top
     if results.p is not None and results.before is not None:

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.class_names import number_classes, read_names, read_names_of
 from ..formats.probability_text import read_probabilities
-from ..formats.set_text import read_sets
+from ..formats.set_text import ClassSets, read_sets
 from ..formats.vectors import read_cls, read_con
 from ..score.probabilities import probability
+from ..score.sets import Hierarchy, Paths
 from .decoding import listed
 from .evaluation import Results, Sets, warn_of_no_probabilities
 
@@ -128,10 +130,11 @@ def with_probabilities_before(results, path):
     return replace(results, before=table.p)
 
 
-def with_sets(results, path):
-    """`results` with the sets of classes that classify_m --coverage wrote for the same points.
+def with_sets(results, path, tree=None):
+    """`results` with the sets of classes that classify_m wrote for the same points.
 
-    Raises `DataError` where there are others than the points, or a class is unknown.
+    tree: a control tree of which each set is a node, for hierarchical scores, or None.  Raises
+    `DataError` where there are others than the points, a class is unknown, or a set is no node.
     """
     sets = read_sets(path)
     if len(sets.size) != len(results.truth):
@@ -145,7 +148,40 @@ def with_sets(results, path):
                         f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
     holds = np.zeros(len(sets.size), dtype=bool)
     holds[points[sets.labels == results.truth[points]]] = True
-    return replace(results, sets=Sets(sets.size, holds))
+    return replace(results, sets=Sets(
+        sets.size, holds, None if tree is None else _paths(sets, results.truth, tree, path)))
+
+
+def _paths(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str) -> Paths:
+    """The `Paths` of sets that are nodes of a tree, and of the true classes (n,)."""
+    where = "the tree" if tree.source is None else f"the tree in {tree.source}"
+    if tree.is_ensemble:
+        raise DataError(f"sets are nodes of one tree, and {where} is not the only one: expected a "
+                        "control file of one configuration", file=tree.source)
+    order = np.argsort(tree.labels)
+    labels = np.array(tree.labels)[order]
+    strange = truth[~np.isin(truth, labels)]
+    if len(strange):
+        raise DataError(f"the tree has no class {strange[0]}, which is the true one of a point",
+                        file=tree.source)
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    known = np.isin(sets.labels, labels)
+    first, end = np.full((2, len(sets.size)), -1)
+    starts = (np.cumsum(sets.size) - sets.size)[sets.size > 0]
+    if len(starts) and known.all():
+        position = order[np.searchsorted(labels, sets.labels)]
+        first[sets.size > 0] = np.minimum.reduceat(position, starts)
+        end[sets.size > 0] = np.maximum.reduceat(position, starts) + 1
+        end[end - first != sets.size] = -1
+    hierarchy = Hierarchy(tree)
+    node = hierarchy.nodes_of(first, end)
+    wrong = np.flatnonzero(node < 0) if known.all() else points[~known]
+    if len(wrong):
+        found = sets.labels[points == wrong[0]].tolist()
+        raise DataError(f"expected a class, or all classes below a node of {where}, found "
+                        + (listed(found) if found else "an empty set"), file=path,
+                        line=int(wrong[0]) + 1)
+    return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
 
 
 def names_beside(truth_path, labels, path=None):

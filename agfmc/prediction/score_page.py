@@ -18,6 +18,8 @@ _WIDEST = 32  # columns for a name
 _NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
 _ORDERED = {"mean_class_error": "mean class error", "within_one_class": "within one class",
             "ranked_probability_score": "ranked probability score"}
+_HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
+                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
 _ABSTAINING = {"aurc": "AURC", "e_aurc": "E-AURC"}
 _BINS = "       p from - to     count  forecast  observed  std.error"
 
@@ -129,6 +131,9 @@ def _sets(scores):
     lines = ["sets of classes",
              _line("coverage", _number(sets["coverage"]) + _bounds((sets["low"], sets["high"]))),
              _line("mean size", _number(sets["mean_size"])),
+             _line("exact answers", _number(sets["exact"])),
+             *(_line(title, _number(sets[name], "-")) for name, title in _HIERARCHICAL.items()
+               if name in sets),
              _line("empty sets", f"{sets['empty']:d}"),
              f"    size{'points':>10s}{'share':>10s}"]
     lines += [f"{size:8d}{count:10d}{count / total:10.4f}" for size, count in sets["sizes"]]
@@ -304,6 +309,8 @@ def scores_csv(scores: dict) -> str:
         rows.append((f"{name}_change", "", value["mean"], value["mean"] - half,
                      value["mean"] + half))
     sets = scores.get("sets")
+    rows += [(title, "", sets[name], None, None) for name, title in (
+        ("exact", "exact_sets"), *zip(_HIERARCHICAL, _HIERARCHICAL)) if sets and name in sets]
     for row in [] if sets is None else [sets, *sets["by_class"]]:
         label = row.get("label", "")
         rows += [("set_coverage", label, row["coverage"], row["low"], row["high"]),

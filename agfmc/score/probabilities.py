@@ -95,9 +95,14 @@ def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) ->
     return mean(log_losses(p, y), weights)
 
 
-def confidence(p_win: np.ndarray, k: int) -> np.ndarray:
-    """Confidence rating (k p - 1)/(k - 1): 0 for equal probabilities, 1 for certainty."""
-    return (k * np.asarray(p_win, dtype=float) - 1.0) / (k - 1)
+def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndarray:
+    """Confidence rating (k p - s)/(k - s): 0 for equal probabilities, 1 for certainty.
+
+    size: s, the number of classes of an answer of probability p;  0 where they are all k.
+    """
+    others = k - np.asarray(size)
+    return np.where(others == 0, 0.0, (k * np.asarray(p_win, dtype=float) - size)
+                    / np.maximum(others, 1))
 
 
 def probability(rating: np.ndarray, k: int) -> np.ndarray:

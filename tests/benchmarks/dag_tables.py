@@ -44,7 +44,7 @@ ONE_THREAD = {name: "1" for name in (
 LOSSES = ("hamming", "linear", "hinge", "exponential", "logit", "quadratic")
 POLLS = tuple((f"poll {times}", ("-Q", "poll", "--opponents", times))
               for times in ("1log", "3log", "5log"))
-TOP = ("poll 1log, top 5", ("-Q", "poll", "--opponents", "1log", "--top", "5"))
+TOP = ("poll 1log, top 5", ("-Q", "poll", "--opponents", "1log", "--finalists", "5"))
 # name, options of classify_m, whether the winner has a probability
 PAIRS = (("inverse", ("-Q", "inverse"), True),
          ("least-squares", ("-Q", "least-squares"), True),
@@ -254,7 +254,7 @@ def poll(folder, name, jobs):
 
     all_pairs = answers("-Q", "max-win")
     rows = []
-    for way, options in (*POLLS, *((f"{way}, top 5", (*options, "--top", "5"))
+    for way, options in (*POLLS, *((f"{way}, top 5", (*options, "--finalists", "5"))
                                    for way, options in POLLS)):
         drawn = [answers(*options, "--seed", str(seed)) for seed in range(1, 11)]
         agreed = [share(one, all_pairs) for one in drawn]

@@ -95,7 +95,7 @@ classify_m --header digits.mbm test.vec answer > answer.txt
 classify_m -j 2 digits.mbm - piped-answer < test.vec
 classify_m -Q wu-lin-weng -a m.std m.mbc test.vec wlw
 classify_m -Q ddag --count -a m.std ordered.mbc test.vec ddag
-classify_m -Q poll --opponents 5 --top 3 --seed 4 digits.mbm test.vec poll
+classify_m -Q poll --opponents 5 --finalists 3 --seed 4 digits.mbm test.vec poll
 classify_m -Q adag digits.mbm test.vec adag
 classify_m -Q -1 digits.mbm test.vec differences
 classify_m -0 digits.mbm test.vec raw

@@ -678,7 +678,7 @@ def test_radag(pairwise, run):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("classify_m --top 2 all.mbm tst.vec o", "--top needs -Q poll"),
+    ("classify_m --finalists 2 all.mbm tst.vec o", "--finalists needs -Q poll"),
     ("classify_m -Q poll --opponents 0 all.mbm tst.vec o", "opponents"),
     ("classify_m -Q poll --opponents xlog all.mbm tst.vec o", "opponents"),
     ("classify_m -Q radag all.mbm tst.vec o", "--pair-errors"),

@@ -460,11 +460,51 @@ def test_sets(ten, run):
     # Clopper and Pearson's interval of 8 of 10
     assert part.startswith("coverage                    0.800000  (95 %: 0.443905 - 0.974789)\n"
                            "mean size                   1.400000\n"
+                           "exact answers               0.400000\n"
                            "empty sets                  1\n"
                            "    size    points     share\n       0         1    0.1000\n")
     rows = part.split("mean size\n")[1].splitlines()[:3]
     assert [row.split()[:3] for row in rows] == [
         ["2", "4", "0.7500"], ["5", "3", "1.0000"], ["7", "3", "0.6667"]]
+
+
+def test_sets_in_a_tree(ten, run, tmp_path):
+    (tmp_path / "tree").write_text("a {7 b {5 2}}\n")
+    (tmp_path / "in.sets").write_text("2\n5\n2 5 7\n2 5\n5\n7\n2 5\n2\n5\n7\n")
+    words = "--sets", "in.sets", "--control", "tree", "truth.cls", "out", "p"
+    part = printed(run, *words).split("sets of classes\n")[1]
+    # depths: classes 5 and 2 have 2, class 7 and the node above the others 1
+    assert part.split("\n")[2:6] == ["exact answers               0.500000",
+                                     f"hierarchical precision      {11 / 14:.6f}",
+                                     f"hierarchical recall         {11 / 17:.6f}",
+                                     f"hierarchical F1             {22 / 31:.6f}"]
+    scores = json.loads(printed(run, "--json", *words))["sets"]
+    assert scores["hierarchical_f"] == pytest.approx(22 / 31)
+    rows = dict(line.split(",")[:3:2] for line in printed(run, "--csv", *words).splitlines())
+    assert float(rows["hierarchical_recall"]) == pytest.approx(11 / 17)
+    assert float(rows["exact_sets"]) == .5
+    # weights of the true classes 2, 5, 7, which occur 4, 3 and 3 times
+    scores = json.loads(printed(run, "--json", "--priors", "0,0,1", *words))["sets"]
+    assert [scores[f"hierarchical_{what}"] for what in ("precision", "recall")] == \
+        pytest.approx([1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("sets, tree, told", [
+    ("2\n" * 9 + "5 7\n", "a {7 b {5 2}}", "in.sets:10: expected a class, or all classes below a "
+     "node of the tree in tree, found 5 7"),
+    ("7 2\n" * 10, "a {7 b {5 2}}", "in.sets:1: expected a class, or all classes below a "
+     "node of the tree in tree, found 7 2"),
+    ("2\n-\n" + "2\n" * 8, "a {7 b {5 2}}", "in.sets:2: expected a class, or all classes below a "
+     "node of the tree in tree, found an empty set"),
+    ("2\n" * 10, "a {5 2}", "tree: the tree has no class 7"),
+    ("2\n" * 10, "a {7 b {5 2}} c {5 d {7 2}}", "tree: sets are nodes of one tree"),
+    ("2\n" * 10, "a {5 7", "tree:1:")])
+def test_sets_that_are_no_nodes(ten, run, tmp_path, sets, tree, told):
+    (tmp_path / "tree").write_text(tree)
+    (tmp_path / "in.sets").write_text(sets)
+    words = "--sets", "in.sets", "--control", "tree", "truth.cls", "out"
+    assert told in run("eval_uc", *words, status=1).refused()
+    assert "--control needs --sets" in run("eval_uc", *words[2:], status=2).refused()
 
 
 def test_before_and_after(ten, run):

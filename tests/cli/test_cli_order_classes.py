@@ -279,7 +279,8 @@ def refused_simulate(run, *words, status=2):
 
 
 def test_table(run):
-    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log", "--top", "2").splitlines()
+    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log",
+                                   "--finalists", "2").splitlines()
     assert heads.split() == ["classes", "error", "MAX-WIN", "3", "1log", "3", "1log", "ADAG",
                              "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
     assert above.split() == ["POLL", "POLL+TOP-2"]
@@ -369,7 +370,8 @@ def test_families_of_similarity(run):
     (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a number from 0 to 1"),
     (["--error", "nan"], "expected a number"), (["--opponents", "0"], "such as 3log"),
     (["--opponents", "log"], "such as 3log"), (["--opponents", "0log"], "such as 3log"),
-    (["--top", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
+    (["--finalists", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
+    (["--top", "2"], "--finalists T"),
     (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),
     (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
     (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),

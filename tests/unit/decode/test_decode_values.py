@@ -184,7 +184,7 @@ def test_greedy_and_argmax_differ():
     local = [np.array([-.1]), np.array([0.]), np.array([.9])]
     np.testing.assert_allclose(nested.products(nodes, local), [[.275, .275, .0225, .4275]],
                                atol=1e-15)
-    leaf, along = descend(nodes, local)
+    leaf, along, _ = descend(nodes, local)
     # r = 0 goes right, with probability one half.
     assert leaf.tolist() == [1]
     np.testing.assert_allclose(along, [.275], atol=1e-15)
@@ -210,7 +210,7 @@ def test_products_sum_to_one_and_descent_matches_them():
              rng.dirichlet(np.ones(2), 50), rng.uniform(-1, 1, 50)]
     p = nested.products(nodes, local)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-14)
-    leaf, along = descend(nodes, local)
+    leaf, along, _ = descend(nodes, local)
     np.testing.assert_allclose(p[np.arange(50), leaf], along, atol=1e-15)
     assert len(set(leaf)) > 3
     none = [one[:0] for one in local]
@@ -231,8 +231,9 @@ def test_very_deep_tree_and_lazy_descent():
         evaluated.append(len(rows))
         return local[index][rows]
 
-    leaf, _ = nested.descend(nodes, 2, evaluate)
-    assert leaf.tolist() == [depth, 0] and sum(evaluated) == depth + 1
+    leaf, _, last = nested.descend(nodes, 2, evaluate)
+    assert leaf.tolist() == [depth, 0] and last.tolist() == [depth - 1, 0]
+    assert sum(evaluated) == depth + 1
 
 
 NAIVE = {

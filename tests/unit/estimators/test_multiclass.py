@@ -210,6 +210,26 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
         np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
 
 
+@pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("tree", None),
+                                              ("tree", "full"), ("tree", "least-squares")])
+def test_the_most_probable_classes(control, decoder):
+    x, y = points()
+    words = np.array(["no", "maybe", "yes"])[np.searchsorted([1, 4, 7], y)]
+    model = MultiClassFromBinary(control, decoder=decoder).fit(x, words)
+    classes, p = model.predict_top(x, 2)
+    whole = (model if decoder or control == "one-vs-one" else MultiClassFromBinary(
+        control, decoder="full", calibrated=False).fit(x, words)).predict_proba(x)
+    order = np.argsort(-whole, axis=1, kind="stable")
+    np.testing.assert_allclose(p, np.take_along_axis(whole, order, axis=1)[:, :2], atol=1e-12)
+    np.testing.assert_array_equal(classes, model.classes_[order[:, :2]])
+    assert model.predict_top(x, 9)[0].shape == (len(x), 3)
+    for k in (0, 1.5):
+        with pytest.raises(ValueError, match="whole number"):
+            model.predict_top(x, k)
+    with pytest.raises(ValueError, match="not vote"):
+        MultiClassFromBinary(decoder="vote").fit(x, y).predict_top(x)
+
+
 def test_ties_of_votes_are_broken_as_predicted():
     """In the order of the tree, which is not that of the classes here."""
     x, y = points()

@@ -82,7 +82,7 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
     np.testing.assert_array_equal(one.queried, again.queried)
     assert (one.queried == one.queried[0]).all() and (other.queried[0] != one.queried[0]).any()
     full = Classifier(given, "max-win")(x).classes
-    topped = queried(given, x, "poll", opponents="2", top=6)
+    topped = queried(given, x, "poll", opponents="2", finalists=6)
     np.testing.assert_array_equal(topped.classes, full)
     assert topped.queried.all()
 
