@@ -168,7 +168,6 @@ def found_design(args, prog, scheme, data):
 
 
 def _tree_search(args, labels, names):
-    from ..training.split_costs import Loss
     from ..training.tree_search import machine_options, SPLITS, TreeSearch
 
     together = [_classes(text.split(","), labels, names, "--together") for text in
@@ -177,11 +176,22 @@ def _tree_search(args, labels, names):
         together += _sides(args.top, labels, names)
     machine = None if args.search_options is None else \
         machine_options(f"learner=nystrom {args.search_options}")
-    by = args.by or LOSSES[0]
-    if by not in LOSSES:
-        raise UsageError(f"--by {by}: expected {' or '.join(LOSSES)} for a search")
-    return TreeSearch(machine, args.splits or SPLITS, Loss(by), args.max_depth,
+    return TreeSearch(machine, args.splits or SPLITS, _loss(args.by, labels, names), args.max_depth,
                       args.balance or 0.0, together, args.alternatives or 0)
+
+
+def _loss(text, labels, names):
+    """The `Loss` of --by."""
+    from ..training.split_costs import Loss
+
+    word, _, file = (text or LOSSES[0]).partition(":")
+    if word == "cost" and file:
+        from ..formats.cost_matrix import read_costs
+        costs = read_costs(file, labels, names).costs
+        return Loss("cost", costs - costs.diagonal()[:, None])
+    if text is not None and text not in LOSSES:
+        raise UsageError(f"--by {text}: expected {', '.join(LOSSES)} or cost:FILE for a search")
+    return Loss(word)
 
 
 def _classes(words, labels, names, option):

@@ -99,9 +99,10 @@ def get_parser():
     add_trying(group)
     group.add_argument("--by", metavar="SCORE",
                        help="with --best, the score of all held-out points that decides: "
-                            f"{', '.join(BY_OPTION)}; with -Q best-tree, the loss of points that "
-                            "is to be least: log-loss or error (default log-loss). With few points "
-                            "for each class uncertainty is too large, even of random answers")
+                            f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with "
+                            "--draws, the loss of points that is to be least: log-loss, error, or "
+                            "cost:FILE, costs of answers (default log-loss). With few points for "
+                            "each class uncertainty is too large, even of random answers")
     add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
     add_state(parser)

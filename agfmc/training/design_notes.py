@@ -11,7 +11,8 @@ def tree_notes(chosen) -> list[str]:
     """Lines about the tree that a search chose (`tree_search.Chosen`)."""
     best, search = chosen.best, chosen.search
     names = best.tree.names
-    what = {"log-loss": "log loss", "error": "errors at nodes", "cost": "cost"}[search.loss.name]
+    what = {"log-loss": "log loss", "error": "errors at nodes",
+            "cost": "cost above that of right answers"}[search.loss.name]
     trees = f"{chosen.all_trees:,} trees".replace(",", " ")
     scheme = "random-tree" if chosen.drawn else "best-tree"
     lines = [f"{scheme}: leave-one-out {what} {best.loss:.4f} +- {best.error:.4f} a point; "
