@@ -8,7 +8,8 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
-from .designs import add_searching, found_design, searching_options
+from .designs import (add_drawing, add_searching, drawn_design, found_design, joined_controls,
+                      Operands, searching_options, with_average)
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -37,7 +38,8 @@ def get_parser():
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
-              "{n | data | control | table} [nrow]")
+              "[--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
+              "{n | data | control | table} [nrow | control ...]")
     parser.add_argument(
         "source", metavar="{n | data | control | table}",
         help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
@@ -45,9 +47,12 @@ def get_parser():
              "-Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how often "
              "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
              "(- is standard input)")
-    parser.add_argument("nrow", nargs="?", type=whole_number(1),
+    parser.add_argument("nrow", nargs="*", action=Operands,
                         help="rows of a random code (default 4 ceil(n/4)); for -Q 10 the "
-                             "number of entries that are not 0 in a row of the full matrix")
+                             "number of entries that are not 0 in a row of the full matrix; for "
+                             "-Q ensemble, where the first operand is a control file, others "
+                             "that are joined to it")
+    parser.set_defaults(controls=())
     group = parser.add_argument_group("scheme")
     group.add_argument("-Q", "--type", metavar="TYPE",
                        help="the scheme, by number or name:\n" + "\n".join(
@@ -67,7 +72,9 @@ def get_parser():
                             "of the distances between their classes")
     group.add_argument("--draws", type=whole_number(1, 10**7), metavar="N",
                        help="with -Q 7 and -Q 16: the best of N random codes, with columns, then "
-                            "rows, as far as possible from each other (default 1)")
+                            "rows, as far as possible from each other; with -Q random-tree and "
+                            "data, the random tree with the least leave-one-out loss of N "
+                            "(default 1)")
     group.add_argument("-P", "--print-matrix", action="store_true",
                        help="also print the coding matrix on standard error, columns in ascending "
                             "order of the labels")
@@ -92,13 +99,15 @@ def get_parser():
     add_trying(group)
     group.add_argument("--by", metavar="SCORE",
                        help="with --best, the score of all held-out points that decides: "
-                            f"{', '.join(BY_OPTION)}; with -Q best-tree, the loss of points that "
-                            "is to be least: log-loss or error (default log-loss). With few points "
-                            "for each class uncertainty is too large, even of random answers")
+                            f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with "
+                            "--draws, the loss of points that is to be least: log-loss, error, or "
+                            "cost:FILE, costs of answers (default log-loss). With few points for "
+                            "each class uncertainty is too large, even of random answers")
     add_answers(group)
     add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
     add_state(parser)
     add_searching(parser)
+    add_drawing(parser)
     group = parser.add_argument_group("pictures")
     group.add_argument("--dot", action="store_true",
                        help="Graphviz text in place of the control file")
@@ -118,15 +127,23 @@ def execute(args):
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)  # before the work, not after it
+    if args.controls and (args.best or args.type is None
+                          or "members" not in find_scheme(args.type).options):
+        raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
+                         if len(args.controls) > 1 else "argument nrow: expected a whole number, "
+                         f"found '{args.controls[0]}'; -Q ensemble joins control files")
     if args.best:
         with best(args) as tree:
             _output(args, tree, None)
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
+    if args.controls:
+        _output(args, with_average(args, joined_controls(args)), None)
+        return
     if scheme is not None and scheme.searched:
         found = _searched(args, scheme, input_format(args))
-        _output(args, found.tree, None, found.notes)
+        _output(args, with_average(args, found.tree), None, found.notes)
         return
     _output(args, *designed(args, scheme, input_format(args)))
 
@@ -184,6 +201,9 @@ def _refuse_idle(args, scheme):
     for given, option, wanted in (
             (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
             (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
+            (args.kind is not None, "--kind", "kind"), (args.of is not None, "--of", "of"),
+            (args.members is not None, "--members", "members"),
+            (args.average is not None, "--average", "members"),
             (args.metric is not None, "--metric", "metric"),
             (args.linkage is not None, "--linkage", "linkage"),
             *((given, option, "data") for given, option in normalisation_options(args)),
@@ -193,7 +213,8 @@ def _refuse_idle(args, scheme):
         suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
         if not given or scheme in suited:
             continue
-        text = f"{option} is for -Q {' and '.join(s.name for s in suited)}"
+        *first, last = (s.name for s in suited)
+        text = f"{option} is for -Q {', '.join(first)}{' and ' * bool(first)}{last}"
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
@@ -298,10 +319,12 @@ def _from_operand(args, scheme, form, options):
 
 
 def _searched(args, scheme, form):
-    """The result of a scheme that searches in training data."""
+    """The result of a scheme that searches in training data, or that needs none."""
     if is_number(args.source):
-        raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found the "
-                         f"number {args.source}")
+        if "classes" not in scheme.made_of:
+            raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
+                             f"the number {args.source}")
+        return drawn_design(args, scheme, _labels(args, form)[0])
     return found_design(args, PROG, scheme, _data(args, form))
 
 

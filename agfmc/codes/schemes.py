@@ -31,9 +31,9 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
-    searched    True where the maker searches: it takes `training.design.LabelledPoints`, and
-                returns an object whose `tree` is the control tree over their labels, and whose
-                `notes` are lines about it
+    searched    True where the maker takes `training.design.LabelledPoints` for data, and returns
+                an object whose `tree` is the control tree over their labels, and whose `notes`
+                are lines about it
     """
 
     __slots__ = ()
@@ -53,6 +53,8 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         module, function = self.maker.split(":")
         return getattr(import_module(f"..{module}", __package__), function)(source, **options)
 
+
+_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None}
 
 SCHEMES = (
     Scheme(0, "one-vs-rest", ("1vr", "one-vs-the-rest"), "each class against all others",
@@ -103,8 +105,18 @@ SCHEMES = (
            "decision tree from data with the least leave-one-out loss of all trees, or of those "
            "that a search comes to",
            "training.tree_search:best_tree", ("data",),
-           {"search": None, "options": "", "seed": 1, "workers": 1, "progress": None},
+           {"seed": 1, **_SEARCH},
            searched=True),
+    Scheme(None, "random-tree", (),
+           "decision tree that is drawn at random, or from data the best of many such trees",
+           "training.drawn_designs:random_tree", ("classes", "data"),
+           {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH}, searched=True),
+    Scheme(None, "ensemble", (),
+           "several different configurations, the probabilities of which are averaged: random "
+           "ones, the best trees, or control files",
+           "training.drawn_designs:ensemble", ("classes", "data"),
+           {"of": "random-tree", "members": None, "kind": "uniform", "rows": None,
+            "strict": False, "seed": 1, "draws": 1, **_SEARCH}, searched=True),
 )
 
 DEFAULT = SCHEMES[1]

@@ -39,7 +39,7 @@ class Candidate:
     @property
     def made_of_data(self) -> bool:
         """True where the points decide the tree."""
-        return self.tree is None and "classes" not in find_scheme(self.scheme).made_of
+        return self.tree is None and "data" in find_scheme(self.scheme).made_of
 
     def for_classes(self, labels) -> Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""

@@ -57,7 +57,8 @@ def design_for(scheme, x, y, labels, names, **options):
     classes, ascending;  names, options: as for `design`.
     Raises UsageError for a scheme that is made of other things.
     """
-    if "classes" in find_scheme(scheme).made_of:
+    made_of = find_scheme(scheme).made_of
+    if "classes" in made_of and (y is None or "data" not in made_of):
         return design(scheme, labels, names=names, **options)
     return design_from_data(scheme, x, y, labels, names, **options)[0]
 

@@ -11,12 +11,16 @@ def tree_notes(chosen) -> list[str]:
     """Lines about the tree that a search chose (`tree_search.Chosen`)."""
     best, search = chosen.best, chosen.search
     names = best.tree.names
-    what = {"log-loss": "log loss", "error": "errors at nodes", "cost": "cost"}[search.loss.name]
+    what = {"log-loss": "log loss", "error": "errors at nodes",
+            "cost": "cost above that of right answers"}[search.loss.name]
     trees = f"{chosen.all_trees:,} trees".replace(",", " ")
-    lines = [f"best-tree: leave-one-out {what} {best.loss:.4f} +- {best.error:.4f} a point; "
+    scheme = "random-tree" if chosen.drawn else "best-tree"
+    lines = [f"{scheme}: leave-one-out {what} {best.loss:.4f} +- {best.error:.4f} a point; "
              f"judged by points that did not choose it {chosen.apart:.4f}"]
     if chosen.exact:
         lines.append(f"exact: the least of all {trees}, from {chosen.splits} splits")
+    elif chosen.drawn:
+        lines.append(f"the best of {chosen.drawn}, among {trees}; {chosen.splits} splits")
     else:
         lines.append(f"not exact: {chosen.splits} of {chosen.all_splits} splits were tried, by a "
                      f"local search among {trees}; how much better the best of all is, is not "

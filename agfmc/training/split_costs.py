@@ -44,7 +44,8 @@ class Loss:
 
     name: "log-loss", minus the logarithm of the probability of the right side; "error", 1 on the
     wrong side; or "cost", the mean of costs[i, j] over the points j of the classes on the wrong
-    side, for a point of class i there;  costs (k, k): the true classes in the rows.
+    side, for a point of class i there;  costs (k, k): above that of the right answer, the true
+    classes in the rows.
     """
 
     name: str = "log-loss"

@@ -86,7 +86,8 @@ class Chosen:
     the tree that the other nine choose, which a search that fits noise has larger than that of
     `best`;  alternatives: the next best;  costs: the `TreeCosts`, to score other trees;
     exact: no tree that the constraints allow is better;  splits, all_splits, all_trees: tried,
-    and of all trees;  balance: the weight of the classifiers asked;  search: what it went by.
+    and of all trees;  balance: the weight of the classifiers asked;  search: what it went by;
+    drawn: words about the trees where they were random ones.
     """
 
     best: ScoredTree
@@ -99,6 +100,7 @@ class Chosen:
     all_trees: int
     balance: float
     search: TreeSearch
+    drawn: str = ""
 
     @property
     def tree(self) -> Tree:

@@ -22,9 +22,9 @@ from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
-                           kernel_sums, libagf_model, libsvm_data, libsvm_model, logistic_model,
-                           lvq, metric_file, probability_text, seal, set_text,
+from agfmc.formats import (calibration_file, class_names, confusions, controlfile, cost_matrix,
+                           dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
+                           logistic_model, lvq, metric_file, probability_text, seal, set_text,
                            svm_predict_output, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
@@ -204,6 +204,12 @@ def confused(found, raw):
     assert found.errors.shape == found.samples.shape == (k, k) and k >= 2
     assert list(found.labels) == sorted(set(found.labels))
     assert (found.errors <= found.samples).all() and (found.errors >= 0).all()
+
+
+def costly(found, raw):
+    assert found.costs.shape == (3, 3) and (found.costs >= 0).all()
+    assert (found.costs >= np.diag(found.costs)[:, None]).all()
+    all_finite(*(one for one in found if one is not None))
 
 
 def pair_error_counts(found, raw):
@@ -595,6 +601,9 @@ def readers():
          [f + "set_text.read_sets"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
          [f + "confusions.read_confusions"]),
+        ("costs", lambda path: cost_matrix.read_costs(path, (0, 2, 5), {5: "a cat"}),
+         [b"0 2 5 -\n2 1 0 3 .5\n0 0 1 2 .5\n5 9 9 0.5 1\n", b"0\t2\ta cat\n0\t1\t2\n1\t0\t3\n"
+          b"1\t1\t0\n"], True, costly, [f + "cost_matrix.read_costs"]),
         ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
          [f + "confusions.holds_confusions"]),
         ("pair errors", confusions.read_pair_errors, [PAIRS], True, pair_error_counts,

@@ -127,7 +127,8 @@ def test_labels_without_samples():
 
 def test_a_scheme_without_a_number_has_no_word_for_it():
     without = [scheme for scheme in SCHEMES if scheme.number is None]
-    assert {scheme.name for scheme in without} == {"contingency", "adjacent-ordered", "best-tree"}
+    assert {scheme.name for scheme in without} == {"contingency", "adjacent-ordered", "best-tree",
+                                                 "random-tree", "ensemble"}
     for word in ("none", "None", ""):
         with pytest.raises(UsageError, match="there is no scheme") as found:
             find_scheme(word)
@@ -170,7 +171,7 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     assert main_of("print_control")(["-Q", "invented-alias", "4"]) == 0
     assert capsys.readouterr().out == format_tree(from_rows(around(4), range(4)))
     assert main_of("print_control")(["-Q", "invented-circle", "-G", "4"]) == 2
-    assert "-G is for -Q random, not for invented-circle" in capsys.readouterr().err
+    assert "-G is for -Q random and ensemble, not for invented-circle" in capsys.readouterr().err
     x, y = points()
     svm = "".join(f"{label} 1:{a} 2:{b} 3:{c}\n" for label, (a, b, c) in zip(y, x))
     (tmp_path / "train.svm").write_text(svm)

@@ -1,0 +1,189 @@
+"""Designs that are drawn: random trees, the best of many of them, and ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, islice
+from typing import NamedTuple, TYPE_CHECKING
+
+from ..codes.random_trees import different_trees, drawn_tree
+from ..codes.schemes import find_scheme
+from ..control.build import from_pairs, joined, relabelled
+from ..control.tree import Tree
+from ..errors import UsageError
+from .design import design, LabelledPoints
+
+if TYPE_CHECKING:
+    from .tree_search import Chosen
+
+__all__ = ["Designed", "MEMBERS", "ensemble", "random_tree"]
+
+MEMBERS = 10  # of an ensemble, by default, where there are as many
+_IDLE = 50  # seeds that give nothing new, after which there are taken to be no more designs
+_BATCH = 50  # trees whose costs are got at once
+
+
+class Designed(NamedTuple):
+    """A training control tree over the labels of points, and lines about it."""
+
+    tree: Tree
+    notes: tuple[str, ...] = ()
+
+
+def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: int = 1,
+                draws: int = 1, **searching) -> Tree | Designed | Chosen:
+    """A random decision tree of a kind in `codes.random_trees.KINDS`.
+
+    source: a number of classes, for a tree over their positions;  or points, for the tree of so
+    many different draws that has the least leave-one-out loss.  searching: `search`, of which
+    `machine`, `loss` and `alternatives` count, `options`, `workers` and `progress`, as of
+    `tree_search.best_tree`.
+    Raises `UsageError` for what takes data where there are none.
+    """
+    if isinstance(source, int):
+        if draws > 1:
+            raise UsageError(f"the best of {draws} draws is told by data: expected training data, "
+                             f"found the number {source}")
+        return from_pairs(drawn_tree(kind, _counts(source, kind), seed), range(source))
+    if draws > 1:
+        trees = list(islice(different_trees(kind, _counts(source, kind), seed), draws))
+        progress = searching.pop("progress", None)
+        return _best_of(trees, _tree_costs(source, len(trees), seed, **searching),
+                        f"{len(trees)} different random trees, {kind}, of seed {seed}", progress)
+    return Designed(from_pairs(drawn_tree(kind, _counts(source, kind), seed), source.labels,
+                               source.names))
+
+
+def _counts(source, kind):
+    """The numbers of points in the classes."""
+    if isinstance(source, int):
+        if kind == "data-balanced":
+            raise UsageError("data-balanced trees are made of data: expected training data, found "
+                             f"the number {source}")
+        return (1,) * source
+    import numpy as np
+
+    samples = dict(zip(*(values.tolist() for values in np.unique(source.y, return_counts=True))))
+    return [samples.get(label, 0) for label in source.labels]
+
+
+def _tree_costs(points, trees, seed, *, search=None, options="", workers=1):
+    """The `TreeCosts` that so many trees are judged by."""
+    from .tree_search import machine_options, TreeCosts, TreeSearch
+
+    search = search or TreeSearch()
+    return TreeCosts(points, replace(search, machine=search.machine or machine_options(options),
+                                     splits=trees * len(points.labels)**3), seed, workers)
+
+
+def _best_of(trees, costs, drawn, progress):
+    """The tree with the least loss, as `Chosen`; the next best of the trees are its alternatives.
+
+    drawn: words about them.
+    """
+    import numpy as np
+
+    from .split_costs import GROUPS
+    from .tree_search import Chosen
+
+    space, search = costs.space, costs.search
+    for start in range(0, len(trees), _BATCH):
+        space.know_trees(trees[start:start + _BATCH])
+        if progress is not None:
+            progress(min(start + _BATCH, len(trees)), len(trees), "random trees")
+    losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in trees])  # (draws, groups)
+    order = np.argsort(losses.sum(axis=1), kind="stable")[:search.alternatives + 1]
+    apart = sum(losses[np.argmin(np.delete(losses, group, axis=1).sum(axis=1)), group]
+                for group in range(GROUPS)) / costs.points
+    against = costs.point_losses(trees[order[0]])
+    scored = [costs.scored(trees[one], against if rank else None)
+              for rank, one in enumerate(order)]
+    return Chosen(scored[0], float(apart), tuple(scored[1:]), costs, False, space.splits,
+                  space.all_splits, space.all_trees, 0.0, search,
+                  drawn)
+
+
+def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
+             members: int | None = None, **settings) -> Tree | Designed:
+    """An ensemble of different designs of one scheme, over the positions of classes or points.
+
+    of: random-tree, the first trees that its seed draws, or with `draws` the best of so many;
+    best-tree, the best trees there are; or a random code, from one seed after the other;
+    members: how many, by default `MEMBERS` or as many as there are;  settings: of the scheme.
+    Raises `UsageError` for any other scheme, and for more members than there are.
+    """
+    scheme = find_scheme(of)
+    if scheme.name not in _MEMBERS:
+        raise UsageError(f"there are no different designs of the scheme {scheme.name} for an "
+                         f"ensemble: expected one of {', '.join(_MEMBERS)}")
+    wanted = members or MEMBERS
+    found, notes = _MEMBERS[scheme.name](scheme, source, wanted, scheme.settings(settings))
+    if len(found) < (members or 2):
+        raise UsageError(f"the scheme {scheme.name} has {len(found)} different "
+                         f"configuration{'s' * (len(found) > 1)} of these classes, of "
+                         f"{members or 2} that are wanted for an ensemble")
+    tree = joined(found)
+    if isinstance(source, int):
+        return tree
+    return Designed(tree, (f"ensemble of {len(found)} configurations of the scheme {scheme.name}",
+                           *notes))
+
+
+def _best_trees(scheme, source, wanted, settings):
+    """(trees, lines) of a search: the best and its alternatives."""
+    from .design_notes import tree_notes
+    from .tree_search import TreeSearch
+
+    if isinstance(source, int):
+        raise UsageError(f"{scheme.name} searches in data: expected training data, found the "
+                         f"number {source}")
+    search = settings["search"] or TreeSearch()
+    chosen = scheme.make(source, **{**settings, "search": replace(
+        search, alternatives=max(search.alternatives, wanted - 1))})
+    trees = [chosen.best, *chosen.alternatives]
+    return [one.tree for one in trees[:wanted]], tree_notes(chosen)
+
+
+def _random_trees(scheme, source, wanted, settings):
+    if settings["draws"] > 1:
+        if settings["draws"] < wanted:
+            raise UsageError(f"the best {wanted} of {settings['draws']} draws: expected as many "
+                             "draws as members, or more")
+        return _best_trees(scheme, source, wanted, settings)
+    kind, seed = settings["kind"], settings["seed"]
+    drawn = islice(different_trees(kind, _counts(source, kind), seed), wanted)
+    labels, names = _classes_of(source)
+    return [from_pairs(pairs, labels, names) for pairs in drawn], [f"{kind}, of seed {seed}"]
+
+
+def _codes(scheme, source, wanted, settings):
+    labels, names = _classes_of(source)
+    codes = _different(scheme, len(labels), settings)
+    return [relabelled(code, labels, names) for code in islice(codes, wanted)], \
+        [f"of seed {settings['seed']} and the next ones"]
+
+
+def _different(scheme, k, settings) -> Iterator:
+    """Yield the codes of one seed after the other, those with the same partitions left out."""
+    seen: set = set()
+    last = 0
+    for number in count():
+        code = design(scheme.name, range(k), **{**settings, "seed": settings["seed"] + number})
+        partitions = frozenset(frozenset(map(frozenset, sides)) for sides in code.sides())
+        if partitions not in seen:
+            seen.add(partitions)
+            last = number
+            yield code
+        elif number - last > _IDLE:
+            return
+
+
+def _classes_of(source):
+    """(labels, names) of a number of classes, or of points."""
+    return (range(source), None) if isinstance(source, int) else (source.labels, source.names)
+
+
+# {scheme with different designs: function of it, a source, how many, its settings}
+_MEMBERS = {"random-tree": _random_trees, "best-tree": _best_trees, "random": _codes,
+            "random-as-orthogonal": _codes}
