@@ -23,6 +23,7 @@ import numpy as np
 
 from ..errors import UsageError
 from .linkage import join
+from .schemes import fewest_splits
 
 __all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "leaves_of", "least_depth",
            "nodes_of", "oriented"]
@@ -273,7 +274,7 @@ class TreeSpace:
     @property
     def fewest_splits(self) -> int:
         """The number of splits that cut one order of the classes."""
-        return sum((q**3 - q) // 6 for q in (len(clade.items) for clade in self._clades))
+        return sum(fewest_splits(len(clade.items)) for clade in self._clades)
 
     @property
     def exact(self) -> bool:
