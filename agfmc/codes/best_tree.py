@@ -23,6 +23,7 @@ import numpy as np
 
 from ..errors import UsageError
 from .linkage import join
+from .schemes import fewest_splits
 
 __all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "leaves_of", "least_depth",
            "nodes_of", "oriented"]
@@ -276,8 +277,7 @@ class TreeSpace:
     @property
     def fewest_splits(self) -> int:
         """The number of splits that a search begins with, or that there are."""
-        return sum(min(count_splits(q), (q**3 - q) // 6 + (q - 1) * (q - 2) // 2)
-                   for q in (len(clade.items) for clade in self._clades))
+        return sum(fewest_splits(len(clade.items)) for clade in self._clades)
 
     @property
     def exact(self) -> bool:

@@ -159,7 +159,7 @@ class TreeCosts:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
                              f"{least} or more")
-        if search.splits < min(self.space.fewest_splits, self.space.all_splits):
+        if search.splits < self.space.fewest_splits:
             raise UsageError(f"--splits {search.splits} is too small: trees of {len(labels)} "
                              f"classes need {self.space.fewest_splits} at least")
         self.splits = SplitCosts(x, np.searchsorted(self.labels, y), search.machine, seed, workers,
