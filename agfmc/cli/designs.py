@@ -7,8 +7,9 @@ from ..errors import UsageError
 from .messages import Progress
 from .options import finite_number, normalisation_options, whole_number
 
-__all__ = ["Operands", "add_drawing", "add_searching", "drawn_design", "found_design",
-           "joined_controls", "searching_options", "with_average"]
+__all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
+           "drawn_design", "found_design", "joined_controls", "searching_options", "with_average",
+           "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
 
@@ -114,7 +115,7 @@ def _refuse_idle(args, scheme):
 
 def add_searching(parser):
     """The group of options of searches."""
-    group = parser.add_argument_group("search for a tree, with -Q best-tree")
+    group = parser.add_argument_group("search for a tree")
     group.add_argument("--search-options", metavar="TEXT",
                        help="options, as of learner=nystrom, of the classifiers that splits are "
                             "judged by: -m landmarks (default 400), -g, -l, --loo and others "
@@ -130,41 +131,112 @@ def add_searching(parser):
                        help="add W to the loss for each classifier that a point is asked on its "
                             "way; auto takes the tree that asks the fewest, of those within a "
                             "standard error of the least loss (default 0)")
-    group.add_argument("--together", action="append", metavar="CLASS,CLASS,...",
-                       help="tell these classes, by label or name, apart last: they are one branch "
-                            "(may be given several times)")
-    group.add_argument("--top", metavar="'CLASS ... / CLASS ...'",
-                       help="the root of the tree: the classes on its left and its right side")
+    group.add_argument("--together", action="append", metavar="CLASSES",
+                       help="tell these classes, by name or label with commas between them, apart "
+                            "last: they are one branch (may be given several times)")
+    group.add_argument("--top", metavar="SIDES",
+                       help="the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
+                            "its right side, with blanks or, for names that have blanks, with "
+                            "commas between them")
     group.add_argument("--alternatives", type=whole_number(0, 1000), metavar="K",
                        help="list the K next best trees in comments, and how they differ")
 
 
+def add_space(group):
+    """The picture of the trees that a search can choose from, among the options of pictures."""
+    group.add_argument("--plot-space", metavar="FILE",
+                       help="with -Q best-tree, a picture of the loss of trees against the number "
+                            "of classifiers that they ask: the best, those with --balance, the "
+                            "next best with --alternatives, standard and random ones")
+
+
+def check_pictures(args):
+    """Raise UsageError for pictures that cannot be written, or that are the same file."""
+    from ..picture.canvas import check_picture
+
+    pictures = [(path, option) for path, option in
+                ((args.plot, "--plot"), (args.plot_space, "--plot-space")) if path is not None]
+    for path, option in pictures:
+        check_picture(path, option)
+    if len({path for path, _ in pictures}) < len(pictures):
+        raise UsageError(f"--plot and --plot-space name the same file, {args.plot}")
+
+
 def _balance(text):
-    return text if text == "auto" else finite_number(text)
+    found = text if text == "auto" else finite_number(text)
+    if found != "auto" and found < 0:
+        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, or auto, found '{text}'")
+    return found
 
 
 def searching_options(args):
     """(given, option) of the options of searches."""
     return tuple((getattr(args, option.strip("-").replace("-", "_")) is not None, option)
                  for option in ("--search-options", "--splits", "--max-depth", "--balance",
-                                "--together", "--top", "--alternatives"))
+                                "--together", "--top", "--alternatives", "--plot-space"))
 
 
 def found_design(args, prog, scheme, data):
     """What the search of a scheme finds in a `Dataset`: its `tree`, and `notes`."""
+    from ..data_tools.training_data import about
     from ..executors.threads import available_cores
-    from ..training.design import search_design
+    from ..training.design import LabelledPoints, search_design
 
     if args.executor is not None:
         raise UsageError("--executor needs --best: a search has threads alone, -j")
     _refuse_idle(args, scheme)
-    labels = sorted(data.counts)
-    options = {"search": _tree_search(args, labels, data.name_of), "options": args.options,
+    if args.plot_space is not None and "members" in scheme.options:
+        raise UsageError("--plot-space is for one tree that is searched for, not for an ensemble")
+    labels, names = sorted(data.counts), data.name_of
+    if args.names is not None:
+        from ..formats.class_names import read_names_of
+        names = read_names_of(args.names, labels)
+    options = {"search": _tree_search(args, labels, names), "options": args.options,
                "seed": args.seed, "workers": args.jobs or available_cores(),
                **_drawing(args)}
-    with Progress(args, "searching", prog) as progress:
-        return search_design(scheme.name, data.x, data.y, labels, data.name_of,
-                             progress=progress, **options)
+    with about(args.source), Progress(args, "searching", prog) as progress:
+        found = search_design(scheme.name, data.x, data.y, labels, names,
+                              progress=progress, **options)
+        if args.plot_space is not None:
+            _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
+    return found
+
+
+def _draw_space(args, found, points, progress):
+    from ..picture.designs import draw_space
+    from ..training.design_notes import loss_name
+    from ..training.tree_space import tree_space
+
+    about = f"{len(points.y)} points, {len(points.labels)} classes"
+    draw_space(args.plot_space, tree_space(found, points, args.seed, progress),
+               loss_name(found.search.loss), about)
+
+
+def draw_design(args, tree, heights, found):
+    """The picture of a design, with the losses of its nodes where a search knows them."""
+    if args.plot is None:
+        return
+    if getattr(found, "best", None) is None:
+        from ..picture.control import draw_control
+        draw_control(args.plot, tree, heights)
+        return
+    from dataclasses import replace
+
+    from ..picture.designs import draw_losses
+    from ..training.design_notes import loss_name
+    shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
+    draw_losses(args.plot, replace(found.best, tree=tree), shares, loss_name(found.search.loss))
+
+
+def with_losses(tree, found):
+    """A design with the loss of each node and its share of the points as texts, where a search
+    knows them."""
+    from ..control.build import rename
+
+    if getattr(found, "best", None) is None:
+        return tree
+    return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.3g} % of points"
+                         for node in found.best.nodes])
 
 
 def _tree_search(args, labels, names):
@@ -174,8 +246,12 @@ def _tree_search(args, labels, names):
                 args.together or ()]
     if args.top is not None:
         together += _sides(args.top, labels, names)
-    machine = None if args.search_options is None else \
-        machine_options(f"learner=nystrom {args.search_options}")
+    machine = None
+    if args.search_options is not None:
+        if "learner=" in args.search_options:
+            raise UsageError("--search-options: expected options of learner=nystrom, whose name "
+                             "is left out")
+        machine = machine_options(f"learner=nystrom {args.search_options}")
     return TreeSearch(machine, args.splits or SPLITS, _loss(args.by, labels, names), args.max_depth,
                       args.balance or 0.0, together, args.alternatives or 0)
 
@@ -206,14 +282,16 @@ def _classes(words, labels, names, option):
         if label_of[word] in found:
             raise UsageError(f"{option}: class '{word}' is given twice")
         found.append(label_of[word])
-    if len(found) < 2 and option == "--together":
-        raise UsageError(f"{option} {','.join(words)}: expected two classes or more")
+    if option == "--together" and not 1 < len(found) < len(labels):
+        raise UsageError(f"{option} {','.join(words)}: expected two classes or more, and not all "
+                         f"{len(labels)}")
     return found
 
 
 def _sides(text, labels, names):
     """The two sides of --top."""
-    sides = [side.replace(",", " ").split() for side in text.split("/")]
+    sides = [[word for word in side.split("," if "," in text else None) if word.strip()]
+             for side in text.split("/")]
     if len(sides) != 2 or not all(sides):
         raise UsageError(f"--top '{text}': expected the classes on the left side, a slash, and "
                          "those on the right side")

@@ -8,8 +8,9 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
-from .designs import (add_drawing, add_searching, drawn_design, found_design, joined_controls,
-                      Operands, searching_options, with_average)
+from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
+                      drawn_design, found_design, joined_controls, Operands, searching_options,
+                      with_average, with_losses)
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -33,7 +34,9 @@ def get_parser():
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
-              "[-+ TEXT] [--dot] [--plot FILE] [-n] [-S N] [-a FILE] "
+              "[-+ TEXT] [--search-options TEXT] [--splits N] [--max-depth D] [--balance W] "
+              "[--together CLASSES] [--top SIDES] [--alternatives K] "
+              "[--dot] [--plot FILE] [--plot-space FILE] [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} [-M | -A] [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
@@ -115,6 +118,7 @@ def get_parser():
                        help="a picture too: the tree, with the distances where this command "
                             "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
                             "matplotlib")
+    add_space(group)
     add_min_class(add_input_kind(parser, "data"))
     add_normalisation(parser)
     return parser.finish()
@@ -124,9 +128,7 @@ def execute(args):
     """Design the control tree, draw it, print it."""
     if args.no_names and args.names is not None:
         raise UsageError("--names and --no-names exclude each other")
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)  # before the work, not after it
+    check_pictures(args)  # before the work, not after it
     if args.controls and (args.best or args.type is None
                           or "members" not in find_scheme(args.type).options):
         raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
@@ -143,12 +145,12 @@ def execute(args):
         return
     if scheme is not None and scheme.searched:
         found = _searched(args, scheme, input_format(args))
-        _output(args, with_average(args, found.tree), None, found.notes)
+        _output(args, with_average(args, found.tree), None, found)
         return
     _output(args, *designed(args, scheme, input_format(args)))
 
 
-def _output(args, tree, heights, notes=()):
+def _output(args, tree, heights, found=None):
     from ..control.write import require_readable, tree_lines
 
     if args.options and (args.no_names or not args.best):
@@ -162,14 +164,13 @@ def _output(args, tree, heights, notes=()):
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)
-    if args.plot is not None:
-        from ..picture.control import draw_control
-        draw_control(args.plot, tree, heights)
+    draw_design(args, tree, heights, found)
     if args.dot:
         from ..control.dot import format_dot
-        sys.stdout.write(format_dot(tree))
+        sys.stdout.write(format_dot(with_losses(tree, found)))
     else:
-        show(f"# {line}\n" for line in notes)
+        # comments of any kind would be in libAGF's way
+        show(f"# {line}\n" for line in (() if found is None or args.no_names else found.notes))
         show(tree_lines(tree))
     sys.stdout.flush()
 
@@ -367,6 +368,9 @@ def best(args):
     from ..experiments.comparison import find_best
     from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
+    for given, option in searching_options(args):
+        if given:
+            raise UsageError(f"{option} is for a search alone, not for --best")
     by = BY_OPTION.get(args.by or "log-loss")
     if by is None:
         raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")

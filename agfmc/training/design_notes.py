@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from ..control.tree import Leaf
 
-__all__ = ["clades_of", "in_brackets", "tree_notes"]
+__all__ = ["clades_of", "in_brackets", "loss_name", "tree_notes"]
 
 
 def tree_notes(chosen) -> list[str]:
     """Lines about the tree that a search chose (`tree_search.Chosen`)."""
     best, search = chosen.best, chosen.search
     names = best.tree.names
-    what = {"log-loss": "log loss", "error": "errors at nodes",
-            "cost": "cost above that of right answers"}[search.loss.name]
-    trees = f"{chosen.all_trees:,} trees".replace(",", " ")
     scheme = "random-tree" if chosen.drawn else "best-tree"
-    lines = [f"{scheme}: leave-one-out {what} {best.loss:.4f} +- {best.error:.4f} a point; "
-             f"judged by points that did not choose it {chosen.apart:.4f}"]
+    trees = f"{chosen.all_trees:,} tree{'s' * (chosen.all_trees > 1)}".replace(",", " ")
+    if search.together:
+        trees += " in which classes stay together as wanted"
+    if search.max_depth is not None:
+        trees += f", of those of depth {search.max_depth} at most"
+    lines = [f"{scheme}: leave-one-out {loss_name(search.loss)} {best.loss:.4f} +- "
+             f"{best.error:.4f} a point; judged by points that did not choose it "
+             f"{chosen.apart:.4f}"]
     if chosen.exact:
         lines.append(f"exact: the least of all {trees}, from {chosen.splits} splits")
     elif chosen.drawn:
@@ -44,6 +47,12 @@ def tree_notes(chosen) -> list[str]:
     return lines
 
 
+def loss_name(loss) -> str:
+    """The words for a `split_costs.Loss`."""
+    return {"log-loss": "log loss", "error": "errors at nodes",
+            "cost": "cost above that of right answers"}[loss.name]
+
+
 def clades_of(tree) -> set:
     """The sets of labels that the nodes of a tree join."""
     return {frozenset(label for branch in branches for label in branch)
@@ -62,4 +71,7 @@ def in_brackets(tree) -> str:
 
 def _classes(labels, names):
     words = [names.get(label, str(label)) for label in labels]
-    return (", " if any(" " in word for word in words) else " ").join(words)
+    # a name with one of the separators is shown by its label
+    words = [str(label) if {",", "/", ";"}.intersection(word) else word
+             for label, word in zip(labels, words)]
+    return (", " if any(" " in name for name in names.values()) else " ").join(words)
