@@ -1,0 +1,229 @@
+"""Ensembles through the commands: one control file from print_control to scores."""
+
+import json
+import os
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.controlfile import read_control, write_control
+from agfmc.formats.libsvm_data import read_svm
+from agfmc.formats.vectors import write_cls, write_vec
+
+TREE = '"" {"" {0 2} "" {5 6}}\n'
+PAIRS = '"" 0 / 1; "" 0 / 2; "" 0 / 3; "" 1 / 2; "" 1 / 3; "" 2 / 3; {0 2 5 6}\n'
+REST = '"" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 / 0 1 3; "" 3 / 0 1 2; {5 0 6 2}\n'
+TRAINED = "m.e00 m.e00.00 m.e00.01 m.e00.00 m.e01-01 m.e01-02 m.e01-03 m.e01-04 m.e00.01 " \
+          "m.e02-00 m.e02-01 m.e02-02 m.e02-03".split()
+
+
+@pytest.fixture
+def here(folder):
+    rng = np.random.default_rng(4)
+    y = rng.permutation(np.repeat([0, 2, 5, 6], 20))
+    x = rng.normal(size=(80, 3)) + np.searchsorted([0, 2, 5, 6], y)[:, None] * [1, -.5, .3]
+    write_vec("trn.vec", x)
+    write_cls("trn.cls", y)
+    Path("joint").write_text(TREE + PAIRS + REST)
+    Path("tree").write_text(TREE)
+    return folder
+
+
+@pytest.fixture
+def trained(here, run):
+    return run("multi_borders", "joint", "trn", "m", "m.mbc")
+
+
+def contents(*but):
+    """{name: bytes} of the files that are there."""
+    return {path.name: path.read_bytes() for path in Path().iterdir() if path.name not in but}
+
+
+def test_from_training_to_answers(trained, run):
+    tree = read_control("m.mbc")
+    assert [row.text for row in tree.rows] == TRAINED and tree.roots == (0, 3, 4)
+    assert sorted(path.name for path in Path().glob("m.e*")) == sorted(set(TRAINED))
+    assert "(average least-squares, " in trained.err
+    run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
+    wanted = run("classify_m", "--header", "m.mbc", "trn.vec", "out").out
+    assert wanted.startswith("labels 0 2 5 6\n")
+    for words in (["m.mbm"], ["--tree", "average", "m.mbc"], ["--tree", "full", "m.mbm"],
+                  ["-Q", 0, "m.mbc"], ["-j", 3, "m.mbc"]):
+        assert run("classify_m", "--header", *words, "trn.vec", "out").out == wanted
+    geometric = run("classify_m", "--header", "--tree", "geometric", "m.mbc", "trn.vec", "out").out
+    assert geometric != wanted
+    assert run("classify_m", "-0", "m.mbm", "trn.vec", "out").out.split("\n")[0].count(".") == 13
+    counted = run("classify_m", "--count", "m.mbm", "trn.vec", "out")
+    assert "13.00 of 13 binary classifiers" in counted.err
+
+
+def test_the_average_is_that_of_the_members(trained, run):
+    members = []
+    for number, tree in enumerate(read_control("m.mbc").members):
+        write_control(f"{number}.mbc", tree)
+        members.append(numbers(run("classify_m", "--uncalibrated", "--tree", "full",
+                                   f"{number}.mbc", "trn.vec", "own").out))
+    whole = numbers(run("classify_m", "--uncalibrated", "m.mbc", "trn.vec", "out").out)
+    assert np.allclose(whole, np.mean(members, axis=0), atol=2e-6)
+
+
+def numbers(text):
+    return np.array([line.split()[:4] for line in text.splitlines()], dtype=float)
+
+
+@pytest.mark.parametrize("words", [["-j", 2], ["--executor", "processes:2"]], ids=str)
+def test_the_same_files_for_any_workers(trained, run, words):
+    before = contents()
+    for name in before:
+        if name.startswith("m"):
+            os.remove(name)
+    run("multi_borders", *words, "joint", "trn", "m", "m.mbc")
+    assert contents() == before
+
+
+def test_going_on_from_what_is_there(trained, run):
+    before = contents()
+    os.remove("m.e00.01")  # which two members name
+    os.remove("m.mbc")
+    again = run("multi_borders", "joint", "trn", "m", "m.mbc")
+    assert "kept from an earlier run: 10 of 11 classifiers" in again.err
+    assert contents() == before
+
+
+def test_one_command_for_each_classifier(trained, run):
+    before = contents()
+    for name in before:
+        if name.startswith("m"):
+            os.remove(name)
+    lines = run("multi_borders", "-0", "joint", "trn", "m", "m.mbc").out.splitlines()
+    assert len(lines) == 11 and read_control("m.mbc").roots == (0, 3, 4)
+    for line in lines:
+        words = shlex.split(line)
+        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True):])
+    run("multi_borders", "joint", "trn", "m", "m.mbc")
+    assert contents() == before
+
+
+def test_learned_weights(here, run):
+    err = run("multi_borders", "--weights", "held-out", "joint", "trn", "m", "m.mbc").err
+    tree = read_control("m.mbc")
+    text = tree.headings["weights"].text
+    assert f"multi_borders: weights of the members: {text}\n" in err and len(text.split()) == 3
+    run("classify_m", "m.mbc", "trn.vec", "out")
+    before = contents("out.cls", "out.con")
+    run("multi_borders", "--weights", "held-out", "joint", "trn", "m", "m.mbc")
+    assert contents("out.cls", "out.con") == before
+    Path("m.mbc").write_text(Path("m.mbc").read_text().replace(text, "1 1 1"))
+    run("classify_m", "m.mbc", "trn.vec", "out", status=1).refused(
+        "is the calibration of other classifiers")
+    run("multi_borders", "--no-names", "--weights", "held-out", "joint", "trn", "m", "m.mbc")
+    run("classify_m", "m.mbc", "trn.vec", "out")
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
+    (["--weights", "held-out", "--no-calibration", "joint", "trn"], "--weights needs samples that"),
+    (["--weights", "held-out", "--only", "m.e00", "joint", "trn"], "--weights is for a whole run"),
+    (["--cv-errors", "f", "joint", "trn"], "--cv-errors is for one-vs-one")])
+def test_what_training_refuses(here, run, words, message):
+    before = contents()
+    assert message in run("multi_borders", *words, "m", "m.mbc", status=None).refused()
+    assert contents() == before
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--tree", "path", "m.mbc"], "--tree path descends one tree, and m.mbc is an ensemble: leave "
+                                  "it out, or choose average or geometric"),
+    (["--tree", "recursive", "m.mbc"], "descends one tree"),
+    (["-Q", "vote", "m.mbc"], "votes (vote) cannot be averaged over an ensemble"),
+    (["-Q", "max-win", "m.mbc"], "not for one in an ensemble")])
+def test_what_classification_refuses(trained, run, words, message):
+    run("classify_m", *words, "trn.vec", "out", status=2).refused(message)
+
+
+def test_averages_are_for_ensembles(here, run):
+    run("multi_borders", "tree", "trn", "m", "m.mbc")
+    run("classify_m", "--tree", "average", "m.mbc", "trn.vec", "out", status=2).refused(
+        "the decoder average is for ensembles")
+
+
+def test_calibration_by_other_points(trained, run):
+    run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
+    report = json.loads(run("calibrate_m", "--quiet", "--json", "--data", "trn", "--tree",
+                            "geometric", "-o", "n.mbm", "m.mbm").out)
+    assert [one["decoder"] for one in report] == ["geometric least-squares"]
+    run("classify_m", "--tree", "geometric", "--coverage", .8, "n.mbm", "trn.vec", "out")
+    report = json.loads(run("calibrate_m", "--quiet", "--json", "--data", "trn", "m.mbc").out)
+    assert [one["decoder"] for one in report] == ["average least-squares"]
+    run("calibrate_m", "--data", "trn", "--tree", "full", "m.mbc", status=2).refused(
+        "--tree full is for trees, and m.mbc is an ensemble")
+
+
+def test_what_is_told_of_them(trained, run):
+    text = run("mbm_info", "m.mbc").out
+    assert "configuration     ensemble, 13 binary models" in text
+    assert "weights           equal" in text
+    assert "shared            2 partitions have the binary model of another member: 11" in text
+    assert json.loads(run("mbm_info", "--json", "m.mbc").out)["members"][1] == {
+        "configuration": "coding matrix", "weight": 1 / 3, "binary_models": 6}
+    for option, what in (("--libsvm", "a LIBSVM model"), ("-Z", "libAGF's ASCII model")):
+        run("mbh2mbm", option, "m.mbc", "x", status=1).refused(
+            f"{what} holds one configuration, and this is an ensemble of 3")
+
+
+def test_comparisons(here, run):
+    words = ["-f", .3, "--trials", 2, "-j", 1, "--no-state", "--json"]
+    found = json.loads(run("compare_control", *words, "trn",
+                           "joint:average,geometric,least-squares", "tree").out)
+    rows = [(row["configuration"], row["decoder"], row["classifiers"]) for row in found["rows"]]
+    assert rows[:3] == [("joint", name, 11) for name in ("average", "geometric", "least-squares")]
+    assert [row["decoder"] for row in json.loads(run(
+        "compare_control", *words, "trn", "joint").out)["rows"]] == ["average"]
+    text = run("nfold", "-d", 2, "--no-state", "joint", "trn", "out").out
+    assert "average" in text and Path("out.txt").exists()
+
+
+def test_weights_matter_to_a_kept_result(here, run):
+    rows = []
+    for weights in ("1 1 1", "1 0 0"):
+        Path("joint").write_text(f"# weights: {weights}\n{TREE}{PAIRS}{REST}")
+        rows.append(json.loads(run("compare_control", "-f", .3, "--trials", 2, "--json",
+                                   "--state", "kept", "trn", "joint").out)["rows"][0]["log_loss"])
+    assert rows[0] != rows[1]
+
+
+def test_designs(here, run):
+    shown = run("print_control", "-Q", "convert", "-P", "joint")
+    assert shown.out.count("/") == 13 and "-1  1 -1 -1\n" not in shown.out
+    assert shown.err.splitlines()[0] == "-1 -1  1  1" and shown.err.splitlines()[9] == \
+        " 1  1 -1  1"
+    assert run("print_control", "--dot", "joint").out.count("subgraph cluster") == 3
+    run("order_classes", "joint", "trn", status=1).refused("found an ensemble")
+
+
+def test_pictures(here, run):
+    pytest.importorskip("matplotlib")
+    Path("many").write_text(TREE * 9)
+    for name in ("joint", "many"):
+        run("print_control", "--plot", f"{name}.svg", name)
+    text = Path("many.svg").read_text()
+    assert "ensemble of 9 configurations, the first 6" in text and "6: weight 0.111" in text
+    assert "7: weight" not in text and "ensemble of 3 conf" in Path("joint.svg").read_text()
+
+
+def test_sample_data(here, run, root):
+    """A tree and one-vs-rest for written digits are better together."""
+    lines = (root / "sample_data" / "digits.svm").read_text().splitlines(keepends=True)
+    Path("trn.svm").write_text("".join(lines[::7]))
+    Path("tst.svm").write_text("".join(lines[1::7]))
+    both = "".join(run("print_control", "-M", "-Q", scheme, "trn.svm").out
+                   for scheme in ("tree", "one-vs-rest"))
+    Path("both").write_text(both)
+    run("multi_borders", "-M", "-+", "-g .001 -c 10", "--weights", "held-out", "both", "trn.svm",
+        "m", "m.mbc")
+    run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
+    run("classify_m", "-M", "m.mbm", "tst.svm", "out")
+    right = np.fromfile("out.cls", "<i4") == read_svm("tst.svm").y
+    assert right.mean() > .93
