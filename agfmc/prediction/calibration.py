@@ -32,7 +32,7 @@ __all__ = ["HeldOutValues", "calibrated", "check_weights", "fit_calibration", "f
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
-_NO_WEIGHT = 5e-5  # of a member, what is written as 0
+_NO_WEIGHT = 1e-3  # of a member, times their number: what is written as 0
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
@@ -156,7 +156,8 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
         rows = given.load(start, min(start + step, size))
         parts.append(np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)]))
     weights = fit_weights(np.concatenate(parts, axis=1))
-    text = " ".join(f"{weight:.4g}" if weight > _NO_WEIGHT else "0" for weight in weights.tolist())
+    text = " ".join(f"{weight:.4g}" if weight * len(weights) > _NO_WEIGHT else "0"
+                    for weight in weights.tolist())
     return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
 
 

@@ -16,13 +16,13 @@ import pytest
 from agfmc.codes.matrix import format_matrix
 from agfmc.codes.schemes import SCHEMES
 from agfmc.control.build import to_code
-from agfmc.control.parse import MAX_DEPTH, parse
+from agfmc.control.parse import MAX_DEPTH, MAX_MEMBERS, parse
 from agfmc.control.write import format_tree
 from agfmc.decode.methods import METHODS
 from agfmc.errors import AgfmcError, EXIT_STATUSES
 from agfmc.training.design import design, matrix_of
 from agfmc.formats import mbm
-from agfmc.learners.protocol import parse_options
+from agfmc.learners.protocol import named, parse_options, plan_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPEC = importlib.util.spec_from_file_location("manpages", ROOT / "man" / "generate.py")
@@ -257,16 +257,20 @@ def test_matrices_of_the_control_page(scheme):
 def test_control_files_of_the_control_page():
     files = [textwrap.dedent(block) for block in blocks(CONTROL)
              if "{" in block and ":=" not in block]
-    assert len(files) == 7
+    assert len(files) == 9
     trees = [parse(block) for block in files]
     at = next(i for i, block in enumerate(files) if "branches 0 and 1" in block)
     assert format_tree(to_code(trees[at])).split() == files[at + 1].split()
+    ensemble, trained = [i for i, block in enumerate(files) if "# weights: " in block]
+    assert trained == ensemble + 1 and format_tree(named(trees[ensemble], plan_jobs(
+        trees[ensemble], "base", "", 1))).split() == files[trained].split()
     rows, labels = matrix_of(trees[at])
     matrix = "".join(f"    {line}\n" for line in format_matrix(rows, len(labels)))
     assert matrix in blocks(CONTROL)
 
 
 def test_limits_and_keys_of_the_formats_are_those_of_the_code():
+    assert f"more than {MAX_MEMBERS} configurations" in CONTROL
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
     model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
     direct = [f"{name} 0" for kinds in mbm._DIRECT.values() for name in kinds]
