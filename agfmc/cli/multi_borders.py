@@ -309,14 +309,13 @@ def _save(args, tree, calibration=None, finish=lambda: None):
     finish: called when both are written but for their names: as late as can be, as it looks
     for models of another run.
     """
-    from ..control.tree import changed
+    from ..control.build import without_names
     from ..control.write import tree_lines
     from ..formats.atomic import remove, replacing_all
     from ..formats.calibration_file import format_calibration
 
     if args.no_names:
-        tree = changed(tree, names={}, headings={
-            word: tree.headings[word] for word in tree.headings if word == "weights"})
+        tree = without_names(tree)
     path, contents, earlier_goes = _calibration_file(args), {}, None
     if args.control_out != "-":
         contents[args.control_out] = "".join(tree_lines(tree))

@@ -157,9 +157,10 @@ def _output(args, tree, heights, found=None):
         from ..control.build import with_options
         tree = with_options(tree, args.options)
     if args.no_names or args.names is not None:
+        from ..control.build import without_names
         from ..control.tree import changed
         from ..formats.class_names import read_names_of
-        tree = changed(tree, names={}, headings={}) if args.no_names else \
+        tree = without_names(tree) if args.no_names else \
             changed(tree, names=read_names_of(args.names, tree.classes))
     require_readable(tree)
     if args.print_matrix:

@@ -12,7 +12,7 @@ from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DEC
 
 __all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "joined", "named_as",
            "relabelled", "rename", "rename_directs", "reopened", "resolve_options", "restricted",
-           "to_code", "with_heading", "with_options", "written_out"]
+           "to_code", "with_heading", "with_options", "without_names", "written_out"]
 
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
@@ -185,6 +185,12 @@ def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
             raise UsageError(wrong)
         headings[keyword] = Heading(text)
     return changed(tree, headings=headings)
+
+
+def without_names(tree: Tree) -> Tree:
+    """`tree` without the names of its classes and its headings, but for the weights."""
+    return changed(tree, names={}, headings={
+        word: tree.headings[word] for word in tree.headings if word == "weights"})
 
 
 def _without_idle_options(tree):

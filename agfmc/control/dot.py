@@ -31,19 +31,19 @@ def format_dot(tree: Tree) -> str:
     classifier is a box that says which one it is.  Each member of an ensemble is a cluster with
     its share in the average.
     """
+    sizes = _class_counts(tree)
     if not tree.is_ensemble:
-        return "".join([_HEAD, *_statements(tree, tree.parts[0], "c"), "}\n"])
+        return "".join([_HEAD, *_statements(tree, tree.parts[0], "c", sizes), "}\n"])
     lines = [_HEAD]
     for member, (part, weight) in enumerate(zip(tree.parts, tree.weights)):
         lines += [f"  subgraph cluster{member} {{\n",
                   f'  label="{member + 1}: weight {weight:.3g}";\n',
-                  *_statements(tree, part, f"m{member}c"), "  }\n"]
+                  *_statements(tree, part, f"m{member}c", sizes), "  }\n"]
     return "".join([*lines, "}\n"])
 
 
-def _statements(tree, part, prefix):
+def _statements(tree, part, prefix, sizes):
     """The nodes of a member and its edges; prefix: of the names of its classes."""
-    sizes = _class_counts(tree)
     lines = []
     for number in range(part.start, part.stop):
         node = tree.nodes[number]
