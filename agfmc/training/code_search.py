@@ -44,9 +44,10 @@ DECODED = 16  # rows foreseen as the best, of which the best is chosen by decodi
 _MORE = 4  # times the number of classes: so many rows are added at most
 _RIDGE = 1e-6  # of K, for points at which it is singular
 _NONE = 1e-9  # a smaller probability is none
-_CELLS = 1 << 20  # numbers made at once
-_FORESEEN = 1 << 25  # probabilities that one step foresees at most
-_FEWEST = 500  # points that foresee
+_LEAST = np.float32(1e-16)  # of probabilities
+_CELLS = 1 << 17  # numbers made at once: more come from the system, page by page
+_FORESEEN = 1 << 25  # probabilities that one step foresees
+_FEWEST = 1000  # points that foresee at least
 
 
 @dataclass(frozen=True)
@@ -106,17 +107,21 @@ class RowPool:
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
-        u = np.linalg.inv(self._systems(rows, slice(None))).sum(axis=2)
+        u = np.linalg.inv(self._systems(rows, np.arange(len(self.y)))).sum(axis=2)
         np.maximum(u, 0.0, out=u)
         return u / u.sum(axis=1, keepdims=True)
 
     def _systems(self, rows, points):
         """K (c, k, k) of some rows at points."""
-        a = self.a[list(rows)]
-        m = a - np.abs(a) * self.r[points][:, rows, None]
-        systems = m.transpose(0, 2, 1) @ m + 1.0
-        systems[:, range(a.shape[1]), range(a.shape[1])] += _RIDGE
+        m = self._entries(rows, points)
+        systems = m @ m.transpose(0, 2, 1) + 1.0
+        systems[:, range(m.shape[1]), range(m.shape[1])] += _RIDGE
         return systems
+
+    def _entries(self, rows, points):
+        """M^T (c, k, q) of some rows at points."""
+        a = self.a[list(rows)].T
+        return a - np.abs(a) * self.r[np.ix_(points, rows)][:, None, :]
 
     def foresee(self, code: Code, others: Sequence[int], points: np.ndarray,
                 less: bool = False) -> np.ndarray:
@@ -134,27 +139,34 @@ class RowPool:
         systems[:, range(k), range(k)] += out
         inverse = np.linalg.inv(systems)
         inverse[both] = 0.0
-        u = inverse.sum(axis=2)
-        sign = -1.0 if less else 1.0
+        a = self.a[others].T.astype(np.float32)
         weights = self.weights[points] / self.weights[points].sum()
-        found = np.empty(len(others))
-        step = max(1, _CELLS // (k * len(points)))
-        for start in range(0, len(others), step):
-            some = others[start:start + step]
-            a = self.a[some]
-            m = a - np.abs(a) * self.r[np.ix_(points, some)][:, :, None]
-            turned = m @ inverse
-            scale = 1.0 + sign * np.einsum("nqk,nqk->nq", turned, m)
-            change = sign * (m @ u[:, :, None])[:, :, 0] / np.maximum(scale, _RIDGE)
-            p = u[:, None] - turned * change[:, :, None]
-            np.maximum(p, 1e-16, out=p)
-            p /= p.sum(axis=2, keepdims=True)
-            np.maximum(p, 1e-16, out=p)
-            p **= float(code.map.weights)
-            true = p[np.arange(len(y)), :, y] / p.sum(axis=2)
-            found[start:start + step] = -weights @ np.log((1 - code.map.floor) * true
-                                                          + code.map.floor / k)
+        found = np.zeros(len(others))
+        step = max(1, _CELLS // a.size)
+        for start in range(0, len(points), step):
+            some = slice(start, start + step)
+            r = self.r[np.ix_(points[some], others)].astype(np.float32)
+            p = _updated(inverse[some].astype(np.float32), a - np.abs(a) * r[:, None],
+                         np.float32(-1.0 if less else 1.0))
+            p **= np.float32(code.map.weights)
+            true = p[np.arange(len(p)), y[some]] / p.sum(axis=1)
+            found -= weights[some] @ np.log((1 - code.map.floor) * true + code.map.floor / k)
         return found
+
+
+def _updated(inverse, m, sign):
+    """p (c, k, q) of codes with one row more, or less for the sign -1.
+
+    inverse (c, k, k): of K;  m (c, k, q): the row of M for each of the rows.
+    """
+    u = inverse.sum(axis=2)
+    turned = inverse @ m
+    scale = 1 + sign * np.einsum("nkq,nkq->nq", turned, m)
+    turned *= (sign * np.einsum("nkq,nk->nq", m, u) / np.maximum(scale, _RIDGE))[:, None]
+    p = np.subtract(u[:, :, None], turned, out=turned)
+    np.maximum(p, _LEAST, out=p)
+    p /= p.sum(axis=1, keepdims=True)
+    return np.maximum(p, _LEAST, out=p)
 
 
 class _Walk:
