@@ -22,7 +22,6 @@ import numpy as np
 from ..codes.random_codes import candidate_rows
 from ..control.build import from_rows, to_code
 from ..control.tree import Tree
-from ..decode.code_kinds import determines
 from ..decode.constrained import prepare
 from ..decode.maps import apply_map, fit_temperature, losses
 from ..errors import DataError, UsageError
@@ -40,7 +39,7 @@ __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", 
 POOL = 2000  # rows, by default
 POINTS = 2000  # that are left out, by default
 PARTS = 5  # of the points: each judges the code that the others choose
-DECODED = 16  # rows foreseen as the best, of which the best is chosen by decoding
+DECODED = 8  # rows foreseen as the best, of which the best is chosen by decoding
 _MORE = 4  # times the number of classes: so many rows are added at most
 _RIDGE = 1e-6  # of K, for points at which it is singular
 _NONE = 1e-9  # a smaller probability is none
@@ -90,10 +89,24 @@ class RowPool:
 
     def __init__(self, a: np.ndarray, r: np.ndarray, y: np.ndarray, weights: np.ndarray):
         self.a, self.r, self.y, self.weights = a.astype(np.float64), r, y, weights
+        size = np.abs(self.a)
+        self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
 
     def determined(self, rows: Sequence[int]) -> bool:
-        """True where the rows determine the probabilities of all classes."""
-        return len(rows) >= self.a.shape[1] - 1 and determines(self.a[list(rows)])
+        """True where the rows determine the probabilities of all classes.
+
+        That is where M p = 0 has one solution for the decision values of equal probabilities,
+        so that every class is in a row.
+        """
+        k = self.a.shape[1]
+        return len(rows) >= k - 1 and np.linalg.matrix_rank(self._even[list(rows)]) == k - 1
+
+    def adding(self, rows: Sequence[int], others: np.ndarray) -> np.ndarray:
+        """Which of the others (c,) bool determine something that the rows do not."""
+        fixed = np.vstack([self._even[list(rows)], np.ones(self.a.shape[1])])
+        _, sizes, directions = np.linalg.svd(fixed)
+        free = directions[np.count_nonzero(sizes > 1e-9 * sizes[0]):]
+        return np.abs(self._even[others] @ free.T).max(axis=1) > 1e-9
 
     def code(self, rows: Iterable[int], points: np.ndarray) -> Code:
         """The `Code` of some rows, its map fitted to the points (c,), positions."""
@@ -202,11 +215,11 @@ class _Walk:
         return self.best[min(self.best, key=lambda own: (abs(own - size), own))]
 
     def exchanged(self, size: int) -> Code:
-        """The same after rows were exchanged for others as long as that is better."""
+        """The same after rows were exchanged for others as long as that helps."""
         code = self.at(size)
         while len(code.rows) < len(self.pool.a):
             other = self._with_one_less(self._with_one_more(code))
-            if not other.loss < code.loss:
+            if not self._helps(code, other):
                 break
             code = self._keep(other)
         return code
@@ -225,19 +238,11 @@ class _Walk:
         others = np.setdiff1d(np.arange(len(self.pool.a)), code.rows)
         determined = self.pool.determined(code.rows)
         if not determined:
-            others = others[self._raise_rank(code.rows, others)]
+            others = others[self.pool.adding(code.rows, others)]
         order = np.argsort(self.pool.foresee(code, others, self._some), kind="stable")
         decoded = DECODED if determined else 1
         return min((self._code((*code.rows, int(row))) for row in others[order[:decoded]]),
                    key=lambda larger: larger.loss)
-
-    def _raise_rank(self, rows, others):
-        """Which of the others (c,) bool are not combinations of the rows and of a row of 1."""
-        k = self.pool.a.shape[1]
-        fixed = np.vstack([self.pool.a[list(rows)], np.ones(k)])
-        _, sizes, directions = np.linalg.svd(fixed)
-        free = directions[np.count_nonzero(sizes > 1e-9 * sizes[0]):]
-        return np.abs(self.pool.a[others] @ free.T).max(axis=1) > 1e-9
 
     def _with_one_less(self, code):
         """The code without the row that it needs least; itself where it needs all."""
@@ -258,8 +263,9 @@ class _Walk:
                 return code
             code = self._keep(smaller)
 
-    def _helps(self, code, larger):
-        gain, error = _mean((code.losses - larger.losses)[self.points],
+    def _helps(self, code, other):
+        """True where another code is better by more than a standard error."""
+        gain, error = _mean((code.losses - other.losses)[self.points],
                             self.pool.weights[self.points])
         return gain > error
 
