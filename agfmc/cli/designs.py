@@ -8,14 +8,15 @@ from .messages import Progress
 from .options import finite_number, normalisation_options, whole_number
 
 __all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
-           "drawn_design", "found_design", "joined_controls", "searching_options", "with_average",
-           "with_losses"]
+           "drawn_design", "found_design", "joined_controls", "searching_options", "wanted_by",
+           "with_average", "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
 
 
 _KINDS = ("uniform", "class-balanced", "data-balanced")
 _AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders
+_OF_CODES = {"--rows": "rows", "--pool": "pool", "--from": "start", "--plot-curve": "plot_curve"}
 _OF_DRAWS = ("--search-options", "--by", "--alternatives")  # that the best of many draws heeds
 
 
@@ -117,10 +118,10 @@ def add_searching(parser):
     """The group of options of searches."""
     group = parser.add_argument_group("search for a tree")
     group.add_argument("--search-options", metavar="TEXT",
-                       help="options, as of learner=nystrom, of the classifiers that splits are "
-                            "judged by: -m landmarks (default 400), -g, -l, --loo and others "
-                            "(default: the kernel that --options give, or the gamma with the least "
-                            "leave-one-out error)")
+                       help="options, as of learner=nystrom, of the classifiers that splits, or "
+                            "rows of a code, are judged by: -m landmarks (default 400), -g, -l, "
+                            "--loo and others (default: the kernel that --options give, or the "
+                            "gamma with the least leave-one-out error)")
     group.add_argument("--splits", type=whole_number(1, 10**9), metavar="N",
                        help="try at most N splits of classes: where all of them are no more, the "
                             "best tree of all is found, else one that a local search comes to "
@@ -140,14 +141,28 @@ def add_searching(parser):
                             "commas between them")
     group.add_argument("--alternatives", type=whole_number(0, 1000), metavar="K",
                        help="list the K next best trees in comments, and how they differ")
+    group = parser.add_argument_group("search for a code")
+    group.add_argument("--rows", type=_rows, metavar="M|auto",
+                       help="with -Q best-code, the same as nrow: M rows; auto stops where more of "
+                            "them do not lower the loss of points that did not choose them by a "
+                            "standard error (default auto)")
+    group.add_argument("--pool", type=whole_number(1, 10**6), metavar="N",
+                       help="with -Q best-code: choose from N candidate rows, all there are, if "
+                            "they are no more, else one-vs-rest, all pairs and random ones "
+                            "(default 2000)")
+    group.add_argument("--from", dest="start", metavar="CONTROL",
+                       help="with -Q best-code: start from the partitions of this control file, "
+                            "and add, exchange or drop rows (default: start without any)")
 
 
 def add_space(group):
-    """The picture of the trees that a search can choose from, among the options of pictures."""
+    """The pictures of what a search saw, among the options of pictures."""
     group.add_argument("--plot-space", metavar="FILE",
                        help="with -Q best-tree, a picture of the loss of trees against the number "
                             "of classifiers that they ask: the best, those with --balance, the "
                             "next best with --alternatives, standard and random ones")
+    group.add_argument("--plot-curve", metavar="FILE",
+                       help="with -Q best-code, a picture of the loss against the number of rows")
 
 
 def check_pictures(args):
@@ -155,11 +170,13 @@ def check_pictures(args):
     from ..picture.canvas import check_picture
 
     pictures = [(path, option) for path, option in
-                ((args.plot, "--plot"), (args.plot_space, "--plot-space")) if path is not None]
+                ((args.plot, "--plot"), (args.plot_space, "--plot-space"),
+                 (args.plot_curve, "--plot-curve")) if path is not None]
     for path, option in pictures:
         check_picture(path, option)
     if len({path for path, _ in pictures}) < len(pictures):
-        raise UsageError(f"--plot and --plot-space name the same file, {args.plot}")
+        raise UsageError(f"{' and '.join(option for _, option in pictures)} name the same file, "
+                         f"{pictures[0][0]}")
 
 
 def _balance(text):
@@ -169,11 +186,23 @@ def _balance(text):
     return found
 
 
+def _rows(text):
+    return text if text == "auto" else whole_number(1)(text)
+
+
+def wanted_by(option):
+    """The option of a scheme, in the table of schemes, that an option of searches is for."""
+    return "code" if option in _OF_CODES else \
+        "options" if option == "--search-options" else "search"
+
+
 def searching_options(args):
     """(given, option) of the options of searches."""
-    return tuple((getattr(args, option.strip("-").replace("-", "_")) is not None, option)
-                 for option in ("--search-options", "--splits", "--max-depth", "--balance",
-                                "--together", "--top", "--alternatives", "--plot-space"))
+    return tuple((getattr(args, _OF_CODES.get(option, option[2:].replace("-", "_"))) is not None,
+                  option)
+                 for option in (*_OF_CODES, "--search-options", "--splits", "--max-depth",
+                                "--balance", "--together", "--top", "--alternatives",
+                                "--plot-space"))
 
 
 def found_design(args, prog, scheme, data):
@@ -191,15 +220,31 @@ def found_design(args, prog, scheme, data):
     if args.names is not None:
         from ..formats.class_names import read_names_of
         names = read_names_of(args.names, labels)
-    options = {"search": _tree_search(args, labels, names), "options": args.options,
-               "seed": args.seed, "workers": args.jobs or available_cores(),
-               **_drawing(args)}
+    options = {"options": args.options, "seed": args.seed,
+               "workers": args.jobs or available_cores(), **_drawing(args)}
+    if "code" in scheme.options:
+        options["code"] = _code_search(args)
+    else:
+        options["search"] = _tree_search(args, labels, names)
     with about(args.source), Progress(args, "searching", prog) as progress:
         found = search_design(scheme.name, data.x, data.y, labels, names,
                               progress=progress, **options)
         if args.plot_space is not None:
             _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
+    if args.plot_curve is not None:
+        from ..picture.code_curve import draw_code_curve
+        draw_code_curve(args.plot_curve, found.curve, found.chosen)
     return found
+
+
+def _code_search(args):
+    from ..formats.controlfile import read_control
+    from ..training.code_search import CodeSearch, POOL
+
+    if args.rows is not None and args.nrow is not None:
+        raise UsageError("nrow and --rows are the same: expected one of them")
+    return CodeSearch(_machine(args), None if args.rows == "auto" else args.rows,
+                      args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
 def _draw_space(args, found, points, progress):
@@ -240,20 +285,26 @@ def with_losses(tree, found):
 
 
 def _tree_search(args, labels, names):
-    from ..training.tree_search import machine_options, SPLITS, TreeSearch
+    from ..training.tree_search import SPLITS, TreeSearch
 
     together = [_classes(text.split(","), labels, names, "--together") for text in
                 args.together or ()]
     if args.top is not None:
         together += _sides(args.top, labels, names)
-    machine = None
-    if args.search_options is not None:
-        if "learner=" in args.search_options:
-            raise UsageError("--search-options: expected options of learner=nystrom, whose name "
-                             "is left out")
-        machine = machine_options(f"learner=nystrom {args.search_options}")
-    return TreeSearch(machine, args.splits or SPLITS, _loss(args.by, labels, names), args.max_depth,
-                      args.balance or 0.0, together, args.alternatives or 0)
+    return TreeSearch(_machine(args), args.splits or SPLITS, _loss(args.by, labels, names),
+                      args.max_depth, args.balance or 0.0, together, args.alternatives or 0)
+
+
+def _machine(args):
+    """The options of --search-options, or None."""
+    from ..training.tree_search import machine_options
+
+    if args.search_options is None:
+        return None
+    if "learner=" in args.search_options:
+        raise UsageError("--search-options: expected options of learner=nystrom, whose name is "
+                         "left out")
+    return machine_options(f"learner=nystrom {args.search_options}")
 
 
 def _loss(text, labels, names):

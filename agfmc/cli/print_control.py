@@ -10,7 +10,7 @@ from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
                       drawn_design, found_design, joined_controls, Operands, searching_options,
-                      with_average, with_losses)
+                      wanted_by, with_average, with_losses)
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -35,8 +35,9 @@ def get_parser():
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--search-options TEXT] [--splits N] [--max-depth D] [--balance W] "
-              "[--together CLASSES] [--top SIDES] [--alternatives K] "
-              "[--dot] [--plot FILE] [--plot-space FILE] [-n] [-S N] [-a FILE] "
+              "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
+              "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
+              "[-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} [-M | -A] [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
@@ -51,9 +52,9 @@ def get_parser():
              "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
              "(- is standard input)")
     parser.add_argument("nrow", nargs="*", action=Operands,
-                        help="rows of a random code (default 4 ceil(n/4)); for -Q 10 the "
-                             "number of entries that are not 0 in a row of the full matrix; for "
-                             "-Q ensemble, where the first operand is a control file, others "
+                        help="rows of a random code (default 4 ceil(n/4)) or of -Q best-code; "
+                             "for -Q 10 the number of entries that are not 0 in a row of the "
+                             "full matrix; for -Q ensemble, where the first operand is a control file, others "
                              "that are joined to it")
     parser.set_defaults(controls=())
     group = parser.add_argument_group("scheme")
@@ -209,7 +210,7 @@ def _refuse_idle(args, scheme):
             (args.metric is not None, "--metric", "metric"),
             (args.linkage is not None, "--linkage", "linkage"),
             *((given, option, "data") for given, option in normalisation_options(args)),
-            *((given, option, "search") for given, option in searching_options(args)),
+            *((given, option, wanted_by(option)) for given, option in searching_options(args)),
             (args.by is not None, "--by", "search"),
             (args.path is not None, "-y", "control")):
         suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]

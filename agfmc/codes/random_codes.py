@@ -16,10 +16,12 @@ from . import bits
 from .bits import apart, apart_or_opposite, columns, joins_all, mask, signed
 from .matrix import code_rank
 from .orthogonal import hadamard_order, instead_of_orthogonal
+from .standard import one_vs_one, one_vs_rest
 
-__all__ = ["available_rows", "random_as_orthogonal", "random_code"]
+__all__ = ["available_rows", "candidate_rows", "random_as_orthogonal", "random_code"]
 
 MOST_DRAWS = 1000
+SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
 
 
 def available_rows(k: int, strict: bool = False) -> int:
@@ -65,6 +67,40 @@ def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
     if k < 4:
         return instead_of_orthogonal(k)
     return random_code(k, hadamard_order(k), True, seed, draws)
+
+
+def candidate_rows(k: int, most: int, seed: int = 1) -> list:
+    """Rows of which a code may be chosen, at most so many: all there are, if they are no more.
+
+    Else one-vs-rest and, where they fit, all pairs; half of what is left are strict rows, drawn
+    from the seed or all of them, and the others have entries 0: rows of the same classes come in
+    groups, as their classifiers can be trained together.  The first class of a row is on its left.
+
+    Raises UsageError where there is no room for one-vs-rest.
+    """
+    if available_rows(k) <= most:
+        return [bits.row(*_any_row(k, rank)) for rank in range(available_rows(k))]
+    if most < k:
+        raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
+    generator = random.Random(seed)
+    found = dict.fromkeys(_first_left(row) for row in one_vs_rest(k))
+    if most - k >= k * (k - 1) // 2:
+        found |= dict.fromkeys(one_vs_one(k))
+    strict = available_rows(k, True)
+    for rank in _sample(generator, strict, min(strict, (most - len(found)) // 2)):
+        found[bits.row(*_strict_row(k, rank))] = None
+    while len(found) < most:
+        classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
+        splits = available_rows(len(classes), True)
+        for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(found))):
+            found[tuple(tuple(classes[i] for i in side)
+                        for side in bits.row(*_strict_row(len(classes), rank)))] = None
+    return list(found)
+
+
+def _first_left(row):
+    left, right = map(tuple, row)
+    return (left, right) if min(left) < min(right) else (right, left)
 
 
 def _first_draw(k, rows, strict, available, seed):

@@ -108,6 +108,11 @@ SCHEMES = (
            "training.tree_search:best_tree", ("data",),
            {"seed": 1, **_SEARCH},
            searched=True),
+    Scheme(None, "best-code", (),
+           "code from data: rows chosen one by one for the least leave-one-out loss, nrow of them "
+           "or as many as help", "training.code_search:best_code", ("data",),
+           {"code": None, "rows": None, "options": "", "seed": 1, "workers": 1, "progress": None},
+           searched=True),
     Scheme(None, "random-tree", (),
            "decision tree that is drawn at random, or from data the best of many such trees",
            "training.drawn_designs:random_tree", ("classes", "data"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ..codes.matrix import smallest_distances
 from ..control.tree import Leaf
+from .design import matrix_of
 
-__all__ = ["clades_of", "in_brackets", "loss_name", "tree_notes"]
+__all__ = ["clades_of", "code_notes", "in_brackets", "loss_name", "tree_notes"]
 
 
 def tree_notes(chosen) -> list[str]:
@@ -75,3 +77,26 @@ def _classes(labels, names):
     words = [str(label) if {",", "/", ";"}.intersection(word) else word
              for label, word in zip(labels, words)]
     return (", " if any(" " in name for name in names.values()) else " ").join(words)
+
+
+def code_notes(chosen) -> list[str]:
+    """Lines about the code that a search chose (`code_search.ChosenCode`)."""
+    point, names = chosen.chosen, chosen.tree.names
+    rows, labels = matrix_of(chosen.tree)
+    lines = [f"best-code: {point.rows} rows of {chosen.pool} candidates; leave-one-out log loss "
+             f"{point.loss:.4f} +- {chosen.error:.4f} a point, {100 * point.wrong:.2f} % wrong; "
+             f"judged by points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
+             "decoded by least squares, after a temperature of "
+             f"{1 / float(chosen.map.weights):.3f} and a floor of {chosen.map.floor:.2g}",
+             "smallest distance between rows {}, between columns {}".format(
+                 *smallest_distances(rows, len(labels))),
+             f"judged by {chosen.machine.canonical()}",
+             "rows    loss  wrong  judged +- error: the row that came (+) or went (-)"]
+    for number, step in enumerate(chosen.curve):
+        changes = [f"{sign} {_classes(left, names)} / {_classes(right, names)}"
+                   for sign, some in (("+", step.added), ("-", step.dropped))
+                   for left, right in some]
+        text = f"{step.rows} rows" if number == 0 and step.rows > 1 else "; ".join(changes)
+        lines.append(f"{step.rows:4d} {step.loss:7.4f} {step.wrong:6.4f} {step.judged:7.4f} "
+                     f"{step.error:8.4f}: {text}")
+    return lines

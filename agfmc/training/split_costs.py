@@ -27,7 +27,7 @@ from ..learners.nystrom import (leave_one_out, LEFT_OUT as MOST_LEFT_OUT, Nystro
 from ..models import Kernel
 from .landmarks import draw_landmarks
 
-__all__ = ["GROUPS", "LANDMARKS", "LEFT_OUT", "Loss", "SplitCosts", "log_losses"]
+__all__ = ["GROUPS", "LANDMARKS", "LEFT_OUT", "Loss", "SplitCosts", "fit_sigmoids", "log_losses"]
 
 LANDMARKS = 400  # by default, where there are as many points
 LEFT_OUT = 10_000  # points that are left out, by default
@@ -141,19 +141,14 @@ class SplitCosts:
         values[place, np.arange(len(place))] -= 1.0
         return float(np.mean(values**2))
 
-    def _class_values(self, parts, ridge):
+    def _class_values(self, parts, ridge, solved=None):
         """(L (s, n), place (n,)) of a set: leave-one-out values of its parts, each against all.
 
         place: the part of each point that is left out, part after part.
         """
+        made, v, b = solved or self._solved(parts, ridge)
         classes = [c for part in parts for c in part]
         part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        total = self._total[classes]
-        own = np.zeros((len(parts), len(classes)))
-        own[part_of, np.arange(len(classes))] = 1.0
-        count = self.counts[classes].astype(np.float64)
-        made = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge)
-        v, b = made.solve((own @ total).T, own @ count / count.sum())
         place = np.repeat(part_of, [self._phi[c].shape[1] for c in classes])
         values = np.empty((len(parts), len(place)))
         start = 0
@@ -165,6 +160,70 @@ class SplitCosts:
             values[:, span] = leave_one_out(t, v.T @ phi + b[:, None], made.leverages(phi))
             start = span.stop
         return values, place
+
+    def _solved(self, parts, ridge):
+        """(`Ridge`, v (p, s), b (s,)): the classifiers of the parts of a set, each against all."""
+        classes = [c for part in parts for c in part]
+        total = self._total[classes]
+        own = np.zeros((len(parts), len(classes)))
+        own[np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+            np.arange(len(classes))] = 1.0
+        count = self.counts[classes].astype(np.float64)
+        made = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge)
+        return made, *made.solve((own @ total).T, own @ count / count.sum())
+
+    def held_out_values(self, rows: Sequence[tuple],
+                        progress: Callable | None = None) -> np.ndarray:
+        """r (l, m) of the points that are left out, for rows (left, right) of class positions.
+
+        Points are in the order of `classes`.  Those of the classes of a row have leave-one-out
+        values, to which its sigmoid is fitted; its classifier has not seen those of other classes.
+        """
+        sets: dict[tuple, list[int]] = {}
+        for number, (left, right) in enumerate(rows):
+            sets.setdefault(tuple(sorted((*left, *right))), []).append(number)
+        r = np.empty((len(self.classes), len(rows)))
+
+        def fill(classes):
+            some = sets[classes]
+            right = np.array([[c in rows[number][1] for c in classes] for number in some])
+            step = max(1, _CELLS // len(self.classes))
+            values = self._all_values(classes)
+            for at in range(0, len(some), step):
+                r[:, some[at:at + step]] = self._calibrated(classes, right[at:at + step], values).T
+
+        for done, _ in enumerate(run_tasks(fill, sorted(sets), self.workers)):
+            if progress is not None:
+                progress((done + 1) / len(sets))
+        return r
+
+    def _all_values(self, classes):
+        """(s, l): values of all points that are left out, for each class of a set against it."""
+        parts = tuple((c,) for c in classes)
+        _, v, b = solved = self._solved(parts, self.options.ridge)
+        inside, _ = self._class_values(parts, self.options.ridge, solved)
+        members = np.isin(self.classes, classes)
+        values = np.empty((len(classes), len(members)))
+        values[:, members] = inside
+        for c in sorted(set(range(len(self.counts))).difference(classes)):
+            values[:, self.classes == c] = v.T @ self._phi[c] + b[:, None]
+        return values
+
+    def _calibrated(self, classes, right, values):
+        """r (m, l) of splits of a set, right (m, s) bool, from its `_all_values`."""
+        f = 2.0 * (right.astype(np.float64) @ values) - 1.0
+        members = np.isin(self.classes, classes)
+        positive = right[:, np.searchsorted(classes, self.classes[members])]
+        sizes = self.counts[list(classes)].astype(np.float64)
+        many = right @ sizes
+        slope, shift = fit_sigmoids(f[:, members], positive,
+                                    np.column_stack([many, sizes.sum() - many]))
+        return np.tanh((slope[:, None] * f + shift[:, None]) / 2.0)
+
+    @functools.cached_property
+    def classes(self) -> np.ndarray:
+        """(l,): the classes of the points that are left out, one class after the other."""
+        return np.repeat(np.arange(len(self.counts)), [phi.shape[1] for phi in self._phi])
 
     def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
         """Yield, for each of some `Nodes`, the costs (m, GROUPS) of its splits.
@@ -251,10 +310,20 @@ class SplitCosts:
 def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:
     """(losses (m, n), wrong (m, n) bool) of decision values f (m, n) after Platt's sigmoid.
 
-    A sigmoid 1 / (1 + exp(A f + B)) for each row, with Platt's targets (N+ + 1) / (N+ + 2) and
+    The loss is minus the logarithm of the probability of the own side;  the other arguments are
+    those of `fit_sigmoids`.
+    """
+    slope, shift = fit_sigmoids(f, positive, counts)
+    z = slope[:, None] * f + shift[:, None]
+    return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
+
+
+def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:
+    """(slope (m,), shift (m,)) of P(right side) = 1 / (1 + exp(-(slope f + shift))), row by row.
+
+    Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
     1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
-    counts (m, 2): N+ and N- of all points, of which these may be some.  The loss is minus the
-    logarithm of the probability of the own side.
+    counts (m, 2): N+ and N- of all points, of which these may be some.
     """
     upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
     target = np.where(positive, upper, lower)
@@ -267,8 +336,7 @@ def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple
         active = active[step.going]
         if not len(active):
             break
-    z = slope[:, None] * f + shift[:, None]
-    return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
+    return slope, shift
 
 
 class _Step(NamedTuple):

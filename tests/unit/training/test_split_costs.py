@@ -42,6 +42,27 @@ def sigmoid_losses(f, positive):
     return -np.log(np.where(positive, p, 1 - p)), (p >= 0.5) != positive
 
 
+@pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 3]), ([3], [1])])
+def test_held_out_values_are_those_of_classifiers_without_the_point(left, right):
+    x, y = points()
+    costs = SplitCosts(x, y, MACHINE)
+    f, positive, rows = left_out(costs, x, y, left, right)
+    a, b, _ = fit_sigmoid(f, positive)
+    phi = costs.landmarks.features(costs.landmarks.kernel_values(x))
+    full = np.vstack([phi, np.ones(len(x))])
+    v = np.linalg.solve(full[:, rows] @ full[:, rows].T + np.diag([costs.options.ridge] * len(phi)
+                                                                  + [0.0]),
+                        full[:, rows] @ np.where(positive, 1.0, -1.0))
+    values = v @ full  # those of other classes are not in the sums
+    values[rows] = f
+    found = costs.held_out_values([((0,), (1, 2, 3)), (tuple(left), tuple(right))])
+    assert found.shape == (len(x), 2) and (costs.classes == y).all()
+    assert found[:, 1] == pytest.approx(-np.tanh((a * values + b) / 2), abs=1e-5)
+    threads = SplitCosts(x, y, MACHINE, workers=3)
+    assert threads.held_out_values([((0,), (1, 2, 3)), (tuple(left), tuple(right))]).tobytes() == \
+        found.tobytes()
+
+
 @pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 1, 3]), ([1], [3])])
 def test_a_cost_is_that_of_leaving_each_point_out(left, right):
     x, y = points()

@@ -1,0 +1,440 @@
+"""Search for a code that suits data: rows chosen one by one from a pool, by decoded probabilities.
+
+All rows of the pool are trained at once (`split_costs.SplitCosts.held_out_values`).  A code is
+judged by the log loss of its probabilities by constrained least squares, after a temperature and
+a floor fitted to them (`decode.maps`), so that exact zeros do not decide.  The code grows by the
+row that lowers this loss most, and loses those that it is better without (sequential floating
+selection: P. Pudil and others, Pattern Recognition Letters 15, 1994).
+
+Which rows deserve to be decoded is foreseen without decoding.  With K = M' M + 1 1' of the
+classes that have a probability at a point (`decode.constrained`), and m the row of M that a
+further classifier adds, u = K^-1 1 becomes u - K^-1 m (m' u) / (1 + m' K^-1 m).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..codes.random_codes import candidate_rows
+from ..control.build import from_rows, to_code
+from ..control.tree import Tree
+from ..decode.constrained import prepare
+from ..decode.maps import apply_map, fit_temperature, losses
+from ..errors import DataError, UsageError
+from ..executors.threads import run_tasks
+from ..formats.inputs import refuse_beyond
+from ..learners.nystrom import LEFT_OUT, NystromOptions
+from ..models import ProbabilityMap
+from .design import LabelledPoints, matrix_of
+from .split_costs import SplitCosts
+from .tree_search import machine_options
+
+__all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", "best_code",
+           "search_code"]
+
+POOL = 2000  # rows, by default
+POINTS = 2000  # that are left out, by default
+PARTS = 5  # of the points: each judges the code that the others choose
+DECODED = 8  # rows foreseen as the best, of which the best is chosen by decoding
+_MORE = 4  # times the number of classes: so many rows are added at most
+_RIDGE = 1e-6  # of K, for points at which it is singular
+_NONE = 1e-9  # a smaller probability is none
+_LEAST = np.float32(1e-16)  # of probabilities
+_CELLS = 1 << 17  # numbers made at once: more come from the system, page by page
+_FORESEEN = 1 << 25  # probabilities that one step foresees
+_FEWEST = 1000  # points that foresee at least
+
+
+@dataclass(frozen=True)
+class CodeSearch:
+    """What a search for the best code goes by.
+
+    machine: options of the classifiers that rows are judged by, None for those that suit the
+    data;  rows: of the code, None for as many as help;  pool: so many rows are candidates;
+    start: a control tree whose partitions the search starts from, None to start without rows.
+    """
+
+    machine: NystromOptions | None = None
+    rows: int | None = None
+    pool: int = POOL
+    start: Tree | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Some rows of a pool, and what they give.
+
+    rows: their numbers, as they were chosen;  p (n, k): probabilities of all points;  map: the
+    temperature and floor;  losses (n,): of all points after these;  loss: the mean of those
+    points that the map was fitted to.
+    """
+
+    rows: tuple[int, ...]
+    p: np.ndarray
+    map: ProbabilityMap
+    losses: np.ndarray
+    loss: float
+
+
+class RowPool:
+    """Rows that a code may have, and their held-out decision values.
+
+    a (q, k): the rows, -1 and +1 for the classes on their sides;  r (n, q): the decision values;
+    y (n,): true classes;  weights (n,): of the points.
+    """
+
+    def __init__(self, a: np.ndarray, r: np.ndarray, y: np.ndarray, weights: np.ndarray):
+        self.a, self.r, self.y, self.weights = a.astype(np.float64), r, y, weights
+        size = np.abs(self.a)
+        self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
+
+    def determined(self, rows: Sequence[int]) -> bool:
+        """True where the rows determine the probabilities of all classes.
+
+        That is where M p = 0 has one solution for the decision values of equal probabilities,
+        so that every class is in a row.
+        """
+        k = self.a.shape[1]
+        return len(rows) >= k - 1 and np.linalg.matrix_rank(self._even[list(rows)]) == k - 1
+
+    def adding(self, rows: Sequence[int], others: np.ndarray) -> np.ndarray:
+        """Which of the others (c,) bool determine something that the rows do not."""
+        fixed = np.vstack([self._even[list(rows)], np.ones(self.a.shape[1])])
+        _, sizes, directions = np.linalg.svd(fixed)
+        free = directions[np.count_nonzero(sizes > 1e-9 * sizes[0]):]
+        return np.abs(self._even[others] @ free.T).max(axis=1) > 1e-9
+
+    def code(self, rows: Iterable[int], points: np.ndarray) -> Code:
+        """The `Code` of some rows, its map fitted to the points (c,), positions."""
+        rows = tuple(rows)
+        p = prepare(self.a[list(rows)])(np.ascontiguousarray(self.r[:, rows]))[0] \
+            if self.determined(rows) else self._nearly_even(rows)
+        fitted = fit_temperature(p[points], self.y[points], self.weights[points])
+        of_points = losses(apply_map(fitted, p), self.y)
+        return Code(rows, p, fitted, of_points,
+                    float(np.average(of_points[points], weights=self.weights[points])))
+
+    def _nearly_even(self, rows):
+        """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
+        u = np.linalg.inv(self._systems(rows, np.arange(len(self.y)))).sum(axis=2)
+        np.maximum(u, 0.0, out=u)
+        return u / u.sum(axis=1, keepdims=True)
+
+    def _systems(self, rows, points):
+        """K (c, k, k) of some rows at points."""
+        m = self._entries(rows, points)
+        systems = m @ m.transpose(0, 2, 1) + 1.0
+        systems[:, range(m.shape[1]), range(m.shape[1])] += _RIDGE
+        return systems
+
+    def _entries(self, rows, points):
+        """M^T (c, k, q) of some rows at points."""
+        a = self.a[list(rows)].T
+        return a - np.abs(a) * self.r[np.ix_(points, rows)][:, None, :]
+
+    def foresee(self, code: Code, others: Sequence[int], points: np.ndarray,
+                less: bool = False) -> np.ndarray:
+        """Losses (c,), nearly, of a code with one more row each, or one row less each.
+
+        others (c,): the rows;  points: those whose mean it is.  A class without probability is
+        taken to stay so, and temperature and floor are those of the code.
+        """
+        k, y = self.a.shape[1], self.y[points]
+        out = code.p[points] < _NONE if self.determined(code.rows) else \
+            np.zeros((len(points), k), dtype=bool)
+        systems = self._systems(code.rows, points)
+        both = out[:, :, None] | out[:, None, :]
+        systems[both] = 0.0
+        systems[:, range(k), range(k)] += out
+        inverse = np.linalg.inv(systems)
+        inverse[both] = 0.0
+        a = self.a[others].T.astype(np.float32)
+        weights = self.weights[points] / self.weights[points].sum()
+        found = np.zeros(len(others))
+        step = max(1, _CELLS // a.size)
+        for start in range(0, len(points), step):
+            some = slice(start, start + step)
+            r = self.r[np.ix_(points[some], others)].astype(np.float32)
+            p = _updated(inverse[some].astype(np.float32), a - np.abs(a) * r[:, None],
+                         np.float32(-1.0 if less else 1.0))
+            p **= np.float32(code.map.weights)
+            true = p[np.arange(len(p)), y[some]] / p.sum(axis=1)
+            found -= weights[some] @ np.log((1 - code.map.floor) * true + code.map.floor / k)
+        return found
+
+
+def _updated(inverse, m, sign):
+    """p (c, k, q) of codes with one row more, or less for the sign -1.
+
+    inverse (c, k, k): of K;  m (c, k, q): the row of M for each of the rows.
+    """
+    u = inverse.sum(axis=2)
+    turned = inverse @ m
+    scale = 1 + sign * np.einsum("nkq,nkq->nq", turned, m)
+    turned *= (sign * np.einsum("nkq,nk->nq", m, u) / np.maximum(scale, _RIDGE))[:, None]
+    p = np.subtract(u[:, :, None], turned, out=turned)
+    np.maximum(p, _LEAST, out=p)
+    p /= p.sum(axis=1, keepdims=True)
+    return np.maximum(p, _LEAST, out=p)
+
+
+class _Walk:
+    """A search through codes of more and more rows, by some of the points.
+
+    best {number of rows: the best `Code` that was met}.
+    """
+
+    def __init__(self, pool: RowPool, points: np.ndarray):
+        self.pool, self.points = pool, points
+        q, k = pool.a.shape
+        some = max(_FEWEST, _FORESEEN // (q * k))
+        self._some = points[::max(1, len(points) // some)]  # of all classes, which are in order
+        self.best: dict[int, Code] = {}
+
+    def run(self, start: Sequence[int], wanted: int | None, most: int) -> _Walk:
+        """Go from the rows of a start to `wanted` rows; None: until one more does not help."""
+        code = self._code(start)
+        while not self.pool.determined(code.rows):
+            code = self._with_one_more(code)
+        self._keep(code)
+        while wanted is not None and len(code.rows) > wanted:
+            code = self._keep(self._with_one_less(code))
+        while len(code.rows) < (most if wanted is None else wanted):
+            larger = self._keep(self._with_one_more(code))
+            if wanted is None and not self._helps(code, larger):
+                break
+            code = self._without_idle(larger)
+        return self
+
+    def at(self, size: int) -> Code:
+        """The best code of so many rows; of the next number that there is."""
+        return self.best[min(self.best, key=lambda own: (abs(own - size), own))]
+
+    def exchanged(self, size: int) -> Code:
+        """The same after rows were exchanged for others as long as that helps."""
+        code = self.at(size)
+        while len(code.rows) < len(self.pool.a):
+            other = self._with_one_less(self._with_one_more(code))
+            if not self._helps(code, other):
+                break
+            code = self._keep(other)
+        return code
+
+    def _code(self, rows):
+        return self.pool.code(rows, self.points)
+
+    def _keep(self, code):
+        own = self.best.get(len(code.rows))
+        if own is None or code.loss < own.loss:
+            self.best[len(code.rows)] = code
+        return code
+
+    def _with_one_more(self, code):
+        """The code with the row that lowers its loss most; while it is not, towards determined."""
+        others = np.setdiff1d(np.arange(len(self.pool.a)), code.rows)
+        determined = self.pool.determined(code.rows)
+        if not determined:
+            others = others[self.pool.adding(code.rows, others)]
+        order = np.argsort(self.pool.foresee(code, others, self._some), kind="stable")
+        decoded = DECODED if determined else 1
+        return min((self._code((*code.rows, int(row))) for row in others[order[:decoded]]),
+                   key=lambda larger: larger.loss)
+
+    def _with_one_less(self, code):
+        """The code without the row that it needs least; itself where it needs all."""
+        loose = np.array([row for row in code.rows if self.pool.determined(
+            [other for other in code.rows if other != row])], dtype=np.int64)
+        if not len(loose):
+            return code
+        order = np.argsort(self.pool.foresee(code, loose, self._some, less=True), kind="stable")
+        return min((self._code(other for other in code.rows if other != row)
+                    for row in loose[order[:DECODED]]), key=lambda smaller: smaller.loss)
+
+    def _without_idle(self, code):
+        """The code without the rows that it is better without, as a code of so many rows."""
+        while True:
+            smaller = self._with_one_less(code)
+            own = self.best.get(len(smaller.rows))
+            if smaller is code or own is not None and not smaller.loss < own.loss:
+                return code
+            code = self._keep(smaller)
+
+    def _helps(self, code, other):
+        """True where another code is better by more than a standard error."""
+        gain, error = _mean((code.losses - other.losses)[self.points],
+                            self.pool.weights[self.points])
+        return gain > error
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The best code that was met with so many rows.
+
+    loss, wrong: mean log loss of the points, and the share that is answered wrongly;  judged and
+    its standard error: the loss of each part of the points by the code that the others choose;
+    added, dropped: the rows by which it differs from the code before it, (left, right) of labels.
+    """
+
+    rows: int
+    loss: float
+    wrong: float
+    judged: float
+    error: float
+    added: tuple = ()
+    dropped: tuple = ()
+
+
+@dataclass(frozen=True)
+class ChosenCode:
+    """The result of `search_code`.
+
+    tree: the training control tree;  chosen: its point, after rows were exchanged;  error: the
+    standard error of its loss;  curve: the best codes of other numbers of rows;  map: temperature
+    and floor;  pool: the number of candidate rows;  machine: the options they were judged by.
+    """
+
+    tree: Tree
+    chosen: CurvePoint
+    error: float
+    curve: tuple[CurvePoint, ...]
+    map: ProbabilityMap
+    pool: int
+    machine: NystromOptions
+    search: CodeSearch
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about the code and the search."""
+        from .design_notes import code_notes
+
+        return code_notes(self)
+
+
+def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed: int = 1,
+                workers: int = 1, progress: Callable | None = None) -> ChosenCode:
+    """The best code for labelled points that a search comes to.
+
+    seed: of the drawing of candidate rows, landmarks and points to be left out;  workers: threads,
+    on which the result does not depend;  progress(done, total, words).
+
+    Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
+    start with other classes, and as `SplitCosts` does.
+    """
+    x, y, labels, names = points
+    k = len(labels)
+    if k < 3:
+        raise DataError(f"{k} classes have one row: a search needs three or more")
+    start = _start_rows(search.start, labels)
+    rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
+    if search.rows is not None and not k - 1 <= search.rows <= len(rows):
+        raise UsageError(f"{search.rows} rows: expected {k - 1} or more, which the probabilities "
+                         f"of {k} classes need, and {len(rows)} at most, which are the candidates")
+    machine = search.machine or NystromOptions()
+    if machine.left_out == LEFT_OUT:
+        machine = replace(machine, left_out=POINTS)
+    refuse_beyond(8 * len(rows) * min(len(y), machine.left_out or len(y)),
+                  f"the decision values of {len(rows)} candidate rows", None)
+
+    def tell(share, words):
+        if progress is not None:
+            progress(round(1000 * share), 1000, words)
+
+    costs = SplitCosts(x, np.searchsorted(labels, y), machine, seed, workers)
+    a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in rows])
+    pool = RowPool(a, costs.held_out_values(
+        rows, lambda share: tell(0.3 * share, f"{len(rows)} candidate rows")),
+        costs.classes, costs.point_weights)
+    part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)])
+    some = [np.arange(len(part)), *(np.flatnonzero(part != own) for own in range(PARTS))]
+    most = min(len(rows), max(len(start), k) + _MORE * k)
+    walks = []
+    for _, walk in run_tasks(lambda members: _Walk(pool, members).run(
+            range(len(start)), search.rows, most), some, workers):
+        walks.append(walk)
+        tell(0.3 + 0.5 * len(walks) / len(some), "choosing rows")
+    size = search.rows or _fewest(walks, pool, part)
+    curve = _curve(walks, pool, part, rows, labels)
+    codes = []
+    for _, code in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
+        codes.append(code)
+        tell(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
+    code = codes[0]
+    tree = from_rows([rows[row] for row in code.rows], labels, names)
+    return ChosenCode(tree, _point(codes, pool, part), _mean(code.losses, pool.weights)[1], curve,
+                      code.map, len(rows), costs.options, search)
+
+
+def _start_rows(tree, labels):
+    """The rows of a control tree, as positions in `labels`, the first class on the left."""
+    if tree is None:
+        return []
+    found, own = matrix_of(to_code(tree))
+    if list(own) != list(labels):
+        other = sorted(set(own) ^ set(labels))[0]
+        raise DataError(f"{'has' if other in own else 'lacks'} class {other}, unlike the data: "
+                        "expected a configuration of the same classes", file=tree.source)
+    return [(left, right) if left[0] < right[0] else (right, left) for left, right in found]
+
+
+def _mean(values, weights):
+    """The weighted mean of values (n,), and its standard error."""
+    mean = float(values @ weights / weights.sum())
+    return mean, math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+
+
+def _judged(codes, part):
+    """Losses (n,) of the points by the codes that the other parts choose."""
+    return np.array([code.losses for code in codes[1:]])[part, np.arange(len(part))]
+
+
+def _fewest(walks, pool, part):
+    """The least number of rows whose judged loss is within a standard error of the least."""
+    judged = {size: _judged([walk.at(size) for walk in walks], part) for size in walks[0].best}
+    least = min(judged.values(), key=lambda own: float(own @ pool.weights))
+    for size in sorted(judged):
+        difference, error = _mean(judged[size] - least, pool.weights)
+        if difference <= error:
+            break
+    return size
+
+
+def _point(codes, pool, part, **changes):
+    """The `CurvePoint` of codes of all points and of those without each part."""
+    code = codes[0]
+    wrong = float(np.average(code.p.argmax(axis=1) != pool.y, weights=pool.weights))
+    return CurvePoint(len(code.rows), code.loss, wrong, *_mean(_judged(codes, part), pool.weights),
+                      **changes)
+
+
+def _curve(walks, pool, part, rows, labels):
+    found: list[CurvePoint] = []
+    before: set[int] = set()
+
+    def sides(numbers):
+        return tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
+                     for row in sorted(numbers))
+
+    for size in sorted(walks[0].best):
+        own = set(walks[0].best[size].rows)
+        found.append(_point([walk.at(size) for walk in walks], pool, part,
+                            added=sides(own - before), dropped=sides(before - own)))
+        before = own
+    return tuple(found)
+
+
+def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
+              options: str = "", seed: int = 1, workers: int = 1,
+              progress: Callable | None = None) -> ChosenCode:
+    """The best code for labelled points: the maker of the scheme.
+
+    rows: of the code, where the search does not say it;  options: training options, whose kernel
+    rows are judged by where the search names no machine;  the others as of `search_code`.
+    """
+    code = code or CodeSearch()
+    code = replace(code, rows=rows if code.rows is None else code.rows,
+                   machine=code.machine or machine_options(options))
+    return search_code(points, code, seed, workers, progress)
