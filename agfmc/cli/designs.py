@@ -91,7 +91,16 @@ def joined_controls(args):
         if given:
             raise UsageError(f"{option} is for new configurations: the control files that are "
                              "joined keep theirs")
-    return joined(map(read_control, (args.source, *args.controls)))
+    trees = [read_control(name) for name in (args.source, *args.controls)]
+    first = trees[0]
+    trained = all(row.is_name for row in first.rows) and all(
+        direct.name is not None for direct in first.directs.values())
+    for tree in trees:
+        if trained:
+            tree.require_names()
+        else:
+            tree.require_options()
+    return joined(trees)
 
 
 def _of_members(args):

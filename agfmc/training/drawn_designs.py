@@ -117,8 +117,9 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
     if scheme.name not in _MEMBERS:
         raise UsageError(f"there are no different designs of the scheme {scheme.name} for an "
                          f"ensemble: expected one of {', '.join(_MEMBERS)}")
+    settings = scheme.settings(settings)
     wanted = members or MEMBERS
-    found, notes = _MEMBERS[scheme.name](scheme, source, wanted, scheme.settings(settings))
+    found, notes = _MEMBERS[scheme.name](scheme, source, wanted, settings)
     if len(found) < (members or 2):
         raise UsageError(f"the scheme {scheme.name} has {len(found)} different "
                          f"configuration{'s' * (len(found) > 1)} of these classes, of "
@@ -147,9 +148,6 @@ def _best_trees(scheme, source, wanted, settings):
 
 def _random_trees(scheme, source, wanted, settings):
     if settings["draws"] > 1:
-        if settings["draws"] < wanted:
-            raise UsageError(f"the best {wanted} of {settings['draws']} draws: expected as many "
-                             "draws as members, or more")
         return _best_trees(scheme, source, wanted, settings)
     kind, seed = settings["kind"], settings["seed"]
     drawn = islice(different_trees(kind, _counts(source, kind), seed), wanted)

@@ -1,0 +1,159 @@
+"""Random trees, the best of many, and ensembles."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from agfmc.codes.random_trees import different_trees, KINDS
+from agfmc.control.build import from_pairs
+from agfmc.control.parse import parse
+from agfmc.control.write import format_tree
+from agfmc.errors import DataError, UsageError
+from agfmc.learners.nystrom import NystromOptions
+from agfmc.training.design import (design, design_for, design_from_data, LabelledPoints,
+                                   search_design)
+from agfmc.training.split_costs import Loss
+from agfmc.training.tree_search import TreeCosts, TreeSearch
+
+LABELS = [2, 3, 5, 7, 8]
+NAMES = {2: "a", 8: "b"}
+MACHINE = NystromOptions.parse("-m 25 -g 0.3 -l 0.05")
+SEARCH = TreeSearch(machine=MACHINE, alternatives=3)
+
+
+def points(n=120, seed=1):
+    """Classes on a line of clusters: 0 1 close together, 2 3 as well, 4 apart."""
+    generator = np.random.default_rng(seed)
+    y = np.sort(generator.integers(0, 5, n))
+    x = generator.normal(size=(n, 2))
+    x[:, 0] += np.array([0, 1.2, 5, 6.2, 12])[y]
+    return LabelledPoints(x, np.array(LABELS)[y], LABELS, NAMES)
+
+
+def members(tree):
+    return [one.sides() for one in tree.members]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "class-balanced"])
+def test_one_tree_needs_no_data(kind):
+    tree = design("random-tree", LABELS, names=NAMES, kind=kind, seed=5)
+    assert tree == design_for("random-tree", None, None, LABELS, NAMES, kind=kind, seed=5)
+    assert tree == design_for("random-tree", *points()[:3], NAMES, kind=kind, seed=5)
+    assert tree.names == NAMES and parse(format_tree(tree)).sides() == tree.sides()
+    others = {design("random-tree", range(9), kind=kind, seed=seed).labels for seed in range(5)}
+    assert len(others) > 1
+
+
+def test_data_balanced_trees_know_the_numbers_of_points():
+    y = np.repeat(LABELS, [4, 4, 4, 4, 100])
+    for seed in range(12):
+        found = search_design("random-tree", None, y, LABELS, kind="data-balanced", seed=seed)
+        counts = dict(zip(LABELS, [4, 4, 4, 4, 100]))
+        left, right = found.tree.sides()[0]
+        assert found.notes == () and 8 in (left if sum(map(counts.get, left)) > 50 else right)
+    with pytest.raises(UsageError, match="made of data: expected training data, found the number"):
+        design("random-tree", LABELS, kind="data-balanced")
+
+
+@pytest.mark.parametrize("loss", [Loss(), Loss("error"), Loss("cost", 1.0 - np.eye(5))])
+def test_the_best_of_many_draws(loss):
+    search = TreeSearch(machine=MACHINE, alternatives=3, loss=loss)
+    found = search_design("random-tree", *points(), draws=20, search=search, seed=3)
+    costs = TreeCosts(points(), search, 3)
+    drawn = list(islice(different_trees("uniform", (1,) * 5, 3), 20))
+    losses = sorted((costs.loss_of(pairs), number) for number, pairs in enumerate(drawn))
+    best = [from_pairs(drawn[number], LABELS, NAMES) for _, number in losses[:4]]
+    assert [found.tree, *(other.tree for other in found.alternatives)] == best
+    assert found.best.loss == pytest.approx(losses[0][0])
+    assert found.apart >= found.best.loss - 1e-12
+    more = search_design("random-tree", *points(), draws=40, search=search, seed=3)
+    assert more.best.loss <= found.best.loss
+    assert found.notes[0].startswith("random-tree: leave-one-out ")
+    assert found.notes[1].startswith("the best of 20 different random trees, uniform, of seed 3")
+    assert sum(line.startswith("alternative ") for line in found.notes) == 3
+
+
+def test_the_loss_of_points_that_did_not_choose():
+    found = search_design("random-tree", *points(), draws=9, search=SEARCH)
+    space, drawn = found.costs.space, islice(different_trees("uniform", (1,) * 5), 9)
+    losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in drawn])
+    by_hand = sum(losses[np.argmin(losses.sum(axis=1) - losses[:, group]), group]
+                  for group in range(losses.shape[1]))
+    assert found.apart == pytest.approx(by_hand / 120)
+
+
+def test_more_draws_than_trees():
+    three = LabelledPoints(points().x, np.array([2, 3, 5])[np.arange(120) % 3], [2, 3, 5])
+    found = search_design("random-tree", *three, draws=50, search=SEARCH)
+    assert "the best of 3 different random trees" in found.notes[1]
+    assert len(found.alternatives) == 2
+
+
+def test_draws_without_data_or_with_one_tree():
+    with pytest.raises(UsageError, match="the best of 4 draws is told by data"):
+        design("random-tree", LABELS, draws=4)
+    with pytest.raises(DataError, match="2 classes have one tree"):
+        design_for("random-tree", points().x, np.arange(120) % 2, [0, 1], None, draws=4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ensembles_of_random_trees(kind):
+    tree = search_design("ensemble", *points(), members=4, kind=kind, seed=2).tree
+    counts = [np.count_nonzero(points().y == label) for label in LABELS]
+    assert members(tree) == [from_pairs(pairs, LABELS).sides() for pairs in islice(
+        different_trees(kind, counts, 2), 4)]
+    if kind != "data-balanced":
+        assert tree == design("ensemble", LABELS, names=NAMES, members=4, kind=kind, seed=2)
+    assert tree.names == NAMES and len(parse(format_tree(tree)).members) == 4
+
+
+def test_ensembles_of_the_best_trees():
+    chosen = search_design("best-tree", *points(), search=SEARCH)
+    found = search_design("ensemble", *points(), of="best-tree", members=3, search=TreeSearch(
+        machine=MACHINE))
+    assert members(found.tree) == [one.tree.sides() for one in (
+        chosen.best, *chosen.alternatives[:2])]
+    assert found.notes[0] == "ensemble of 3 configurations of the scheme best-tree"
+    assert found.notes[1] == chosen.notes[0]
+
+
+def test_ensembles_of_the_best_draws():
+    chosen = search_design("random-tree", *points(), draws=12, search=SEARCH)
+    tree = design_from_data("ensemble", *points(), draws=12, members=3, search=SEARCH)[0]
+    assert members(tree) == [one.tree.sides() for one in (chosen.best, *chosen.alternatives[:2])]
+    assert len(search_design("ensemble", *points(), draws=6, search=SEARCH).tree.members) == 6
+    with pytest.raises(UsageError, match="has 3 different configurations .* of 4 that are wanted"):
+        search_design("ensemble", *points(), draws=3, members=4, search=SEARCH)
+
+
+@pytest.mark.parametrize("of", ["random", "random-as-orthogonal"])
+def test_ensembles_of_codes(of):
+    tree = design("ensemble", LABELS, of=of, members=5, seed=4)
+    assert len({frozenset(frozenset(map(frozenset, sides)) for sides in one)
+                for one in members(tree)}) == 5
+    assert members(tree)[:2] == [design(of, LABELS, seed=seed).sides() for seed in (4, 5)]
+
+
+def test_as_many_members_as_there_are():
+    assert len(design("ensemble", range(3)).members) == 3
+    assert len(design("ensemble", range(4), kind="class-balanced").members) == 3
+    assert len(design("ensemble", range(4)).members) == 10
+    with pytest.raises(UsageError, match="random-tree has 3 different .* of 4 that are wanted"):
+        design("ensemble", range(3), members=4)
+    with pytest.raises(UsageError, match="random has 1 different configuration of these"):
+        design("ensemble", range(2), of="random", rows=1)
+
+
+def test_schemes_without_different_designs():
+    with pytest.raises(UsageError, match="no different designs of the scheme one-vs-one .*: expec"
+                                         "ted one of random-tree, best-tree, random, random-as-"):
+        design("ensemble", range(5), of="1v1")
+    with pytest.raises(UsageError, match="best-tree searches in data"):
+        design("ensemble", range(5), of="best-tree")
+
+
+def test_equal_costs_of_all_mistakes_are_errors():
+    errors, costs = (search_design("random-tree", *points(), draws=10, search=TreeSearch(
+        machine=MACHINE, loss=loss)) for loss in (Loss("error"), Loss("cost", 1.0 - np.eye(5))))
+    assert errors.tree == costs.tree and errors.best.loss == pytest.approx(costs.best.loss)
