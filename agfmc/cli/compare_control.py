@@ -71,7 +71,7 @@ def get_parser():
 
 def execute(args):
     """Read, try, print."""
-    from ..experiments.candidates import read_candidates
+    from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import compare
     from ..experiments.tables import feature_words
 
@@ -89,6 +89,8 @@ def execute(args):
                                  strict=args.strict, seed=args.seed, draws=args.draws,
                                  metric=args.metric, linkage=args.linkage)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
+    if not args.control:
+        candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     by = BY_OPTION[args.by]
     with result_cache(args, PROG, experiment) as experiment:

@@ -363,7 +363,7 @@ def best(args):
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
     """
     from ..control.build import with_heading
-    from ..experiments.candidates import read_candidates
+    from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
     from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
@@ -380,6 +380,8 @@ def best(args):
         draws=args.draws or 1, metric=args.metric, linkage=args.linkage)
     plan = plan_of(args, 10, 5, 2)
     experiment = read_experiment(args, args.source, plan, args.platt == "loo")
+    if args.type is None:
+        candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from ..errors import UsageError
 
-__all__ = ["COMPARED", "DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
+__all__ = ["COMPARED", "COMPARED_SPLITS", "DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
 
 
 class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
@@ -122,7 +122,11 @@ SCHEMES = (
 DEFAULT = SCHEMES[1]
 
 # In general use, for any number of classes, and quick: the default candidates of a comparison.
-COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical")
+COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical",
+            "best-tree")
+
+# Splits that the search for a tree tries there: all of them for 8 classes, some for up to 26.
+COMPARED_SPLITS = 3600
 
 
 def find_scheme(text: str) -> Scheme:

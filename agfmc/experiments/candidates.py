@@ -14,11 +14,13 @@ from ..decode.methods import find_method
 from ..errors import ControlError, in_control_file, UsageError
 from ..learners.protocol import parse_options
 from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DECODERS
-from ..training.design import design_for
+from ..training.design import design_for, suits_comparison
+from ..training.fit import TrainingSettings
+from ..training.memory import searching
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
-__all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates"]
+__all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates", "suited"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Candidate:
 
     name: as the user wrote it;  tree: its training control tree, or None for a scheme
     that is laid out anew for each training part;  wanted: names of decoders, or
-    None for those that suit;  design: further arguments of `design_for`.
+    None for those that suit;  design: further arguments of `design_for`;  design_s: seconds of
+    a core that the tree took, where it was made from the points that it is tried with.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Candidate:
     scheme: str | None
     wanted: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
+    design_s: float = field(default=0.0, compare=False, repr=False)
 
     @property
     def made_of_data(self) -> bool:
@@ -45,12 +49,17 @@ class Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict) -> Tree:
-        """The training control tree for a training part x (n, d), y (n,); names: {label: name}."""
+    def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict,
+                 settings: TrainingSettings = TrainingSettings()) -> Tree:
+        """The training control tree for a training part x (n, d), y (n,).
+
+        names: {label: name};  settings: whose options, seed and threads a search has.
+        """
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
-        return design_for(self.scheme, x, y, labels, names, **self.design)
+        return design_for(self.scheme, x, y, labels, names, **{
+            **searching(settings), **self.design})
 
 
 def decoders_for(tree: Tree, wanted: tuple | None = None,
@@ -118,6 +127,11 @@ def read_candidates(words, wanted: tuple | None = None, **design) -> list[Candid
             raise UsageError(f"{name} is given twice: put its decoders together, as in "
                              f"{name}:inverse,vote")
     return candidates
+
+
+def suited(candidates, k: int) -> list[Candidate]:
+    """Those of the default `Candidate`s of a comparison that suit k classes."""
+    return [candidate for candidate in candidates if suits_comparison(candidate.scheme, k)]
 
 
 def _split_word(text):

@@ -44,9 +44,9 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd", "values"}
     or None, calibrated (the probabilities went through a calibration map on every split),
     zero_probability (how many held-out points have p = 0 for their true class, or None), best
-    (columns in which no other row is better), difference {score: {"pooled", "mean", "sd",
-    "p_value"}} or None, and in place of all that `error` where it could not be trained.  "pooled"
-    is the score of the held-out points of all splits together.
+    (columns but design_s in which no other row is better), difference {score: {"pooled", "mean",
+    "sd", "p_value"}} or None, and in place of all that `error` where it could not be trained.
+    "pooled" is the score of the held-out points of all splits together.
     """
     rows, reference, _ = _compared(experiment, candidates, against, by, progress, tuning)
     result = _result(experiment, rows, reference, by)
@@ -114,7 +114,7 @@ def _check_left_out(experiment, candidates):
     """`UsageError` for candidates without exact leave-one-out values of what is to be judged."""
     settings, others = experiment.settings, []
     for candidate in candidates:
-        tree, _ = experiment.tree_of(candidate)
+        tree = experiment.design_of(candidate)[0].tree
         if not has_left_out(plan_jobs(tree, "m", settings.options, settings.seed)):
             others.append(candidate.name)
         elif any(decoder.decoder.takes == "learned" for decoder in decoders_for(
@@ -168,7 +168,7 @@ def best_row(rows: list, by: str) -> dict | None:
 
 def _mark_best(rows, column):
     best = best_row(rows, column)
-    if best is None or len(rows) < 2:
+    if best is None or len(rows) < 2 or column == "design_s":  # most need none
         return
     for row in rows:
         if row[column] is not None and row[column]["pooled"] == best[column]["pooled"]:
@@ -258,7 +258,8 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
         row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
     whole = 1000 * experiment.plan.count
-    tree, _ = experiment.tree_of(candidate, progress and functools.partial(progress, whole, whole))
+    tree = experiment.design_of(
+        candidate, progress and functools.partial(progress, whole, whole))[0].tree
     decoder, = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)

@@ -16,6 +16,7 @@ from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
 from ..training.fit import TrainingSettings
 from ..training.held_out import calibration_rows
+from .kept_designs import Design, design_of
 from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
 from .result_cache import key_of
 
@@ -131,6 +132,11 @@ class PreparedSplit:
         count = experiment.calibration
         return calibration_rows(self.y, np.unique(self.y).tolist(), count,
                                 experiment.settings.seed) if count else None
+
+    def design_of(self, candidate, experiment: Experiment) -> Design:
+        """The `Design` of a `Candidate` for the training part."""
+        return design_of(candidate, self.x, self.y, self.names, experiment.settings,
+                         experiment.cache)
 
     @property
     def counts(self) -> dict:
@@ -284,8 +290,8 @@ class Experiment:
         return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
                                 self.settings.calibration, self.settings.seed)
 
-    def tree_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
-        """(control tree of a `Candidate` for all of the data, its points normalised); tell: as for
+    def design_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
+        """(`Design` of a `Candidate` for all of the data, its points normalised); tell: as for
         `prepared`.
 
         The points are without a metric that is to be learned where it changes neither the tree, nor
@@ -300,7 +306,7 @@ class Experiment:
             normalisation = _normalisation(replace(settings, scale=True, metric=None),
                                            self.data.x, self.data.y)
         (x,) = _normalised(normalisation, self.data.x)
-        return candidate.tree_for(x, self.data.y, self.data.name_of), x
+        return design_of(candidate, x, self.data.y, self.data.name_of, settings, self.cache), x
 
     def _with_metric(self, rows, key, name, tell):
         """The settings with the metric learned from all of a training part, if one is to be.

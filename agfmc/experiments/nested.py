@@ -61,11 +61,9 @@ class NestedTuning:
         if experiment.plan.left_out:
             raise UsageError("--tune searches inside training parts: leave --loo out")
         experiment.check_splits(_inner_plan(experiment.settings.seed))
-        # a metric changes nothing here, and takes time
-        plain = replace(experiment, settings=replace(experiment.settings, metric=None))
-        trees = {candidate.name: plain.tree_of(candidate)[0] for candidate in candidates}
-        self.untuned = [name for name, tree in trees.items()
-                        if not any(open_rows(tree)) and not open_nodes(tree)]
+        # the rows of a scheme are all open
+        self.untuned = [candidate.name for candidate in candidates if candidate.tree is not None
+                        and not any(open_rows(candidate.tree)) and not open_nodes(candidate.tree)]
         if len(self.untuned) == len(candidates):
             raise UsageError('there is nothing to tune: no row or node of the control has "" for '
                              "its options: give the control that tune_m was given, with \"\" in "
@@ -104,8 +102,9 @@ class NestedTuning:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         with warnings.catch_warnings():  # of each training part another one
             warnings.filterwarnings("ignore", "the best .* that was tried", AgfmcWarning)
-            result, tree = tune(prepare_tuning(inner, candidate), self.space, by=self.by,
-                                search=self.search, deadline=deadline, progress=progress)
+            task = prepare_tuning(inner, candidate)
+            result, tree = tune(task, self.space, by=self.by, search=self.search,
+                                deadline=deadline, progress=progress)
         if tree is None:
             raise JobsFailed(f"{name}: time limit of the search reached before anything was "
                              "finished")
@@ -116,7 +115,7 @@ class NestedTuning:
             "configuration": candidate.name, "split": name, "options": best["options"],
             "tried": result["tried"], "searched": best["score"], "estimate": result["estimate"],
             "complete": result["complete"], "seconds": seconds})
-        return replace(candidate, tree=tree)
+        return replace(candidate, tree=tree, design_s=task.design_s)
 
 
 def _inner_plan(seed):

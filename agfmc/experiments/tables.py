@@ -60,6 +60,8 @@ def _seconds(summary):
     if summary is None:
         return "-"
     seconds = summary["pooled"]
+    if not seconds:
+        return "0"
     places = max(0, min(4, 1 - math.floor(math.log10(max(seconds, 1e-4)))))
     return f"{seconds:.{places}f}"
 
@@ -80,11 +82,12 @@ def _grid(result):
     """Heads, and for each row (cells, numbers of the cells that are best).
 
     Of the scores, those that are roots of means say no more than the others and stand in the
-    other formats alone, unless one decides.
+    other formats alone, unless one decides; so does the time of designs where no row has any.
     """
     by = result["by"]
-    shown = [name for name in COLUMNS if name not in SCORES or name == by
-             or SCORES[name].pools != "square"]
+    shown = [name for name in COLUMNS if name == by or (
+        SCORES[name].pools != "square" if name in SCORES else
+        name != "design_s" or any(row.get(name) and row[name]["pooled"] for row in result["rows"]))]
     heads = ["configuration", "decoder", "binary", *(_HEADS[name] for name in shown), "diff.",
              "McNemar p" if result["mcnemar"] else "p"]
     lines = []
@@ -167,6 +170,8 @@ def score_lines(columns: dict) -> str:
     lines = [f"{'':26s}{'all points':>10s}{'mean':>12s}{'deviation':>12s}"]
     for column in [*SCORES, *(column for column in COLUMNS if column not in SCORES)]:
         name, numbers = COLUMNS[column][1], columns[column]
+        if column == "design_s" and not numbers["pooled"]:  # the scheme needs none
+            continue
         if numbers is None:
             lines.append(f"{name:26s}{'-':>10s}")
             continue

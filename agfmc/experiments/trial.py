@@ -38,7 +38,8 @@ __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
-COLUMNS = {"train_s": ("train s", "training, seconds"),
+COLUMNS = {"design_s": ("design s", "design, seconds"),
+           "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.short) for name, score in SCORES.items()}}
 
@@ -59,7 +60,8 @@ class Outcome:
     None}, those of `SCORES`;  truth, classes (n,): labels of the test points, true and answered;
     forecasts (3, n): as the function of that name has them;  results: `Results`, and confidence
     (n,), where they were to be kept;  calibrated: its probabilities went through a calibration
-    map;  resumed: it is of an earlier run;  error: in place of all that.
+    map;  resumed: it is of an earlier run;  error: in place of all that;  design_s: seconds of a
+    core that the layout took, before the training.
     """
 
     candidate: int
@@ -76,6 +78,7 @@ class Outcome:
     calibrated: bool = False
     resumed: bool = False
     error: AgfmcError | None = None
+    design_s: float = 0.0
 
     @classmethod
     def of(cls, results: Results, **fields) -> Outcome:
@@ -88,7 +91,7 @@ class Outcome:
         return self.scores[column] if column in SCORES else getattr(self, column)
 
     def to_bytes(self) -> bytes:
-        """Times, scores, classes and forecasts, as `from_bytes` reads them."""
+        """Times but design_s, scores, classes and forecasts, as `from_bytes` reads them."""
         head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated]
         arrays = self.classes.astype("<i4").tobytes() + self.forecasts.astype("<f4").tobytes()
         return json.dumps(head).encode() + b"\n" + zlib.compress(arrays)
@@ -125,7 +128,7 @@ class LaidOutCandidate:
     """A candidate laid out for one training part: its tree, jobs and decoders.
 
     jobs: the binary ones come first;  keys: of the binary problems in a result cache;
-    decoders: {name of a row: `Decoding`}.
+    decoders: {name of a row: `Decoding`};  design_s: seconds of a core that the tree took.
     """
 
     number: int
@@ -133,6 +136,7 @@ class LaidOutCandidate:
     jobs: list
     keys: list
     decoders: dict
+    design_s: float
 
     def with_first_decoder(self):
         """The same with its first decoder alone, calibrated or not, or both."""
@@ -156,7 +160,7 @@ class LaidOutCandidate:
 
 def _lay_out(number, candidate, split, experiment):
     settings = experiment.settings
-    tree = candidate.tree_for(split.x, split.y, split.names)
+    tree, design_s = split.design_of(candidate, experiment)
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
@@ -164,7 +168,7 @@ def _lay_out(number, candidate, split, experiment):
                             experiment.least_calibration)
     return LaidOutCandidate(number, tree, jobs, keys, {
         decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
-        decoder for decoder in decoders})
+        decoder for decoder in decoders}, design_s)
 
 
 def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
@@ -209,8 +213,8 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                           outcome.to_bytes())
             outcomes[candidate.number, outcome.decoder] = outcome
     cache.flush()
-    return [outcomes[candidate.number, decoder] for candidate in laid_out
-            for decoder in candidate.decoders]
+    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
+            for candidate in laid_out for decoder in candidate.decoders]
 
 
 def _scored(candidates, count, trained, split, experiment, keep):

@@ -54,7 +54,7 @@ class TuningTask:
 
     tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
     features: their number after the normalisation;  left_out: points are scored by leave-one-out
-    values, and the splits judge the result alone.
+    values, and the splits judge the result alone;  design_s: seconds of a core that the tree took.
     """
 
     experiment: Experiment
@@ -63,6 +63,7 @@ class TuningTask:
     scale: float
     features: int
     left_out: bool = False
+    design_s: float = 0.0
 
 
 def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool = False,
@@ -76,7 +77,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     settings = experiment.settings
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
-    tree, x = experiment.tree_of(candidate, progress and functools.partial(progress, 0, 1))
+    (tree, design_s), x = experiment.design_of(
+        candidate, progress and functools.partial(progress, 0, 1))
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
@@ -93,7 +95,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
-    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out)
+    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out,
+                      design_s)
 
 
 def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
@@ -377,7 +380,7 @@ class WholeConfiguration:
         The options may be a text, or a tuple of texts for the rows.
         """
         if split.digest not in self._trees:
-            self._trees[split.digest] = self._candidate.tree_for(split.x, split.y, split.names)
+            self._trees[split.digest] = split.design_of(self._candidate, self._experiment).tree
         tree = self._trees[split.digest]
         trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
         outcomes = run_trial(split, trials, self._experiment, first=True, progress=progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from ..codes.schemes import find_scheme
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..control.build import code_rows, from_rows, relabelled
 from ..control.parse import MAX_TEXT
 from ..control.tree import MAX_CELLS, Tree
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["LabelledPoints", "design", "design_for", "design_from_confusions", "design_from_data",
-           "matrix_of", "search_design", "sketch"]
+           "matrix_of", "search_design", "sketch", "suits_comparison"]
 
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 _SOURCES = {"data": "training data", "confusions": "a contingency table",
@@ -54,13 +54,26 @@ def design_for(scheme, x, y, labels, names, **options):
 
     scheme: a number or a name;  x (n, d), y (n,): the training data, of which the
     schemes that lay out classes by their number make no use (None will do);  labels: the
-    classes, ascending;  names, options: as for `design`.
+    classes, ascending;  names, options: as for `design`.  A search for a tree tries
+    `COMPARED_SPLITS` splits, or the fewest that it can, unless its options say more.
     Raises UsageError for a scheme that is made of other things.
     """
-    made_of = find_scheme(scheme).made_of
-    if "classes" in made_of and (y is None or "data" not in made_of):
-        return design(scheme, labels, names=names, **options)
-    return design_from_data(scheme, x, y, labels, names, **options)[0]
+    scheme = find_scheme(scheme)
+    if "classes" in scheme.made_of and (y is None or "data" not in scheme.made_of):
+        return design(scheme.name, labels, names=names, **options)
+    if "search" in scheme.options and options.get("search") is None:
+        from ..codes.best_tree import fewest_splits
+        from .tree_search import TreeSearch
+        options["search"] = TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(len(labels))))
+    return design_from_data(scheme.name, x, y, labels, names, **options)[0]
+
+
+def suits_comparison(scheme, k):
+    """True if a scheme of `COMPARED` suits k classes: one that searches, where there is more than
+    one tree, and a search for the best takes no more than `COMPARED_SPLITS` splits."""
+    from ..codes.best_tree import fewest_splits
+
+    return not find_scheme(scheme).searched or k > 2 and fewest_splits(k) <= COMPARED_SPLITS
 
 
 def design_from_data(scheme, x, y, labels=None, names=None, **options):

@@ -16,7 +16,7 @@ from .design import design_for
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
 
-__all__ = ["checked_points", "designed", "fit_nodes", "train_configuration"]
+__all__ = ["checked_points", "designed", "fit_nodes", "searching", "train_configuration"]
 
 
 def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None):
@@ -69,7 +69,14 @@ def designed(scheme, x, y, names, settings):
         settings = replace(settings, normalisation=settings.fit_normalisation(x, y), scale=False,
                            nsv=None, metric=None)
         x = settings.normalisation.apply(x)
-    return design_for(scheme, x, y, labels, names, seed=settings.seed), settings
+    return design_for(scheme, x, y, labels, names, **searching(settings)), settings
+
+
+def searching(settings):
+    """The arguments of `design_for` that settings of the training have for a search: options,
+    whose kernel it takes, seed and threads."""
+    workers = settings.workers if isinstance(settings.workers, int) else 1
+    return {"options": settings.options, "seed": settings.seed, "workers": max(1, workers)}
 
 
 def fit_nodes(tree, jobs, x, y, normalisation=None):

@@ -98,7 +98,10 @@ def test_default_configurations(ask, data):
     assert status == 0
     assert [row["configuration"] for row in rows] == [
         "one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "tree", "empirical",
-        "empirical"]
+        "empirical", "best-tree", "best-tree"]
+    design = [row["design_s"]["pooled"] for row in rows]
+    assert design[:6] == [0.0] * 6 and min(design[6:]) > 0
+    assert not any("design_s" in row["best"] for row in rows)
 
 
 def test_a_kept_state_serves_other_runs(ask, data):
@@ -630,7 +633,7 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
     (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "with a step"),
     (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:2'"),
     (("--degrees", "0:2", "one-vs-one", "train"), 2, "expected LO:HI or a single degree: "),
-    (("train", "one-vs-one"), 2, "adjacent-ordered: is the order of the operands right?"),
+    (("train", "one-vs-one"), 2, ": is the order of the operands right?"),
     (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
     (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2, "expected rbf, linear, polynomial"),
     (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),

@@ -149,7 +149,7 @@ def test_same_comparison(cluster, slow):
     """Also with a worker killed while it works."""
     def table(text):
         return [{key: value for key, value in row.items() if key not in (
-            "train_s", "classify_s", "best")} for row in json.loads(text)["rows"]]
+            "design_s", "train_s", "classify_s", "best")} for row in json.loads(text)["rows"]]
 
     cluster.wait(2)
     words = ("compare_control", "--no-state", "-d", "2", "-+", "-c 20", "--json", "big",

@@ -258,8 +258,8 @@ def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     seen = []
     whole = Candidate.tree_for
     monkeypatch.setattr(Candidate, "tree_for",
-                        lambda self, x, y, names: seen.append((self.tree is None, len(y)))
-                        or whole(self, x, y, names))
+                        lambda self, x, y, *more: seen.append((self.tree is None, len(y)))
+                        or whole(self, x, y, *more))
     tune(begin(data, "empirical"), SMALL, by="accuracy")
     assert [points for scheme, points in seen if scheme] == [120, 80, 80, 80]
 

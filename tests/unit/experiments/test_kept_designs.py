@@ -1,0 +1,164 @@
+"""Control trees that comparisons make from training parts: kept, and blind to the held-out points.
+"""
+
+from dataclasses import replace
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from agfmc.control.write import format_tree
+from agfmc.experiments import kept_designs
+from agfmc.experiments.candidates import Candidate, read_candidate, read_candidates, suited
+from agfmc.experiments.comparison import compare, cross_validate
+from agfmc.experiments.experiment import Experiment, Part, prepare_split, SplitPlan, splits
+from agfmc.experiments.kept_designs import design_of
+from agfmc.experiments.result_cache import ResultCache
+from agfmc.codes.schemes import COMPARED
+from agfmc.data_tools.metric import MetricOptions
+from agfmc.models import Dataset
+from agfmc.training import design
+from agfmc.training.fit import TrainingSettings
+from agfmc.training.split_costs import SplitCosts
+from agfmc.training.tree_search import TreeSearch
+
+MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """Four classes of thirty points each, of which two and two are neighbours."""
+    rng = np.random.default_rng(8)
+    y = rng.permutation(np.repeat([1, 2, 5, 6], 30)).astype(np.int32)
+    x = rng.normal(size=(120, 3)) + np.column_stack([y > 3, y % 3 == 2, y * 0]) * [3.0, 1.5, 0.0]
+    return Dataset(x, y)
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """The sizes of the data of all searches."""
+    made = []
+
+    class Counted(SplitCosts):
+        def __init__(self, x, y, *more):
+            made.append(len(x))
+            super().__init__(x, y, *more)
+
+    monkeypatch.setattr("agfmc.training.tree_search.SplitCosts", Counted)
+    return made
+
+
+def test_a_search_is_made_once_for_each_training_part(clusters, searches, tmp_path):
+    settings = TrainingSettings("learner=nystrom -m 20")
+
+    def rows():
+        with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
+            return compare(Experiment(clusters, SplitPlan(trials=2), settings, cache),
+                           [read_candidate("best-tree"), read_candidate("one-vs-one")])["rows"]
+
+    first = rows()
+    assert searches == [84, 84]
+    assert json.dumps(rows()) == json.dumps(first)  # with the seconds of the first run
+    assert len(searches) == 2
+    assert min(first[0]["design_s"]["values"]) > 0 and first[-1]["design_s"]["values"] == [0.0, 0.0]
+
+
+def test_kept_designs_are_checked(clusters, monkeypatch):
+    kept, settings, names = {}, TrainingSettings(), {5: "five", 6: "six"}
+
+    class Cache:
+        get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
+
+        def flush(self):
+            pass
+
+    def made(names=names):
+        return design_of(read_candidate("best-tree"), clusters.x, clusters.y, names, settings,
+                         Cache())
+
+    first = made()
+    assert first.seconds > 0 and first.tree.names == names
+    monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
+    monkeypatch.setattr(kept_designs, "named_as", lambda tree, names: tree)
+    (key, data), = kept.items()
+    again = made({})
+    assert (format_tree(again.tree).split(), again.seconds) == (data.decode().split()[1:],
+                                                                first.seconds)
+    monkeypatch.setattr(kept_designs, "format_tree", lambda tree: "")
+    for damaged in (data[:-3], b"", data.replace(b"5", b"7"), b"nan" + data, b'"a"\n' + data[9:],
+                    data.replace(b'""', b'"-c 1"'), data.replace(b'""', b"name"), b"\xff" + data):
+        kept[key] = damaged
+        assert made().tree == "anew"
+
+
+@pytest.mark.parametrize("k, fits", [(2, False), (3, True), (26, True), (27, False)])
+def test_searches_are_compared_where_their_budget_suffices(k, fits):
+    names = [candidate.name for candidate in suited(read_candidates(COMPARED), k)]
+    assert ("best-tree" in names) is fits
+    assert names[:6] == list(COMPARED[:6])
+
+
+@pytest.mark.parametrize("k, splits", [(4, 3025), (26, 3025), (28, 3654)])
+def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
+    found = {}
+    monkeypatch.setattr(design, "search_design", lambda *points, **options: found.update(options)
+                        or SimpleNamespace(tree=None))
+    y = np.arange(k)
+    read_candidate("best-tree", seed=3).tree_for(y[:, None], y, {}, TrainingSettings("-c 5"))
+    assert (found["search"].splits, found["options"], found["seed"]) == (splits, "-c 5", 3)
+    own = TreeSearch(splits=9000)
+    read_candidate("best-tree", search=own).tree_for(y[:, None], y, {})
+    assert found["search"] is own
+
+
+@pytest.mark.parametrize("name", MADE_OF_DATA)
+def test_held_out_points_do_not_change_a_design(clusters, name):
+    split = next(splits(clusters.y, SplitPlan(trials=1)))
+    rng = np.random.default_rng(5)
+    x, y = clusters.x.copy(), clusters.y.copy()
+    x[split.test] = 100 * rng.normal(size=(len(split.test), 3))
+    y[split.test] = rng.permutation(y[split.test])
+    experiment = Experiment(clusters, SplitPlan(), TrainingSettings(scale=True))
+    before, after = (prepare_split(split, data, experiment.settings).design_of(
+        read_candidate(name), experiment).tree for data in (clusters, Dataset(x, y)))
+    assert before == after
+    # where it sees all points it is another
+    x[split.test] = clusters.x[split.test] + 9.0 * (y[split.test, None] % 2)
+    whole = [design_of(read_candidate(name), data.x, data.y, {}, experiment.settings).tree
+             for data in (clusters, Dataset(x, y))]
+    assert whole[0] != whole[1]
+
+
+def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
+    """Of designs that are made from the points, too: their search sees no held-out point."""
+    rng = np.random.default_rng(1)
+    shuffled = Dataset(clusters.x, rng.permutation(clusters.y))
+    settings = TrainingSettings("learner=nystrom -m 20")
+    rows = compare(Experiment(shuffled, SplitPlan(parts=4, trials=1), settings, ResultCache(None)),
+                   read_candidates(MADE_OF_DATA))["rows"]
+    assert {row["configuration"] for row in rows} == set(MADE_OF_DATA)
+    for row in rows:
+        assert row["accuracy"]["pooled"] < 0.25 + 3 * np.sqrt(0.25 * 0.75 / 120)
+        if row["log_loss"] is not None:
+            assert row["log_loss"]["pooled"] > np.log(4) - 0.02
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_threads_change_no_search(clusters, workers):
+    trees = [read_candidate("best-tree").tree_for(clusters.x, clusters.y, {}, TrainingSettings(
+        workers=number)) for number in (1, workers)]
+    assert trees[0] == trees[1]
+
+
+def test_a_search_sees_the_learned_features(clusters, monkeypatch):
+    seen = []
+    whole = Candidate.tree_for
+    monkeypatch.setattr(Candidate, "tree_for", lambda self, x, *more: seen.append(x) or whole(
+        self, x, *more))
+    settings = TrainingSettings(metric=MetricOptions(rounds=1, machine="-m 20"))
+    experiment = Experiment(clusters, SplitPlan(trials=1), settings, ResultCache(None))
+    cross_validate(experiment, read_candidate("best-tree"))
+    plain = replace(experiment, settings=TrainingSettings(scale=True), learned={})
+    [x], (split, other) = seen, (one.prepared(Part(0)) for one in (experiment, plain))
+    assert (x == split.x).all() and not np.allclose(x, other.x)
