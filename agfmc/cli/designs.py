@@ -2,8 +2,9 @@
 
 import argparse
 
-from ..codes.schemes import find_scheme
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..errors import UsageError
+from .experiments import report_reused, state
 from .messages import Progress
 from .options import finite_number, normalisation_options, whole_number
 
@@ -152,7 +153,9 @@ def searching_options(args):
 
 def found_design(args, prog, scheme, data):
     """What the search of a scheme finds in a `Dataset`: its `tree`, and `notes`."""
+    from ..codes.best_tree import count_splits
     from ..executors.threads import available_cores
+    from ..experiments.kept_costs import KeptCosts
     from ..training.design import search_design
 
     if args.executor is not None:
@@ -162,9 +165,14 @@ def found_design(args, prog, scheme, data):
     options = {"search": _tree_search(args, labels, data.name_of), "options": args.options,
                "seed": args.seed, "workers": args.jobs or available_cores(),
                **_drawing(args)}
-    with Progress(args, "searching", prog) as progress:
-        return search_design(scheme.name, data.x, data.y, labels, data.name_of,
-                             progress=progress, **options)
+    long = "kept" in scheme.options and count_splits(len(labels)) > COMPARED_SPLITS
+    with state(args, prog, data, wanted=long) as cache:
+        kept = KeptCosts(cache, data.x, data.y)
+        with Progress(args, "searching", prog) as progress:
+            found = search_design(scheme.name, data.x, data.y, labels, data.name_of,
+                                  progress=progress, kept=kept, **options)
+        report_reused(args, prog, kept)
+    return found
 
 
 def _tree_search(args, labels, names):

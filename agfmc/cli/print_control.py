@@ -196,7 +196,8 @@ def _refuse_idle(args, scheme):
     made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state), ("--executor", args.executor)):
-        if given is not None:
+        if given is not None and not (
+                option == "--state" and scheme is not None and "kept" in scheme.options):
             raise UsageError(f"{option} needs --best")
     for given, option, wanted in (
             (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),

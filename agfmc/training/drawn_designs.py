@@ -37,7 +37,7 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
 
     source: a number of classes, for a tree over their positions;  or points, for the tree of so
     many different draws that has the least leave-one-out loss.  searching: `search`, of which
-    `machine`, `loss` and `alternatives` count, `options`, `workers` and `progress`, as of
+    `machine`, `loss` and `alternatives` count, `options`, `workers`, `progress` and `kept`, as of
     `tree_search.best_tree`.
     Raises `UsageError` for what takes data where there are none.
     """
@@ -68,13 +68,13 @@ def _counts(source, kind):
     return [samples.get(label, 0) for label in source.labels]
 
 
-def _tree_costs(points, trees, seed, *, search=None, options="", workers=1):
+def _tree_costs(points, trees, seed, *, search=None, options="", workers=1, kept=None):
     """The `TreeCosts` that so many trees are judged by."""
     from .tree_search import machine_options, TreeCosts, TreeSearch
 
     search = search or TreeSearch()
     return TreeCosts(points, replace(search, machine=search.machine or machine_options(options),
-                                     splits=trees * len(points.labels)**3), seed, workers)
+                                     splits=trees * len(points.labels)**3), seed, workers, kept)
 
 
 def _best_of(trees, costs, drawn, progress):

@@ -135,14 +135,15 @@ class TreeCosts:
     """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
 
     points: `LabelledPoints`, all of whose labels occur;  search: a `TreeSearch`;  seed, workers:
-    as of `SplitCosts`.
+    as of `SplitCosts`;  kept: has `costs`, as `experiments.kept_costs` describes it, or None.
     Raises `UsageError` for constraints that contradict each other, and `DataError` as
     `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
-                 workers: int = 1):
+                 workers: int = 1, kept=None):
         x, y, labels, self.names = points
+        self._kept = kept
         if len(labels) < 3:
             raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
         self.labels, self.search, self.seed = list(labels), search, seed
@@ -166,7 +167,11 @@ class TreeCosts:
                                  search.loss)
 
     def _costs(self, requests):
-        return self.splits(requests)
+        if self._kept is None:
+            return self.splits(requests)
+        loss = self.search.loss
+        return self._kept.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
+                                self.splits)
 
     @property
     def points(self) -> int:
@@ -277,7 +282,8 @@ def _balance_within_error(costs):
 
 
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
-              seed: int = 1, workers: int = 1, progress: Callable | None = None) -> Chosen:
+              seed: int = 1, workers: int = 1, progress: Callable | None = None,
+              kept=None) -> Chosen:
     """The best tree for labelled points.
 
     options: training options, whose kernel the splits are judged by where the search names no
@@ -286,4 +292,4 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))
-    return search_tree(TreeCosts(points, search, seed, workers), progress)
+    return search_tree(TreeCosts(points, search, seed, workers, kept), progress)
