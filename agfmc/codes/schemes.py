@@ -123,9 +123,9 @@ DEFAULT = SCHEMES[1]
 
 # In general use, for any number of classes, and quick: the default candidates of a comparison.
 COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical",
-            "best-tree")
+            "best-tree", "ensemble")
 
-# Splits that the search for a tree tries there: all of them for 8 classes, some for up to 26.
+# Splits that a search for a tree tries there: all of them for 8 classes, some for up to 26.
 COMPARED_SPLITS = 3600
 
 
