@@ -2,8 +2,9 @@
 
 import argparse
 
-from ..codes.schemes import find_scheme
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..errors import UsageError
+from .experiments import report_reused, state
 from .messages import Progress
 from .options import finite_number, normalisation_options, whole_number
 
@@ -216,8 +217,10 @@ def searching_options(args):
 
 def found_design(args, prog, scheme, data):
     """What the search of a scheme finds in a `Dataset`: its `tree`, and `notes`."""
+    from ..codes.best_tree import count_splits
     from ..data_tools.training_data import about
     from ..executors.threads import available_cores
+    from ..experiments.kept_costs import KeptCosts
     from ..training.design import LabelledPoints, search_design
 
     if args.executor is not None:
@@ -235,11 +238,17 @@ def found_design(args, prog, scheme, data):
         options["code"] = _code_search(args)
     else:
         options["search"] = _tree_search(args, labels, names)
-    with about(args.source), Progress(args, "searching", prog) as progress:
-        found = search_design(scheme.name, data.x, data.y, labels, names,
-                              progress=progress, **options)
-        if args.plot_space is not None:
-            _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
+    long = "kept" in scheme.options and count_splits(len(labels)) > COMPARED_SPLITS
+    with state(args, prog, data, wanted=long) as cache, about(args.source):
+        if "kept" in scheme.options:
+            options["kept"] = kept = KeptCosts(cache, data.x, data.y)
+        with Progress(args, "searching", prog) as progress:
+            found = search_design(scheme.name, data.x, data.y, labels, names,
+                                  progress=progress, **options)
+            if args.plot_space is not None:
+                _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
+        if "kept" in scheme.options:
+            report_reused(args, prog, kept)
     if args.plot_curve is not None:
         from ..picture.code_curve import draw_code_curve
         draw_code_curve(args.plot_curve, found.curve, found.chosen)

@@ -12,7 +12,7 @@ from .options import (add_executor, add_input_kind, add_min_class, add_normalisa
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_splits",
            "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
-           "read_one_candidate", "report_reused", "result_cache"]
+           "read_one_candidate", "report_reused", "result_cache", "state"]
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default
@@ -214,23 +214,32 @@ def _check_named(tree, by):
 
 @contextmanager
 def result_cache(args, prog, experiment):
-    """The `Experiment` with its workers and a cache of results, for `with`.
-
-    After a signal the cache is kept, and a report says so.
-    """
+    """The `Experiment` with its workers and a cache of results, for `with`."""
     from dataclasses import replace
 
     from ..experiments.on_workers import forgetting
+
+    with library_words(), forgetting(), workers(args) as pool, \
+            state(args, prog, experiment.data) as cache:
+        yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
+
+
+@contextmanager
+def state(args, prog, data, wanted=True):
+    """The cache of results on a `Dataset`, for `with`.
+
+    After a signal the cache is kept, and a report says so.  wanted: False to keep nothing unless
+    --state is given.
+    """
     from ..experiments.result_cache import key_of, open_state, ResultCache
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
-    with library_words(), forgetting(), workers(args) as pool, \
-            ResultCache(None) if args.no_state else open_state(
-                args.state, key_of("data", experiment.data.x, experiment.data.y)) as cache:
+    keeps = args.state is not None or wanted and not args.no_state
+    with open_state(args.state, key_of("data", data.x, data.y)) if keeps else \
+            ResultCache(None) as cache:
         try:
-            yield replace(experiment, cache=cache,
-                          settings=replace(experiment.settings, workers=pool))
+            yield cache
         except Exception:
             raise
         except BaseException:
@@ -239,9 +248,9 @@ def result_cache(args, prog, experiment):
             raise
 
 
-def report_reused(args, prog, experiment):
-    """A report of how many results were there before."""
-    count = experiment.cache.found
+def report_reused(args, prog, user):
+    """A report of how many results were there before, of the `cache` of its user."""
+    count = user.cache.found
     if count:
         results = "1 result that was" if count == 1 else f"{count} results that were"
         report(args, prog, f"reused {results} there already")

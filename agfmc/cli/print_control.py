@@ -54,8 +54,8 @@ def get_parser():
     parser.add_argument("nrow", nargs="*", action=Operands,
                         help="rows of a random code (default 4 ceil(n/4)) or of -Q best-code; "
                              "for -Q 10 the number of entries that are not 0 in a row of the "
-                             "full matrix; for -Q ensemble, where the first operand is a control file, others "
-                             "that are joined to it")
+                             "full matrix; for -Q ensemble, where the first operand is a control "
+                             "file, others that are joined to it")
     parser.set_defaults(controls=())
     group = parser.add_argument_group("scheme")
     group.add_argument("-Q", "--type", metavar="TYPE",
@@ -199,7 +199,8 @@ def _refuse_idle(args, scheme):
     made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
                           ("--state", args.state), ("--executor", args.executor)):
-        if given is not None:
+        if given is not None and not (
+                option == "--state" and scheme is not None and "kept" in scheme.options):
             raise UsageError(f"{option} needs --best")
     for given, option, wanted in (
             (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),

@@ -23,10 +23,9 @@ import numpy as np
 
 from ..errors import UsageError
 from .linkage import join
-from .schemes import fewest_splits
 
-__all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "leaves_of", "least_depth",
-           "nodes_of", "oriented"]
+__all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "fewest_splits",
+           "leaves_of", "least_depth", "nodes_of", "oriented"]
 
 # Parts that a tree is cut into, so many in turn, and rounds without a better tree after which the
 # next number has its turn: on 26 classes 4, 6, 8 came to lower costs in fewer splits than other
@@ -38,6 +37,12 @@ _GAIN = 1e-9  # of the cost: less is no better tree
 def count_splits(items: int) -> int:
     """The number of splits of all sets of so many items."""
     return (3**items - 2**(items + 1) + 1) // 2
+
+
+def fewest_splits(items: int) -> int:
+    """The number of splits that a search of so many items begins with, or that there are."""
+    return min(count_splits(items),
+               (items**3 - items) // 6 + (items - 1) * (items - 2) // 2)
 
 
 def count_trees(items: int) -> int:

@@ -9,8 +9,7 @@ from importlib import import_module
 
 from ..errors import UsageError
 
-__all__ = ["COMPARED", "COMPARED_SPLITS", "DEFAULT", "SCHEMES", "Scheme", "fewest_splits",
-           "find_scheme"]
+__all__ = ["COMPARED", "COMPARED_SPLITS", "DEFAULT", "SCHEMES", "Scheme", "find_scheme"]
 
 
 class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
@@ -55,7 +54,7 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         return getattr(import_module(f"..{module}", __package__), function)(source, **options)
 
 
-_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None}
+_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "kept": None}
 
 SCHEMES = (
     Scheme(0, "one-vs-rest", ("1vr", "one-vs-the-rest"), "each class against all others",
@@ -129,16 +128,10 @@ DEFAULT = SCHEMES[1]
 
 # In general use, for any number of classes, and quick: the default candidates of a comparison.
 COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical",
-            "best-tree")
+            "best-tree", "ensemble")
 
-# Splits that the search for a tree tries there: all of them for 8 classes, some for up to 26.
-COMPARED_SPLITS = 3300
-
-
-def fewest_splits(k: int) -> int:
-    """The fewest splits that a search for a tree of k classes tries: those of all pairs, and those
-    that cut one order of the classes; or all that there are."""
-    return min((k**3 - k) // 6 + (k - 1) * (k - 2) // 2, (3**k - 2**(k + 1) + 1) // 2)
+# Splits that a search for a tree tries there: all of them for 8 classes, some for up to 26.
+COMPARED_SPLITS = 3600
 
 
 def find_scheme(text: str) -> Scheme:

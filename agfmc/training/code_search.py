@@ -343,7 +343,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
         if progress is not None:
             progress(round(1000 * share), 1000, words)
 
-    costs = SplitCosts(x, np.searchsorted(labels, y), machine, seed, workers)
+    costs = SplitCosts(x, points.positions(), machine, seed, workers)
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in rows])
     pool = RowPool(a, costs.held_out_values(
         rows, lambda share: tell(0.3 * share, f"{len(rows)} candidate rows")),

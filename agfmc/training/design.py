@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from ..codes.schemes import COMPARED_SPLITS, fewest_splits, find_scheme
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..control.build import code_rows, from_rows, relabelled
 from ..control.parse import MAX_TEXT
 from ..control.tree import MAX_CELLS, Tree
-from ..errors import UsageError
+from ..errors import DataError, UsageError
 from ..formats.inputs import refuse_beyond
 
 if TYPE_CHECKING:
@@ -31,6 +31,21 @@ class LabelledPoints(NamedTuple):
     y: np.ndarray
     labels: Sequence[int]
     names: Mapping[int, str] | None = None
+
+    def positions(self) -> np.ndarray:
+        """The classes (n,) of the points as positions in `labels`.
+
+        Raises `DataError` for a class of one point, which has no leave-one-out value.
+        """
+        import numpy as np
+
+        found = np.searchsorted(self.labels, self.y)
+        counts = np.bincount(found)
+        if counts.min() < 2:
+            raise DataError(f"class {self.labels[int(counts.argmin())]} has one point: a "
+                            "leave-one-out value needs two or more; --min-class 2 leaves such "
+                            "classes out")
+        return found
 
 
 def design(scheme, labels, *, names=None, **options):
@@ -62,14 +77,17 @@ def design_for(scheme, x, y, labels, names, **options):
     if "classes" in scheme.made_of and (y is None or "data" not in scheme.made_of):
         return design(scheme.name, labels, names=names, **options)
     if "search" in scheme.options and options.get("search") is None:
+        from ..codes.best_tree import fewest_splits
         from .tree_search import TreeSearch
         options["search"] = TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(len(labels))))
     return design_from_data(scheme.name, x, y, labels, names, **options)[0]
 
 
 def suits_comparison(scheme, k):
-    """True if a scheme of `COMPARED` suits k classes: a search for a tree, where there is more than
-    one, and where it takes no more than `COMPARED_SPLITS` splits."""
+    """True if a scheme of `COMPARED` suits k classes: one that searches, where there is more than
+    one tree, and a search for the best takes no more than `COMPARED_SPLITS` splits."""
+    from ..codes.best_tree import fewest_splits
+
     return not find_scheme(scheme).searched or k > 2 and fewest_splits(k) <= COMPARED_SPLITS
 
 

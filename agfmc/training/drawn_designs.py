@@ -37,7 +37,7 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
 
     source: a number of classes, for a tree over their positions;  or points, for the tree of so
     many different draws that has the least leave-one-out loss.  searching: `search`, of which
-    `machine`, `loss` and `alternatives` count, `options`, `workers` and `progress`, as of
+    `machine`, `loss` and `alternatives` count, `options`, `workers`, `progress` and `kept`, as of
     `tree_search.best_tree`.
     Raises `UsageError` for what takes data where there are none.
     """
@@ -68,13 +68,13 @@ def _counts(source, kind):
     return [samples.get(label, 0) for label in source.labels]
 
 
-def _tree_costs(points, trees, seed, *, search=None, options="", workers=1):
+def _tree_costs(points, trees, seed, *, search=None, options="", workers=1, kept=None):
     """The `TreeCosts` that so many trees are judged by."""
     from .tree_search import machine_options, TreeCosts, TreeSearch
 
     search = search or TreeSearch()
     return TreeCosts(points, replace(search, machine=search.machine or machine_options(options),
-                                     splits=trees * len(points.labels)**3), seed, workers)
+                                     splits=trees * len(points.labels)**3), seed, workers, kept)
 
 
 def _best_of(trees, costs, drawn, progress):
@@ -109,7 +109,8 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
     """An ensemble of different designs of one scheme, over the positions of classes or points.
 
     of: random-tree, the first trees that its seed draws, or with `draws` the best of so many;
-    best-tree, the best trees there are; or a random code, from one seed after the other;
+    best-tree, trees each of which is the best for some of the points; or a random code, from one
+    seed after the other;
     members: how many, by default `MEMBERS` or as many as there are;  settings: of the scheme.
     Raises `UsageError` for any other scheme, and for more members than there are.
     """
@@ -132,7 +133,7 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
 
 
 def _best_trees(scheme, source, wanted, settings):
-    """(trees, lines) of a search: the best and its alternatives."""
+    """(trees, lines) of a search: the best of those drawn, or the best for some of the points."""
     from .design_notes import tree_notes
     from .tree_search import TreeSearch
 
@@ -140,10 +141,13 @@ def _best_trees(scheme, source, wanted, settings):
         raise UsageError(f"{scheme.name} searches in data: expected training data, found the "
                          f"number {source}")
     search = settings["search"] or TreeSearch()
-    chosen = scheme.make(source, **{**settings, "search": replace(
-        search, alternatives=max(search.alternatives, wanted - 1))})
-    trees = [chosen.best, *chosen.alternatives]
-    return [one.tree for one in trees[:wanted]], tree_notes(chosen)
+    if "draws" in settings:  # the best of so many that are drawn
+        search = replace(search, alternatives=max(search.alternatives, wanted - 1))
+    chosen = scheme.make(source, **{**settings, "search": search})
+    trees = [one.tree for one in (chosen.best, *chosen.alternatives)] if "draws" in settings else \
+        [from_pairs(pairs, source.labels, source.names)
+         for pairs in chosen.costs.different(wanted, chosen.balance)]
+    return trees[:wanted], tree_notes(chosen)
 
 
 def _random_trees(scheme, source, wanted, settings):

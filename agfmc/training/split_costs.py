@@ -69,9 +69,6 @@ class SplitCosts:
                  seed: int = 1, workers: int = 1, loss: Loss = Loss()):
         self.counts = np.bincount(y)
         self.workers, self.loss = workers, loss
-        if self.counts.min() < 2:
-            raise DataError(f"the class in place {np.argmin(self.counts)} has one point: a "
-                            "leave-one-out value needs two or more")
         self.shares = self.counts / len(y)
         options = NystromOptions() if options is None else options
         classes = range(len(self.counts))
@@ -324,6 +321,9 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tup
     Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
     1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
     counts (m, 2): N+ and N- of all points, of which these may be some.
+
+    The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
+    the other points, which tells the own side with the sign turned.
     """
     upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
     target = np.where(positive, upper, lower)
@@ -336,7 +336,9 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tup
         active = active[step.going]
         if not len(active):
             break
-    return slope, shift
+    mean = target[slope < 0].mean(axis=1)  # the problem is convex: the best with a slope of 0
+    shift[slope < 0] = np.log(mean / (1.0 - mean))
+    return np.maximum(slope, 0.0), shift
 
 
 class _Step(NamedTuple):

@@ -135,25 +135,22 @@ class TreeCosts:
     """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
 
     points: `LabelledPoints`, all of whose labels occur;  search: a `TreeSearch`;  seed, workers:
-    as of `SplitCosts`.
+    as of `SplitCosts`;  kept: has `costs`, as `experiments.kept_costs` describes it, or None.
     Raises `UsageError` for constraints that contradict each other, and `DataError` as
     `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
-                 workers: int = 1):
-        x, y, labels, self.names = points
+                 workers: int = 1, kept=None):
+        labels, self.names, self._kept = points.labels, points.names, kept
         if len(labels) < 3:
             raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
         self.labels, self.search, self.seed = list(labels), search, seed
         self._position = position = {label: place for place, label in enumerate(labels)}
         clades = [[position[label] for label in some] for some in search.together]
-        counts = np.array([np.count_nonzero(y == label) for label in labels])
-        shares = counts / len(y)
-        if counts.min() < 2:
-            raise DataError(f"class {labels[int(counts.argmin())]} has one point: a leave-one-out "
-                            "value needs two or more; --min-class 2 leaves such classes out")
-        self.space = TreeSpace(len(labels), self._costs, shares, clades)
+        classes = points.positions()
+        self.space = TreeSpace(len(labels), self._costs, np.bincount(classes) / len(classes),
+                               clades)
         least = least_depth(len(labels), clades)
         if search.max_depth is not None and search.max_depth < least:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
@@ -162,11 +159,14 @@ class TreeCosts:
         if search.splits < self.space.fewest_splits:
             raise UsageError(f"--splits {search.splits} is too small: trees of {len(labels)} "
                              f"classes need {self.space.fewest_splits} at least")
-        self.splits = SplitCosts(x, np.searchsorted(self.labels, y), search.machine, seed, workers,
-                                 search.loss)
+        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss)
 
     def _costs(self, requests):
-        return self.splits(requests)
+        if self._kept is None:
+            return self.splits(requests)
+        loss = self.search.loss
+        return self._kept.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
+                                self.splits)
 
     @property
     def points(self) -> int:
@@ -214,6 +214,27 @@ class TreeCosts:
         """The best trees that are known, as `TreeSpace.best` finds them."""
         return self.space.best(keep, balance=balance * self.points,
                                depth=self.search.max_depth, **options)
+
+    def different(self, count: int, balance: float = 0.0) -> list:
+        """Trees, nested pairs, that differ as members of an ensemble should: `count` or fewer.
+
+        Each is the best for some of the points: for each group of them, then for two and three
+        groups that are drawn, and then the next best for all.  Nearly as good as the best of all,
+        they err in different places, which the next best do not.
+        """
+        generator = np.random.Generator(np.random.PCG64(self.seed))
+        weights = list(np.eye(GROUPS))
+        weights += [generator.permutation(np.arange(GROUPS) < size).astype(float)
+                    for size in (2, 3) for _ in range(5 * count)]
+        found: dict = {}
+        for groups in weights:
+            if len(found) == count:
+                break
+            found[oriented(self.best(balance=balance, groups=groups * GROUPS / groups.sum())
+                           [0].pairs)] = None
+        else:
+            found.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
+        return list(found)[:count]
 
     def apart(self, balance: float = 0.0) -> float:
         """The mean loss of each group of the points in the tree that the other groups choose."""
@@ -277,7 +298,8 @@ def _balance_within_error(costs):
 
 
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
-              seed: int = 1, workers: int = 1, progress: Callable | None = None) -> Chosen:
+              seed: int = 1, workers: int = 1, progress: Callable | None = None,
+              kept=None) -> Chosen:
     """The best tree for labelled points.
 
     options: training options, whose kernel the splits are judged by where the search names no
@@ -286,4 +308,4 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))
-    return search_tree(TreeCosts(points, search, seed, workers), progress)
+    return search_tree(TreeCosts(points, search, seed, workers, kept), progress)

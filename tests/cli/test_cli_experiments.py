@@ -98,7 +98,7 @@ def test_default_configurations(ask, data):
     assert status == 0
     assert [row["configuration"] for row in rows] == [
         "one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "tree", "empirical",
-        "empirical", "best-tree", "best-tree"]
+        "empirical", "best-tree", "best-tree", "ensemble"]
     design = [row["design_s"]["pooled"] for row in rows]
     assert design[:6] == [0.0] * 6 and min(design[6:]) > 0
     assert not any("design_s" in row["best"] for row in rows)

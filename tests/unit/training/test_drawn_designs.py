@@ -112,8 +112,8 @@ def test_ensembles_of_the_best_trees():
     chosen = search_design("best-tree", *points(), search=SEARCH)
     found = search_design("ensemble", *points(), of="best-tree", members=3, search=TreeSearch(
         machine=MACHINE))
-    assert members(found.tree) == [one.tree.sides() for one in (
-        chosen.best, *chosen.alternatives[:2])]
+    assert members(found.tree) == [from_pairs(pairs, LABELS).sides()
+                                   for pairs in chosen.costs.different(3)]
     assert found.notes[0] == "ensemble of 3 configurations of the scheme best-tree"
     assert found.notes[1] == chosen.notes[0]
 

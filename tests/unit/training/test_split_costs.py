@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from agfmc.codes.best_tree import Nodes
-from agfmc.errors import DataError
 from agfmc.learners.calibration import fit_sigmoid
 from agfmc.learners.nystrom import NystromOptions
 from agfmc.training.split_costs import GROUPS, log_losses, Loss, SplitCosts
@@ -40,6 +39,14 @@ def sigmoid_losses(f, positive):
     a, b, _ = fit_sigmoid(f, positive)
     p = 1 / (1 + np.exp(a * f + b))
     return -np.log(np.where(positive, p, 1 - p)), (p >= 0.5) != positive
+
+
+def test_where_there_is_nothing_to_learn_the_loss_is_that_of_the_shares():
+    """The mean of the other points would give each point away, by a sigmoid that falls."""
+    x, y = points()
+    request = Nodes(((0,), (1, 2), (3,)), np.array([[False, True, False]]))
+    [found] = SplitCosts(x, y, NystromOptions.parse("-m 12 -g 0.3 -l 1e9"))([request])
+    assert found.sum() == pytest.approx(len(y) * np.log(2), rel=1e-3)
 
 
 @pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 3]), ([3], [1])])
@@ -132,22 +139,20 @@ def test_gamma_and_lambda_are_settled():
     assert given.kernel == "linear" and given.landmarks == 20
 
 
-def test_a_class_of_one_point():
-    x, y = points()
-    with pytest.raises(DataError, match="in place 3 has one point"):
-        SplitCosts(x[:46], y[:46], MACHINE)
-
-
 def test_sigmoids_of_many_rows():
     generator = np.random.default_rng(1)
     f = generator.normal(size=(5, 300)) * np.array([[0.01], [1], [1], [30], [1]])
-    positive = f + generator.normal(size=f.shape) * [[0.02], [1], [0.01], [20], [1e9]] > 0.4
+    positive = f + generator.normal(size=f.shape) * [[0.02], [1], [0.01], [20], [1]] > 0.4
     counts = np.column_stack([positive.sum(axis=1), (~positive).sum(axis=1)])
     losses, wrong = log_losses(f, positive, counts)
-    for row in range(5):
+    for row in range(4):
         expected, mistakes = sigmoid_losses(f[row], positive[row])
         assert losses[row] == pytest.approx(expected, rel=1e-3, abs=1e-5)
         assert losses[row].sum() == pytest.approx(expected.sum(), rel=1e-6)
         assert (wrong[row] == mistakes).all()
+    falling = log_losses(-f[:1], positive[:1], counts[:1])[0]
+    share = (counts[0, 0] * (counts[0, 0] + 1) / (counts[0, 0] + 2)
+             + counts[0, 1] / (counts[0, 1] + 2)) / counts[0].sum()
+    assert falling == pytest.approx(-np.log(np.where(positive[:1], share, 1 - share)))
     alone = log_losses(f[2:3], positive[2:3], counts[2:3])[0]
     assert alone == pytest.approx(losses[2:3], rel=1e-12)

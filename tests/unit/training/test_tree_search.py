@@ -98,6 +98,18 @@ def test_alternatives_are_the_next_best():
                for one in found.alternatives)
 
 
+def test_different_trees_are_the_best_for_some_of_the_points():
+    search = search_tree(costs()).costs
+    trees = search.different(12)
+    assert len(set(trees)) == 12 and trees == search.different(12) and trees[:5] == \
+        search.different(5)
+    groups = np.eye(10)[0] * 10.0
+    assert trees[0] == oriented(search.best(groups=groups)[0].pairs)
+    losses = [search.loss_of(tree) for tree in all_trees(list(range(5)))]
+    assert np.mean([search.loss_of(tree) for tree in trees]) < np.median(losses)
+    assert len(search.different(1000)) == 105
+
+
 def test_constraints():
     found = search_tree(costs(TreeSearch(machine=MACHINE, together=[(2, 8)], max_depth=3)))
     joined = [set((*node.left, *node.right)) for node in found.best.nodes]
