@@ -54,8 +54,8 @@ def get_parser():
     parser.add_argument("nrow", nargs="*", action=Operands,
                         help="rows of a random code (default 4 ceil(n/4)) or of -Q best-code; "
                              "for -Q 10 the number of entries that are not 0 in a row of the "
-                             "full matrix; for -Q ensemble, where the first operand is a control "
-                             "file, others that are joined to it")
+                             "full matrix; for -Q ensemble, where the first operand is a "
+                             "control file, others that are joined to it")
     parser.set_defaults(controls=())
     group = parser.add_argument_group("scheme")
     group.add_argument("-Q", "--type", metavar="TYPE",
@@ -98,7 +98,7 @@ def get_parser():
     group.add_argument("--best", action="store_true",
                        help="the configuration that cross-validation on data prefers, with its "
                             "decoder, and a table of all of them on standard error; -Q may list "
-                            f"schemes with commas (default {','.join(COMPARED)} and "
+                            f"schemes with commas (default {', '.join(COMPARED)} and "
                             "adjacent-ordered), and --options is also what they are trained with")
     add_trying(group)
     group.add_argument("--by", metavar="SCORE",
@@ -374,6 +374,8 @@ def best(args):
     for given, option in searching_options(args):
         if given:
             raise UsageError(f"{option} is for a search alone, not for --best")
+    if args.average is not None:
+        raise UsageError("--average is for -Q ensemble alone: --best tries both averages")
     by = BY_OPTION.get(args.by or "log-loss")
     if by is None:
         raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
@@ -384,7 +386,8 @@ def best(args):
         [word.strip() for word in args.type.split(",")]
     candidates = read_candidates(
         words, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
-        draws=args.draws or 1, metric=args.metric, linkage=args.linkage)
+        draws=args.draws or 1, metric=args.metric, linkage=args.linkage,
+        kind=args.kind, of=args.of, members=args.members)
     plan = plan_of(args, 10, 5, 2)
     experiment = read_experiment(args, args.source, plan, args.platt == "loo")
     if args.type is None:
