@@ -31,7 +31,7 @@ from ..learners.nystrom import LEFT_OUT, NystromOptions
 from ..models import ProbabilityMap
 from .design import LabelledPoints, matrix_of
 from .split_costs import SplitCosts
-from .tree_search import machine_options
+from .tree_search import class_counts, machine_options
 
 __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", "best_code",
            "search_code"]
@@ -328,6 +328,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
+    class_counts(points)
     start = _start_rows(search.start, labels)
     rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
     if search.rows is not None and not k - 1 <= search.rows <= len(rows):

@@ -20,7 +20,7 @@ from .design import LabelledPoints
 from .split_costs import GROUPS, Loss, SplitCosts
 
 __all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "WEIGHTS", "best_tree",
-           "machine_options", "search_tree"]
+           "class_counts", "machine_options", "search_tree"]
 
 SPLITS = 300_000  # of which the search is exact by default: twelve classes
 WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
@@ -131,6 +131,16 @@ def machine_options(text: str) -> NystromOptions:
     return NystromOptions()
 
 
+def class_counts(points: LabelledPoints) -> np.ndarray:
+    """Numbers (k,) of points of each class; `DataError` where one cannot be left out."""
+    counts = np.array([np.count_nonzero(points.y == label) for label in points.labels])
+    if counts.min() < 2:
+        raise DataError(f"class {points.labels[int(counts.argmin())]} has one point: a "
+                        "leave-one-out value needs two or more; --min-class 2 leaves such classes "
+                        "out")
+    return counts
+
+
 class TreeCosts:
     """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
 
@@ -148,11 +158,7 @@ class TreeCosts:
         self.labels, self.search, self.seed = list(labels), search, seed
         self._position = position = {label: place for place, label in enumerate(labels)}
         clades = [[position[label] for label in some] for some in search.together]
-        counts = np.array([np.count_nonzero(y == label) for label in labels])
-        shares = counts / len(y)
-        if counts.min() < 2:
-            raise DataError(f"class {labels[int(counts.argmin())]} has one point: a leave-one-out "
-                            "value needs two or more; --min-class 2 leaves such classes out")
+        shares = class_counts(points) / len(y)
         self.space = TreeSpace(len(labels), self._costs, shares, clades)
         least = least_depth(len(labels), clades)
         if search.max_depth is not None and search.max_depth < least:
