@@ -328,6 +328,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
+    classes = points.positions()
     start = _start_rows(search.start, labels)
     rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
     if search.rows is not None and not k - 1 <= search.rows <= len(rows):
@@ -343,7 +344,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
         if progress is not None:
             progress(round(1000 * share), 1000, words)
 
-    costs = SplitCosts(x, points.positions(), machine, seed, workers)
+    costs = SplitCosts(x, classes, machine, seed, workers)
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in rows])
     pool = RowPool(a, costs.held_out_values(
         rows, lambda share: tell(0.3 * share, f"{len(rows)} candidate rows")),

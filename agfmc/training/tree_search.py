@@ -157,8 +157,8 @@ class TreeCosts:
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
                              f"{least} or more")
         if search.splits < self.space.fewest_splits:
-            raise UsageError(f"--splits {search.splits} is too small: trees of {len(labels)} "
-                             f"classes need {self.space.fewest_splits} at least")
+            raise UsageError(f"a search for a tree of {len(labels)} classes needs --splits "
+                             f"{self.space.fewest_splits} or more, found {search.splits}")
         self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss)
 
     def _costs(self, requests):

@@ -207,7 +207,7 @@ def test_what_cannot_be():
     refused(DataError, "2 classes have one row: a search needs three or more", two)
     one = points(k=3)
     lonely = np.append(one.y, 9)
-    refused(DataError, "class 3 has one point", one._replace(
+    refused(DataError, "class 9 has one point", one._replace(
         x=np.vstack([one.x, one.x[:1]]), y=lonely, labels=[2, 3, 5, 9]))
     refused(UsageError, "2 rows: expected 3 or more, .* and 25 at most", rows=2)
     refused(UsageError, "26 rows: expected 3 or more, .* and 25 at most", rows=26)
