@@ -103,6 +103,10 @@ def clades(text):
     (("--search-options", "-m 0", "five"), 2, "option -m: 0 is out of range"),
     (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
     # pictures
+    (("-Q", "ensemble", "--of", "best-tree", "--plot-space", "x.png", "five"), 2,
+     "--plot-space is for one tree that is searched for, not for an ensemble"),
+    (("-Q", "random-tree", "--draws", "9", "--plot-space", "x.png", "five"), 2,
+     "--plot-space is for a search"),
     (("--plot-space", "x.bmp", "five"), 2, "--plot-space x.bmp: expected a name that ends in"),
     (("--plot", "x.svg", "--plot-space", "x.svg", "five"), 2, "name the same file, x.svg"),
     (("--plot-space", "none/x.png", "five"), 1, "none/x.png: cannot write")])
@@ -190,6 +194,7 @@ def test_seed_and_settings(best):
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
     assert "balance: 0.25 for each classifier that a point is asked" in found
     assert "of those of depth 3 at most" in notes(best("--max-depth", "3", "five"))[1]
+    assert best("--max-depth", "1000000000", "five").out == first
     limited = notes(best("--splits", "40", "five"))[1]
     assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
                     limited)
