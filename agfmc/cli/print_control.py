@@ -54,8 +54,8 @@ def get_parser():
     parser.add_argument("nrow", nargs="*", action=Operands,
                         help="rows of a random code (default 4 ceil(n/4)) or of -Q best-code; "
                              "for -Q 10 the number of entries that are not 0 in a row of the "
-                             "full matrix; for -Q ensemble, where the first operand is a control file, others "
-                             "that are joined to it")
+                             "full matrix; for -Q ensemble, where the first operand is a control "
+                             "file, others that are joined to it")
     parser.set_defaults(controls=())
     group = parser.add_argument_group("scheme")
     group.add_argument("-Q", "--type", metavar="TYPE",
