@@ -98,7 +98,7 @@ def get_parser():
     group.add_argument("--best", action="store_true",
                        help="the configuration that cross-validation on data prefers, with its "
                             "decoder, and a table of all of them on standard error; -Q may list "
-                            f"schemes with commas (default {','.join(COMPARED)} and "
+                            f"schemes with commas (default {', '.join(COMPARED)} and "
                             "adjacent-ordered), and --options is also what they are trained with")
     add_trying(group)
     group.add_argument("--by", metavar="SCORE",
