@@ -193,7 +193,11 @@ def test_seed_and_settings(best):
     found = notes(best("--by", "error", "--balance", "0.25", "five"))
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
     assert "balance: 0.25 for each classifier that a point is asked" in found
-    assert "of those of depth 3 at most" in notes(best("--max-depth", "3", "five"))[1]
+    assert notes(best("--max-depth", "3", "five"))[1].startswith(
+        "exact: the least of depth 3 at most, of 105 trees, from 90 splits")
+    alone = notes(best("--top", "0 / 1 2 3 4", "--together", "1,2", "--together", "3,4", "five"))
+    assert alone[1] == "exact: the only tree in which classes stay together as wanted, " \
+        "from 4 splits"
     assert best("--max-depth", "1000000000", "five").out == first
     limited = notes(best("--splits", "40", "five"))[1]
     assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
