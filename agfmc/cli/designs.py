@@ -184,9 +184,9 @@ def check_pictures(args):
                  (args.plot_curve, "--plot-curve")) if path is not None]
     for path, option in pictures:
         check_picture(path, option)
-    if len({path for path, _ in pictures}) < len(pictures):
-        raise UsageError(f"{' and '.join(option for _, option in pictures)} name the same file, "
-                         f"{pictures[0][0]}")
+    for place, (path, option) in enumerate(pictures):
+        for other in (word for name, word in pictures[place + 1:] if name == path):
+            raise UsageError(f"{option} and {other} name the same file, {path}")
 
 
 def _balance(text):
@@ -309,8 +309,10 @@ def _tree_search(args, labels, names):
                 args.together or ()]
     if args.top is not None:
         together += _sides(args.top, labels, names)
-    return TreeSearch(_machine(args), args.splits or SPLITS, _loss(args.by, labels, names),
-                      args.max_depth, args.balance or 0.0, together, args.alternatives or 0)
+    # k - 1 is the depth of the deepest tree: no limit, which the search is faster without
+    depth = args.max_depth if (args.max_depth or 0) < len(labels) - 1 else None
+    return TreeSearch(_machine(args), args.splits or SPLITS, _loss(args.by, labels, names), depth,
+                      args.balance or 0.0, together, args.alternatives or 0)
 
 
 def _machine(args):

@@ -14,22 +14,22 @@ def tree_notes(chosen) -> list[str]:
     best, search = chosen.best, chosen.search
     names = best.tree.names
     scheme = "random-tree" if chosen.drawn else "best-tree"
-    trees = f"{chosen.all_trees:,} tree{'s' * (chosen.all_trees > 1)}".replace(",", " ")
-    if search.together:
-        trees += " in which classes stay together as wanted"
-    if search.max_depth is not None:
-        trees += f", of those of depth {search.max_depth} at most"
+    which = " in which classes stay together as wanted" if search.together else ""
+    trees = f"{chosen.all_trees:,} trees{which}".replace(",", " ")
+    deep = "" if search.max_depth is None else f" of depth {search.max_depth} at most"
     lines = [f"{scheme}: leave-one-out {loss_name(search.loss)} {best.loss:.4f} +- "
              f"{best.error:.4f} a point; judged by points that did not choose it "
              f"{chosen.apart:.4f}"]
     if chosen.exact:
-        lines.append(f"exact: the least of all {trees}, from {chosen.splits} splits")
+        least = f"only tree{which}" if chosen.all_trees == 1 else \
+            f"least{deep}, of {trees}" if deep else f"least of all {trees}"
+        lines.append(f"exact: the {least}, from {chosen.splits} splits")
     elif chosen.drawn:
         lines.append(f"the best of {chosen.drawn}, among {trees}; {chosen.splits} splits")
     else:
         lines.append(f"not exact: {chosen.splits} of {chosen.all_splits} splits were tried, by a "
-                     f"local search among {trees}; how much better the best of all is, is not "
-                     "known")
+                     f"local search among {trees}{deep}; how much better the best of all is, is "
+                     "not known")
     if chosen.balance:
         lines.append(f"balance: {chosen.balance:g} for each classifier that a point is asked")
     lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "

@@ -90,7 +90,7 @@ def clades(text):
     (("--max-depth", "0", "five"), 2, "argument --max-depth: 0 is out of range"),
     (("--max-depth", "3", "--together", "0,1,2,3", "--together", "0,1,2", "five"), 2,
      "stay together as wanted has a depth of 4 or more"),
-    (("--splits", "3", "five"), 2, "--splits 3 is too small: trees of 5 classes need"),
+    (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
     (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
     # what is minimised, and the machine
     (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
@@ -103,6 +103,10 @@ def clades(text):
     (("--search-options", "-m 0", "five"), 2, "option -m: 0 is out of range"),
     (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
     # pictures
+    (("-Q", "ensemble", "--of", "best-tree", "--plot-space", "x.png", "five"), 2,
+     "--plot-space is for one tree that is searched for, not for an ensemble"),
+    (("-Q", "random-tree", "--draws", "9", "--plot-space", "x.png", "five"), 2,
+     "--plot-space is for a search"),
     (("--plot-space", "x.bmp", "five"), 2, "--plot-space x.bmp: expected a name that ends in"),
     (("--plot", "x.svg", "--plot-space", "x.svg", "five"), 2, "name the same file, x.svg"),
     (("--plot-space", "none/x.png", "five"), 1, "none/x.png: cannot write")])
@@ -189,7 +193,12 @@ def test_seed_and_settings(best):
     found = notes(best("--by", "error", "--balance", "0.25", "five"))
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
     assert "balance: 0.25 for each classifier that a point is asked" in found
-    assert "of those of depth 3 at most" in notes(best("--max-depth", "3", "five"))[1]
+    assert notes(best("--max-depth", "3", "five"))[1].startswith(
+        "exact: the least of depth 3 at most, of 105 trees, from 90 splits")
+    alone = notes(best("--top", "0 / 1 2 3 4", "--together", "1,2", "--together", "3,4", "five"))
+    assert alone[1] == "exact: the only tree in which classes stay together as wanted, " \
+        "from 4 splits"
+    assert best("--max-depth", "1000000000", "five").out == first
     limited = notes(best("--splits", "40", "five"))[1]
     assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
                     limited)
