@@ -64,16 +64,14 @@ class Part:
     def __init__(self, name, number, state, args, data):
         x, y, train, test = data
         key = name, "options"
-        if key not in state.lines:
-            first = train if number == 1 else next(splits(args))[4]
-            state.add(key, options=search(x[first], y[first], "svm", name, None))
-        self.options = state.lines[key]["options"]
-        self.number, self.name = number, name
+        if key not in state.lines:  # the first split is the first to come
+            state.add(key, options=search(x[train], y[train], "svm", name, None))
+        self.name, self.number, self.options = name, number, state.lines[key]["options"]
         if args.rows:
             train = train[stratified_sample(y[train], args.rows, number)]
         base = fitted_normalisation(x[train], y[train])
-        self.x, self.y, self.new, self.true = base.apply(x[train]), y[train], base.apply(
-            x[test]), y[test]
+        self.x, self.new = base.apply(x[train]), base.apply(x[test])
+        self.y, self.true = y[train], y[test]
         self.labels = list(range(int(y.max()) + 1))
         self.ratio = len(test) / len(train)
 
@@ -115,6 +113,12 @@ def scores(p, y):
     return {"accuracy": float(np.mean(p.argmax(axis=1) == y)),
             "log_loss": float(-np.log(true).mean()),
             "brier": float(np.mean((p**2).sum(axis=1) - 2 * true + 1))}
+
+
+def classifier(model, calibrated=True):
+    """The `Classifier` that gives the probabilities of all classes."""
+    tree = "full" if model.tree.hierarchical and len(model.tree.roots) == 1 else "recursive"
+    return Classifier(model, Decoding(tree=tree, calibrated=calibrated))
 
 
 def by_tenths(costs):
@@ -267,8 +271,7 @@ def designs(args):
             tree, seconds = timed(make, part)
             model, used = timed(fit, tree, part.x, part.y, options=part.options, loo=True)
             single = tree.hierarchical and len(tree.roots) == 1
-            decoding = Decoding(tree="full") if single else None
-            p, answering = timed(Classifier(model, decoding).probabilities, part.new)
+            p, answering = timed(classifier(model).probabilities, part.new)
             asked = part.searched[0].asked(part.searched[0].pairs(tree)) if single else \
                 len(tree.rows)
             state.add(key, **scores(p, part.true), ratio=part.ratio, asked=asked,
@@ -306,38 +309,42 @@ def table(args):
 
 def honest(args):
     """Print the losses that searches promise beside those of the same classifiers in new rows."""
-    state = State(args.state)
-    head("data", "split", "least loss", "judged apart", "new rows", "calibrated",
-         "new / least", "new / apart")
+    found, state = {}, State(args.state)
     for part in parts(args, state):
         costs, _ = part.searched
         best = costs.best()[0].pairs
         model = fit(part.tree(best), part.x, part.y, options=costs.splits.options.canonical(),
                     loo=True)
-        new = [scores(Classifier(model, Decoding(tree="full", calibrated=one)).probabilities(
-            part.new), part.true)["log_loss"] for one in (False, True)]
-        least, apart = costs.loss_of(best), costs.apart()
-        row(part.name, part.number, *(f"{one:.4f}" for one in (least, apart, *new)),
-            f"{new[0] / least:.3f}", f"{new[0] / apart:.3f}")
+        found.setdefault(part.name, []).append((costs.loss_of(best), costs.apart(), *(
+            scores(classifier(model, one).probabilities(part.new), part.true)["log_loss"]
+            for one in (False, True))))
+    head("data", "splits", "least loss", "judged apart", "new rows", "new rows, calibrated",
+         "apart / least", "new / least", "new / apart")
+    for name, lines in found.items():
+        least, apart, new, _ = map(mean, zip(*lines))
+        row(name, len(lines), *map(spread, zip(*lines)),
+            *(f"{one:.3f}" for one in (apart / least, new / least, new / apart)))
 
 
 def shuffled(args):
     """Print the scores of designs where classes are permuted, and what is promised there."""
-    state = State(args.state)
-    head("data", "split", "design", "accuracy", "largest class", "log loss", "of shares",
-         "promised", "judged apart")
+    found, state = {}, State(args.state)
     for part in parts(args, state):
         part.y = np.random.default_rng(part.number).permutation(part.y)
         shares = np.bincount(part.y) / len(part.y)
+        chance = shares.max(), float(-np.log(shares[part.true]).mean())
         costs, _ = part.searched
         for name in ("one-vs-one", "best tree", "best trees of tenths"):
             model = fit(DESIGNS[name][0](part), part.x, part.y, options=part.options, loo=True)
-            found = scores(model.classifier().probabilities(part.new), part.true)
-            told = (costs.loss_of(costs.best()[0].pairs), costs.apart()) if name == "best tree" \
-                else ()
-            row(part.name, part.number, name, f"{found['accuracy']:.4f}", f"{shares.max():.4f}",
-                f"{found['log_loss']:.4f}", f"{-np.log(shares[part.true]).mean():.4f}",
-                *(f"{one:.4f}" for one in told))
+            one = scores(classifier(model).probabilities(part.new), part.true)
+            promised = (costs.loss_of(costs.best()[0].pairs), costs.apart()) \
+                if name == "best tree" else ()
+            found.setdefault((part.name, name), []).append(
+                (one["accuracy"], chance[0], one["log_loss"], chance[1], *promised))
+    head("data", "design", "splits", "accuracy", "largest class", "log loss", "of the shares",
+         "promised", "judged apart")
+    for (name, design), lines in found.items():
+        row(name, design, len(lines), *map(spread, zip(*lines)))
 
 
 def cost(args):
