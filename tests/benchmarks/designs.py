@@ -229,8 +229,9 @@ def settings(args):
 
 # Designs with SVMs
 
-def _made(scheme, part):
-    return design_for(scheme, part.x, part.y, part.labels, None)
+def _made(scheme, part, **settings):
+    return design_for(scheme, part.x, part.y, part.labels, None, options=part.options,
+                      seed=part.number, **settings)
 
 
 def _best_of(trees, part):
@@ -254,7 +255,11 @@ DESIGNS = {
     "10 random trees": (lambda part: _ensemble(part.random(MEMBERS), part), False),
     "10 best trees": (lambda part: _ensemble(
         [one.pairs for one in part.searched[0].best(MEMBERS)], part), True),
+    "10 class-balanced trees": (lambda part: _ensemble(
+        part.random(MEMBERS, "class-balanced"), part), False),
     "best trees of tenths": (lambda part: _ensemble(by_tenths(part.searched[0]), part), True),
+    "best code": (lambda part: _made("best-code", part, rows=len(part.labels)), False),
+    "best code of its size": (partial(_made, "best-code"), False),
 }
 
 
