@@ -10,7 +10,7 @@ from .options import finite_number, normalisation_options, whole_number
 
 __all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
            "drawn_design", "found_design", "joined_controls", "searching_options", "wanted_by",
-           "with_average", "with_losses", "with_searches"]
+           "with_average", "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
 
@@ -237,7 +237,7 @@ def found_design(args, prog, scheme, data):
     if "code" in scheme.options:
         options["code"] = _code_search(args)
     else:
-        options["search"] = _tree_search(args, labels, names, args.by, args.splits)
+        options["search"] = _tree_search(args, labels, names)
     long = "kept" in scheme.options and count_splits(len(labels)) > COMPARED_SPLITS
     with state(args, prog, data, wanted=long) as cache, about(args.source):
         if "kept" in scheme.options:
@@ -302,32 +302,15 @@ def with_losses(tree, found):
                          for node in found.best.nodes])
 
 
-def with_searches(args, candidates, data):
-    """Candidates of --best, those that search with the options of searches, if any are given."""
-    from dataclasses import replace
-
-    given = [option for given, option in searching_options(args) if given]
-    searched = [candidate.scheme is not None and "search" in find_scheme(candidate.scheme).options
-                for candidate in candidates]
-    if not given:
-        return candidates
-    if not any(searched):
-        raise UsageError(f"{given[0]} is for schemes that search, and -Q names none")
-    search = _tree_search(args, sorted(data.counts), data.name_of, LOSSES[0],
-                          args.splits or COMPARED_SPLITS)
-    return [replace(candidate, design={**candidate.design, "search": search}) if searches
-            else candidate for candidate, searches in zip(candidates, searched)]
-
-
-def _tree_search(args, labels, names, by, splits):
+def _tree_search(args, labels, names):
     from ..training.tree_search import SPLITS, TreeSearch
 
     together = [_classes(text.split(","), labels, names, "--together") for text in
                 args.together or ()]
     if args.top is not None:
         together += _sides(args.top, labels, names)
-    return TreeSearch(_machine(args), splits or SPLITS, _loss(by, labels, names), args.max_depth,
-                      args.balance or 0.0, together, args.alternatives or 0)
+    return TreeSearch(_machine(args), args.splits or SPLITS, _loss(args.by, labels, names),
+                      args.max_depth, args.balance or 0.0, together, args.alternatives or 0)
 
 
 def _machine(args):

@@ -10,7 +10,7 @@ from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
                       drawn_design, found_design, joined_controls, Operands, searching_options,
-                      wanted_by, with_average, with_losses, with_searches)
+                      wanted_by, with_average, with_losses)
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -392,8 +392,7 @@ def best(args):
     experiment = read_experiment(args, args.source, plan, args.platt == "loo")
     if args.type is None:
         candidates = suited(candidates, len(experiment.data.counts))
-    candidates = [for_data(candidate, experiment, args) for candidate in
-                  with_searches(args, candidates, experiment.data)]
+    candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:
             choice = find_best(experiment, candidates, by=by, progress=progress)

@@ -66,17 +66,12 @@ def test_other_searches_take_no_results_of_this_one(ask):
         assert status == 0 and "there already" not in message and text == ask(*words, "train")[1]
 
 
-def test_searches_of_best_heed_their_options(run, ask):
+def test_ensembles_of_best_heed_their_options(run, ask):
     words = ("print_control", "--best", "-d", "2", "--trials", "1", "--no-state", "--options",
              "learner=nystrom -m 20", "-Q")
-    text = run(*words, "best-tree", "--top", "0 2 4 / 1 3", "train", status=None)[1]
-    assert {frozenset(side) for side in parse(text).sides()[0]} == {
-        frozenset((0, 2, 4)), frozenset((1, 3))}
     ensemble = run(*words, "ensemble", "--of", "best-tree", "--members", "3", "train",
                    status=None)[1]
     assert len(parse(ensemble).roots) == 3
-    status, _, message = run(*words, "tree,adjacent", "--splits", "90", "train", status=None)
-    assert status == 2 and "--splits is for schemes that search, and -Q names none" in message
 
 
 def test_state_is_for_searches(ask):
