@@ -28,9 +28,9 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
 
     Its probabilities are calibrated, by decision values of points that were held out.
-    control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree" ...) or a
-    training control tree, as `design` makes it;  options: training options of the binary
-    classifiers, as for multi_borders;  normalise: divide features by their standard
+    control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
+    "ensemble" ...) or a training control tree, as `design` makes it;  options: training options of
+    the binary classifiers, as for multi_borders;  normalise: divide features by their standard
     deviations, as a part of the configuration;  seed: of all random choices;  metric: "learned",
     to normalise and then learn a linear map of the features from the classes, after which kernels
     fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;

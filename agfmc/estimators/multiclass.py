@@ -79,11 +79,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     ----------
     control : str, pathlib.Path or Tree, default="one-vs-one"
         The layout of the binary classifiers: the name of a scheme ("one-vs-one",
-        "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", ...); the text
-        of a control file, which holds braces; a control file as a `pathlib.Path`; or
-        an `agfmc.control.tree.Tree`.  Several configurations in a control file are an ensemble.
-        A control file has the labels 0, 1, 2 ... for the classes
-        in their order where those are no whole numbers from 0, or names them.
+        "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", "best-tree",
+        "ensemble", ...); the text of a control file, which holds braces; a control file as a
+        `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Several configurations in a control
+        file are an ensemble.  A control file has the labels 0, 1, 2 ... for the classes in their
+        order where those are no whole numbers from 0, or names them.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all

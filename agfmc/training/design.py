@@ -76,6 +76,8 @@ def design_for(scheme, x, y, labels, names, **options):
     scheme = find_scheme(scheme)
     if "classes" in scheme.made_of and (y is None or "data" not in scheme.made_of):
         return design(scheme.name, labels, names=names, **options)
+    if scheme.searched and len(labels) == 2:  # of which there is one tree
+        return design("tree", labels, names=names)
     if "search" in scheme.options and options.get("search") is None:
         from ..codes.best_tree import fewest_splits
         from .tree_search import TreeSearch

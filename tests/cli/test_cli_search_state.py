@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from agfmc.control.parse import parse
 from agfmc.formats.vectors import write_cls, write_vec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +64,14 @@ def test_other_searches_take_no_results_of_this_one(ask):
                   ("-n",)):
         status, text, message = ask("--state", "state", *words, "train")
         assert status == 0 and "there already" not in message and text == ask(*words, "train")[1]
+
+
+def test_ensembles_of_best_heed_their_options(run, ask):
+    words = ("print_control", "--best", "-d", "2", "--trials", "1", "--no-state", "--options",
+             "learner=nystrom -m 20", "-Q")
+    ensemble = run(*words, "ensemble", "--of", "best-tree", "--members", "3", "train",
+                   status=None)[1]
+    assert len(parse(ensemble).roots) == 3
 
 
 def test_state_is_for_searches(ask):

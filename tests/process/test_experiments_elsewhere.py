@@ -15,7 +15,7 @@ EXECUTORS = ("processes:2",)  # threads:2 is -j 2, of which other tests are
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 TIMES = ("design_s", "train_s", "classify_s", "best")
 COMPARE = ("compare_control", "-d", "2", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
-           "tree:full,inverse", "nodes", "shared")
+           "tree:full,inverse", "best-tree", "ensemble", "nodes", "shared")
 TUNE = ("tune_m", "-d", "3", "--log2g=-2:0:2", "--refine", "0", "--csv", "tried",
         "one-vs-one", "big")
 

@@ -135,6 +135,18 @@ def test_training_options(word):
             parse(text)
 
 
+@pytest.mark.parametrize("control, members", [("best-tree", 1), ("ensemble", 3)])
+def test_layouts_that_are_searched_in_the_points(data, control, members):
+    x, y = data
+    options = "learner=nystrom -m 20"
+    one, two = (agfmc.train(control, x, y, options=options, normalise=True, workers=workers)
+                for workers in (1, 2))
+    assert len(one.tree.roots) == members and one.tree == two.tree
+    model, result = agfmc.tune(control, x, y, options=options, search="full",
+                               space=SearchSpace(log2g=Axis(-2, -2, 1), refine=0))
+    assert model.tree.classes == one.tree.classes and result["complete"]
+
+
 def test_a_learned_metric(data, tmp_path):
     x, y = data
     options = agfmc.MetricOptions(rounds=1, machine="-m 20 -g auto -l 0.1")

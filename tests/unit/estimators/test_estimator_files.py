@@ -51,7 +51,9 @@ def commands(run, x, y, design, way=()):
     ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
     ("empirical", (), ("-S", 4), {"n_components": 4}),
     ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
-    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7})])
+    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
+    ("best-tree", ("-n", "--search-options", "-g 0.1"), ("-n",), {"normalise": True}),
+    ("ensemble", ("--seed", 7), ("--seed", 7), {"random_state": 7})])
 def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
     x, y = points()
     commands(run, x, y, ("-Q", scheme, *design), way)

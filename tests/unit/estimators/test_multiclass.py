@@ -163,6 +163,16 @@ def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
 
+@pytest.mark.parametrize("control, decoder", [("best-tree", "full"), ("ensemble", None)])
+def test_searched_layouts_do_not_depend_on_jobs_and_copies(control, decoder):
+    x, y = points((1, 4, 7, 9))
+    model = MultiClassFromBinary(control, decoder=decoder, learner="nystrom", n_landmarks=20)
+    one = model.fit(x, y)
+    for other in (clone(model).set_params(n_jobs=2).fit(x, y), pickle.loads(pickle.dumps(one))):
+        assert control_of(other) == control_of(one)
+        np.testing.assert_array_equal(other.predict_proba(x), one.predict_proba(x))
+
+
 def test_seeds():
     x, y = points((1, 4, 7, 9))
     texts = {}
@@ -184,6 +194,7 @@ def test_seeds():
     ("adjacent", "renormalised", True, True),
     ("tree", None, False, False), ("tree", "full", True, True),
     ("empirical", None, False, False), ("empirical", "least-squares", True, True),
+    ("best-tree", None, False, False), ("ensemble", None, True, True),
     ('"" K {1 4 7}', None, True, True), ('"" {1 "" L {4 7}}', None, False, False),
     ('"" {1 "" L {4 7}}', "full", True, True)])
 @pytest.mark.parametrize("labels", [(1, 4, 7), ("pine", "birch", "oak")])
@@ -361,6 +372,6 @@ def test_the_example_of_the_documentation():
 @parametrize_with_checks([
     MultiClassFromBinary("tree", normalise=True),
     MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
-    MultiClassFromBinary(learner="nystrom")])
+    MultiClassFromBinary(learner="nystrom"), MultiClassFromBinary("best-tree", learner="nystrom")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
