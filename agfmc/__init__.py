@@ -8,8 +8,9 @@
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
 are `classifier.classes`, ascending.  `agfmc.tune` is `agfmc.train` with the options that a
-search finds; both take metric="learned".  `agfmc.load` reads what `save` or the commands wrote;
-`agfmc.estimators` has the same for scikit-learn.
+search finds; both take metric="learned", and weights="held-out" for the members of an ensemble,
+`agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the
+commands wrote; `agfmc.estimators` has the same for scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
@@ -24,6 +25,7 @@ from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, Data
 
 if TYPE_CHECKING:
     from .api import scores, train, tune
+    from .control.build import joined
     from .data_tools.metric import MetricOptions
     from .experiments.search import Axis, SearchSpace
     from .models import Configuration, Normalisation
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed",
            "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
-           "__version__", "classifier_for", "design", "export", "load", "save", "scores", "train",
-           "tune"]
+           "__version__", "classifier_for", "design", "export", "joined", "load", "save", "scores",
+           "train", "tune"]
 
 _HOMES = {
     "api": ("scores", "train", "tune"),
+    "control.build": ("joined",),
     "data_tools.metric": ("MetricOptions",),
     "experiments.search": ("Axis", "SearchSpace"),
     "models": ("Configuration", "Normalisation"),

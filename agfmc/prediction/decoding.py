@@ -346,8 +346,9 @@ def _named(word, tree):
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
     if structure and tree.directs:
         own = [name for name, what in TREE_DECODERS.items() if what == structure]
-        raise UsageError(f"{structure} with a multi-class node are no coding matrix: their "
-                         f"decoders are {' and '.join(own)}")
+        what = "an ensemble" if tree.is_ensemble else "a tree"
+        raise UsageError(f"{what} with a multi-class node is no coding matrix: its decoders are "
+                         + " and ".join(own))
     return Decoding(method.name, tree="flat")
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,7 @@ TRAINED = "m.e00 m.e00.00 m.e00.01 m.e00.00 m.e01-01 m.e01-02 m.e01-03 m.e01-04 
           "m.e02-00 m.e02-01 m.e02-02 m.e02-03".split()
 
 
-@pytest.fixture
-def here(folder):
+def save_inputs():
     rng = np.random.default_rng(4)
     y = rng.permutation(np.repeat([0, 2, 5, 6], 20))
     x = rng.normal(size=(80, 3)) + np.searchsorted([0, 2, 5, 6], y)[:, None] * [1, -.5, .3]
@@ -28,12 +28,29 @@ def here(folder):
     write_cls("trn.cls", y)
     Path("joint").write_text(TREE + PAIRS + REST)
     Path("tree").write_text(TREE)
-    return folder
 
 
 @pytest.fixture
-def trained(here, run):
-    return run("multi_borders", "joint", "trn", "m", "m.mbc")
+def here(folder):
+    save_inputs()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, run):
+    """A folder with the trained ensemble, and what the training said."""
+    place = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        save_inputs()
+        return place, run("multi_borders", "joint", "trn", "m", "m.mbc")
+
+
+@pytest.fixture
+def trained(models, folder):
+    place, said = models
+    shutil.copytree(place, folder, dirs_exist_ok=True)
+    return said
 
 
 def contents(*but):
@@ -151,11 +168,12 @@ def test_averages_are_for_ensembles(here, run):
 
 def test_calibration_by_other_points(trained, run):
     run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
-    report = json.loads(run("calibrate_m", "--quiet", "--json", "--data", "trn", "--tree",
-                            "geometric", "-o", "n.mbm", "m.mbm").out)
+    words = ["--quiet", "--json", "--map", "none", "--data", "trn"]
+    report = json.loads(run("calibrate_m", *words, "--tree", "geometric", "-o", "n.mbm",
+                            "m.mbm").out)
     assert [one["decoder"] for one in report] == ["geometric least-squares"]
     run("classify_m", "--tree", "geometric", "--coverage", .8, "n.mbm", "trn.vec", "out")
-    report = json.loads(run("calibrate_m", "--quiet", "--json", "--data", "trn", "m.mbc").out)
+    report = json.loads(run("calibrate_m", *words, "m.mbc").out)
     assert [one["decoder"] for one in report] == ["average least-squares"]
     run("calibrate_m", "--data", "trn", "--tree", "full", "m.mbc", status=2).refused(
         "--tree full is for trees, and m.mbc is an ensemble")

@@ -150,7 +150,7 @@ def test_decoders():
     (TREE + CODE, "full", "the decoder full is for trees"),
     (TREE, "average", "the decoder average is for ensembles"),
     (CODE, "geometric", "the decoder geometric is for ensembles"),
-    (TREE + NODE, "least-squares", "ensembles with a multi-class node are no coding matrix: their "
+    (TREE + NODE, "least-squares", "an ensemble with a multi-class node is no coding matrix: its "
                                    "decoders are average and geometric")])
 def test_decoders_that_are_for_others(text, decoder, message):
     with pytest.raises(UsageError) as caught:
