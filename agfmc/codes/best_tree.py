@@ -15,6 +15,7 @@ Every clade is a problem of its own, over *items*: its single classes, and the c
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from ..errors import UsageError
 from .linkage import join
 
 __all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "fewest_splits",
-           "leaves_of", "least_depth", "nodes_of", "oriented"]
+           "leaves_of", "level_tree", "nodes_of", "oriented"]
 
 # Parts that a tree is cut into, so many in turn, and rounds without a better tree after which the
 # next number has its turn: on 26 classes 4, 6, 8 came to lower costs in fewer splits than other
@@ -195,6 +196,11 @@ class _Clade:
         for number, part in enumerate(self.parts):
             self.place.update(dict.fromkeys(part, number))
 
+    @property
+    def known(self):
+        """How many splits are known."""
+        return sum(map(len, self.table.known))
+
     def request(self, mask, rights):
         """`Nodes` of splits with these masks on the right."""
         members = [item for item in range(len(self.items)) if mask >> item & 1]
@@ -242,14 +248,20 @@ def _listed(classes):
     return " ".join(map(str, sorted(classes)))
 
 
-def least_depth(k: int, clades: Sequence = ()) -> int:
-    """The least depth of a tree over k classes whose clades, sets of positions, stay together."""
-    depth: dict[_Clade, int] = {}
+def level_tree(k: int, clades: Sequence = ()):
+    """A tree of the least depth over k classes whose clades, sets of positions, stay together."""
+    made: dict[_Clade, tuple[int, object]] = {}
     for clade in _nested(k, clades):
-        depths = [depth[item] if isinstance(item, _Clade) else 0 for item in clade.items]
-        # a tree of depth D has room for items where their shares 2^(d - D) add up to 1 at most
-        depth[clade] = (sum(1 << one for one in depths) - 1).bit_length()
-    return depth[clade]
+        heap = [(*(made[item] if isinstance(item, _Clade) else (0, item)), number)
+                for number, item in enumerate(clade.items)]
+        heap = [(depth, number, pairs) for depth, pairs, number in heap]
+        heapq.heapify(heap)
+        while len(heap) > 1:  # the two of the least depth, as in Huffman's codes
+            _, number, left = heapq.heappop(heap)
+            depth, _, right = heapq.heappop(heap)
+            heapq.heappush(heap, (depth + 1, number, (left, right)))
+        made[clade] = heap[0][0], heap[0][2]
+    return made[clade][1]
 
 
 class TreeSpace:
@@ -266,7 +278,7 @@ class TreeSpace:
     def __init__(self, k: int, costs: Callable, shares, clades: Sequence = ()):
         self.k, self._costs = k, costs
         self._shares = np.asarray(shares, dtype=np.float64)
-        self._clades = _nested(k, clades)
+        self._sets, self._clades = clades, _nested(k, clades)
         self.splits, self._told = 0, None
 
     @property
@@ -311,44 +323,45 @@ class TreeSpace:
         mask = clade.mask([*left, *right])
         return clade, mask, _canonical(mask, clade.mask(right))
 
-    def search(self, budget: int, seed: int, first: Sequence = (),
+    def search(self, budget: int, seed: int, *, balance: float = 0.0, depth: int | None = None,
                progress: Callable | None = None) -> None:
         """Get the costs of at most `budget` splits, chosen to hold good trees.
 
         The first are those that cut an order of the classes in which those hard to tell apart are
         neighbours.  Each round then cuts a branch of the best tree so far into a few parts, and
         gets all splits of these: every tree over these parts is within reach.  It ends after some
-        rounds without a better tree.  first: trees to begin with;  progress(share).
+        rounds without a better tree.  balance, depth: as for `best`;  progress(share).
         """
         generator = np.random.Generator(np.random.PCG64(seed))
         most = min(budget, self.all_splits)
         self._told = None if progress is None else lambda: progress(min(1.0, self.splits / most))
-        self.know_trees(first)
-        # the share of each clade, by the splits of an order
-        sizes = [len(clade.items)**3 for clade in self._clades]
-        for number, clade in enumerate(self._clades):
-            self._search_clade(clade, budget * sum(sizes[:number + 1]) // sum(sizes), generator)
+        if depth is not None:
+            self.know_trees([level_tree(self.k, self._sets)])
+        # each clade has its share, and what those before it left over
+        sizes, left = [fewest_splits(len(clade.items)) for clade in self._clades], 0
+        for clade, size in zip(self._clades, sizes):
+            most = budget * size // sum(sizes) + left
+            self._search_clade(clade, most, generator, (balance, depth))
+            left = most - clade.known
         self._told = None
 
-    def _search_clade(self, clade, budget, generator):
-        q = len(clade.items)
-        known = sum(map(len, clade.table.known))
-        if self.splits + count_splits(q) - known <= budget:
-            self._know(clade, _all_splits(q))
+    def _search_clade(self, clade, budget, generator, goal):
+        if count_splits(len(clade.items)) <= budget:
+            self._know(clade, _all_splits(len(clade.items)))
             return
         self._know(clade, _interval_splits(self._order_by_pairs(clade)))
-        found = self._solved(clade)
+        found = self._solved(clade, *goal)
         for parts in _PARTS:
             idle = 0
             while idle < _PATIENCE:
                 idle += 1
                 wanted = _splits_of_parts(_cut(found.pairs, parts, generator))
                 new = self._new(clade, wanted)
-                if self.splits + new > budget:
+                if clade.known + new > budget:
                     continue
                 if new:
                     self._know(clade, wanted)
-                    before, found = found.value, self._solved(clade)
+                    before, found = found.value, self._solved(clade, *goal)
                     if found.value < before * (1 - _GAIN):
                         idle = 0
 
@@ -372,11 +385,15 @@ class TreeSpace:
                    sum(right not in table.known[table.place[mask]] for right in rights)
                    for mask, rights in wanted.items())
 
-    def _solved(self, clade):
+    def _solved(self, clade, balance, depth):
         """The best tree over the items of one clade, the other clades left aside."""
-        flat = _Layers(clade.table, None, [[[(0.0, item)]] for item in range(len(clade.items))])
-        flat.run(lambda cost, share: cost.sum(axis=1), 1)
-        return Found(*flat.found()[0][0])
+        flat = _Layers(clade.table, depth, [[[(0.0, item)]] for item in range(len(clade.items))],
+                       self._shares_of(clade))
+        flat.run(lambda cost, share: cost.sum(axis=1) + balance * share, 1)
+        return Found(*flat.found()[-1][0])
+
+    def _shares_of(self, clade):
+        return [self._shares[list(part)].sum() for part in clade.parts]
 
     def _know(self, clade, wanted):
         new = clade.table.add(wanted)
@@ -402,8 +419,7 @@ class TreeSpace:
         for clade in self._clades:
             leaves = [layers[item].found() if isinstance(item, _Clade) else [[(0.0, item)]]
                       for item in clade.items]
-            layers[clade] = _Layers(clade.table, depth, leaves, [
-                self._shares[list(part)].sum() for part in clade.parts])
+            layers[clade] = _Layers(clade.table, depth, leaves, self._shares_of(clade))
             layers[clade].run(value, keep)
         return [Found(*one) for one in layers[clade].found()[-1]]
 
@@ -493,9 +509,8 @@ class _Layers:
     shares: of the points of each item.
     """
 
-    def __init__(self, table, depth, leaves, shares=None):
-        self._table, self._leaves, self._depth = table, leaves, depth
-        self._shares = shares or [0.0] * len(leaves)
+    def __init__(self, table, depth, leaves, shares):
+        self._table, self._leaves, self._depth, self._shares = table, leaves, depth, shares
         self._layers: list = []
 
     def run(self, value, keep):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..codes.best_tree import (Found, least_depth, nodes_of, oriented,
+from ..codes.best_tree import (Found, level_tree, nodes_of, oriented,
                                TreeSpace)
 from ..control.build import from_pairs
 from ..control.tree import Tree
@@ -151,7 +151,7 @@ class TreeCosts:
         classes = points.positions()
         self.space = TreeSpace(len(labels), self._costs, np.bincount(classes) / len(classes),
                                clades)
-        least = least_depth(len(labels), clades)
+        least = _depth(level_tree(len(labels), clades))
         if search.max_depth is not None and search.max_depth < least:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
@@ -247,6 +247,11 @@ class TreeCosts:
         return total / self.points
 
 
+def _depth(pairs):
+    """The depth of nested pairs: of a level tree, which is not deep."""
+    return 1 + max(map(_depth, pairs)) if isinstance(pairs, tuple) else 0
+
+
 def _mean(values, weights):
     """The weighted mean of values (l,), and its standard error."""
     mean = float(values @ weights / weights.sum())
@@ -266,8 +271,9 @@ def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
         if progress is not None:
             progress(round(1000 * share), 1000, f"{space.splits} splits of classes")
 
-    space.search(search.splits, costs.seed, progress=tell)
     balance = search.balance
+    space.search(search.splits, costs.seed, depth=search.max_depth, progress=tell,
+                 balance=0.0 if balance == "auto" else float(balance) * costs.points)
     if balance == "auto":
         balance = _balance_within_error(costs)
     found = costs.best(search.alternatives + 1, balance)

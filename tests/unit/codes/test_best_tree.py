@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agfmc.codes.best_tree import (count_splits, count_trees, least_depth, leaves_of, nodes_of,
+from agfmc.codes.best_tree import (count_splits, count_trees, leaves_of, level_tree, nodes_of,
                                    oriented, TreeSpace)
 from agfmc.errors import UsageError
 
@@ -87,10 +87,10 @@ def test_the_best_of_all_trees(k):
 def test_the_depth_is_kept(k):
     costs, trees = Costs(k + 10), list(all_trees(list(range(k))))
     found = space(k, costs)
-    for most in range(least_depth(k), k):
+    for most in range(depth(level_tree(k)), k):
         ranked = sorted((tree for tree in trees if depth(tree) <= most), key=costs.tree)
         assert [oriented(one.pairs) for one in found.best(5, depth=most)] == ranked[:5]
-    assert least_depth(k) == min(map(depth, trees))
+    assert depth(level_tree(k)) == min(map(depth, trees))
 
 
 @pytest.mark.parametrize("clades", [[(1, 2)], [(1, 2, 3)], [(1, 2), (1, 2, 3)], [(0, 4), (1, 3)],
@@ -104,7 +104,8 @@ def test_clades_stay_together(clades):
     assert found.all_trees == len(trees) and found.exact
     ranked = sorted(trees, key=costs.tree)
     assert [oriented(one.pairs) for one in found.best(6)] == ranked[:6]
-    least = least_depth(k, clades)
+    least = depth(level_tree(k, clades))
+    assert oriented(level_tree(k, clades)) in trees
     assert least == min(map(depth, trees))
     ranked = sorted((tree for tree in trees if depth(tree) <= least), key=costs.tree)
     assert [oriented(one.pairs) for one in found.best(3, depth=least)] == ranked[:3]
@@ -144,18 +145,16 @@ def test_a_search_knows_some_splits_and_the_best_trees_of_these():
     costs = Costs(5)
     found = space(8, costs, know=False)
     shares = []
-    first = (((0, 1), (2, 3)), ((4, 5), (6, 7)))
-    found.search(1500, 1, [first], shares.append)
+    found.search(1500, 1, progress=shares.append)
     assert found.splits == costs.asked <= 1500 and not found.exact
     assert shares == sorted(shares) and 0 < shares[-1] <= 1
     best = found.best()[0]
     assert best.value == pytest.approx(costs.tree(best.pairs))
-    assert best.value <= costs.tree(first)
     exact = space(8, costs).best()[0].value
     assert exact <= best.value < np.mean([costs.tree(tree) for tree in itertools.islice(
         all_trees(list(range(8))), 300)])
     again = space(8, Costs(5), know=False)
-    again.search(1500, 1, [first])
+    again.search(1500, 1)
     assert again.best() == [best] and again.splits == found.splits
 
 
@@ -213,6 +212,18 @@ def test_a_chain_of_many_classes():
         chain = (c, chain)
     assert leaves_of(oriented(chain))[:3] == [0, 1, 2]
     assert len(nodes_of(chain)) == 2999
+
+
+def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
+    clades = [(0, 3, 5, 7, 9), (1, 2)]
+    least = depth(level_tree(12, clades))
+    for most in (least, least + 1):
+        found = space(12, Costs(6), clades, know=False)
+        found.search(500, 2, depth=most)
+        assert not found.exact and depth(found.best(depth=most)[0].pairs) <= most
+    level = space(12, Costs(6), know=False)
+    level.search(1000, 2, balance=1e6)
+    assert depth(level.best(balance=1e6)[0].pairs) <= 5
 
 
 def test_sets_of_more_items_than_an_integer_has_bits():
