@@ -97,8 +97,10 @@ def test_more_draws_than_trees():
 def test_draws_without_data_or_with_one_tree():
     with pytest.raises(UsageError, match="the best of 4 draws is told by data"):
         design("random-tree", LABELS, draws=4)
+    two = LabelledPoints(points().x, np.arange(120) % 2, [0, 1])
+    assert design_for("random-tree", *two, draws=4) == design("tree", [0, 1])
     with pytest.raises(DataError, match="2 classes have one tree"):
-        design_for("random-tree", points().x, np.arange(120) % 2, [0, 1], None, draws=4)
+        search_design("random-tree", *two, draws=4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
