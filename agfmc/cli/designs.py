@@ -27,12 +27,12 @@ def add_drawing(parser):
     group.add_argument("--kind", choices=_KINDS,
                        help="with -Q random-tree, and ensembles of them: all trees alike, or with "
                             "half of the classes, or about half of the points, on each side of "
-                            "every node (default uniform)")
+                            "every node (default uniform, for ensembles class-balanced)")
     group.add_argument("--of", metavar="SCHEME",
                        help="with -Q ensemble: the scheme of its members, random-tree (default), "
                             "random or random-as-orthogonal, of one draw after the other; "
                             "random-tree with --draws, the best of so many; or best-tree, the "
-                            "best trees there are")
+                            "best trees of tenths of the points")
     group.add_argument("--members", type=whole_number(2, 10_000), metavar="N",
                        help="with -Q ensemble: how many different configurations (default 10, or "
                             "as many as there are)")
@@ -116,6 +116,8 @@ def _refuse_idle(args, scheme):
     for given, option in _of_members(args):
         if given and {"-G": "strict", "nrow": "rows"}.get(option, option[2:]) not in of.options:
             raise UsageError(f"{option} is not for an ensemble of {of.name}")
+    if args.alternatives is not None and "members" in scheme.options:
+        raise UsageError("--alternatives is for one tree: an ensemble has --members")
     heeded = _OF_DRAWS if of.name == "random-tree" and args.draws is not None else ()
     for given, option in (*searching_options(args), (args.by is not None, "--by")):
         if given and "classes" in of.made_of and option not in heeded:

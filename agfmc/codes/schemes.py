@@ -120,7 +120,7 @@ SCHEMES = (
            "several different configurations, the probabilities of which are averaged: random "
            "ones, the best trees, or control files",
            "training.drawn_designs:ensemble", ("classes", "data"),
-           {"of": "random-tree", "members": None, "kind": "uniform", "rows": None,
+           {"of": "random-tree", "members": None, "kind": "class-balanced", "rows": None,
             "strict": False, "seed": 1, "draws": 1, **_SEARCH}, searched=True),
 )
 

@@ -6,13 +6,42 @@ from ..codes.matrix import smallest_distances
 from ..control.tree import Leaf
 from .design import matrix_of
 
-__all__ = ["clades_of", "code_notes", "in_brackets", "loss_name", "tree_notes"]
+__all__ = ["clades_of", "code_notes", "in_brackets", "loss_name", "member_notes",
+           "tree_notes"]
 
 
 def tree_notes(chosen) -> list[str]:
     """Lines about the tree that a search chose (`tree_search.Chosen`)."""
+    best, names = chosen.best, chosen.best.tree.names
+    lines = _search_notes(chosen)
+    lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "
+              "average",
+              f"judged by {chosen.costs.splits.options.canonical()}",
+              "   loss +- error    share of points: node"]
+    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:8.4f}  "
+              f"{_classes(node.left, names)} / {_classes(node.right, names)}"
+              for node in best.nodes]
+    own = clades_of(best.tree)
+    for number, other in enumerate(chosen.alternatives, 1):
+        different = sorted(clades_of(other.tree) - own, key=lambda some: (len(some), sorted(some)))
+        lines.append(f"alternative {number}: {other.difference:+.4f} +- "
+                     f"{other.difference_error:.4f}, {other.asked:.2f} asked: "
+                     f"{in_brackets(other.tree)}; it joins "
+                     + "; ".join(_classes(sorted(some), names) for some in different))
+    return lines
+
+
+def member_notes(chosen, members) -> list[str]:
+    """Lines about the trees (`ScoredTree`) of an ensemble that a search chose."""
+    return [*_search_notes(chosen), f"judged by {chosen.costs.splits.options.canonical()}",
+            "   loss +- error    asked: member",
+            *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:8.2f}  {in_brackets(one.tree)}"
+              for one in members)]
+
+
+def _search_notes(chosen):
+    """Lines about the loss of the best tree, and among how many it is."""
     best, search = chosen.best, chosen.search
-    names = best.tree.names
     scheme = "random-tree" if chosen.drawn else "best-tree"
     which = " in which classes stay together as wanted" if search.together else ""
     trees = f"{chosen.all_trees:,} trees{which}".replace(",", " ")
@@ -32,20 +61,6 @@ def tree_notes(chosen) -> list[str]:
                      "not known")
     if chosen.balance:
         lines.append(f"balance: {chosen.balance:g} for each classifier that a point is asked")
-    lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "
-              "average",
-              f"judged by {chosen.costs.splits.options.canonical()}",
-              "   loss +- error    share of points: node"]
-    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:8.4f}  "
-              f"{_classes(node.left, names)} / {_classes(node.right, names)}"
-              for node in best.nodes]
-    own = clades_of(best.tree)
-    for number, other in enumerate(chosen.alternatives, 1):
-        different = sorted(clades_of(other.tree) - own, key=lambda some: (len(some), sorted(some)))
-        lines.append(f"alternative {number}: {other.difference:+.4f} +- "
-                     f"{other.difference_error:.4f}, {other.asked:.2f} asked: "
-                     f"{in_brackets(other.tree)}; it joins "
-                     + "; ".join(_classes(sorted(some), names) for some in different))
     return lines
 
 

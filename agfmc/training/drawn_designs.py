@@ -100,8 +100,7 @@ def _best_of(trees, costs, drawn, progress):
     scored = [costs.scored(trees[one], against if rank else None)
               for rank, one in enumerate(order)]
     return Chosen(scored[0], float(apart), tuple(scored[1:]), costs, False, space.splits,
-                  space.all_splits, space.all_trees, 0.0, search,
-                  drawn)
+                  space.all_splits, space.all_trees, 0.0, search, drawn)
 
 
 def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
@@ -133,30 +132,36 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
 
 
 def _best_trees(scheme, source, wanted, settings):
-    """(trees, lines) of a search: the best of those drawn, or the best for some of the points."""
-    from .design_notes import tree_notes
-    from .tree_search import TreeSearch
+    """(trees, lines) of a search: trees each of which is the best for some of the points."""
+    from .design_notes import member_notes
 
     if isinstance(source, int):
         raise UsageError(f"{scheme.name} searches in data: expected training data, found the "
                          f"number {source}")
-    search = settings["search"] or TreeSearch()
-    if "draws" in settings:  # the best of so many that are drawn
-        search = replace(search, alternatives=max(search.alternatives, wanted - 1))
-    chosen = scheme.make(source, **{**settings, "search": search})
-    trees = [one.tree for one in (chosen.best, *chosen.alternatives)] if "draws" in settings else \
-        [from_pairs(pairs, source.labels, source.names)
-         for pairs in chosen.costs.different(wanted, chosen.balance)]
-    return trees[:wanted], tree_notes(chosen)
+    chosen = scheme.make(source, **settings)
+    trees = [chosen.costs.scored(pairs)
+             for pairs in chosen.costs.different(wanted, chosen.balance)]
+    return [one.tree for one in trees], ["each the best for some of the points",
+                                         *member_notes(chosen, trees)]
 
 
 def _random_trees(scheme, source, wanted, settings):
     if settings["draws"] > 1:
-        return _best_trees(scheme, source, wanted, settings)
+        return _best_draws(scheme, source, wanted, settings)
     kind, seed = settings["kind"], settings["seed"]
     drawn = islice(different_trees(kind, _counts(source, kind), seed), wanted)
     labels, names = _classes_of(source)
     return [from_pairs(pairs, labels, names) for pairs in drawn], [f"{kind}, of seed {seed}"]
+
+
+def _best_draws(scheme, source, wanted, settings):
+    from .design_notes import member_notes
+    from .tree_search import TreeSearch
+
+    chosen = scheme.make(source, **{**settings, "search": replace(
+        settings["search"] or TreeSearch(), alternatives=wanted - 1)})
+    trees = [chosen.best, *chosen.alternatives]
+    return [one.tree for one in trees], member_notes(chosen, trees)
 
 
 def _codes(scheme, source, wanted, settings):

@@ -31,6 +31,11 @@ def points(n=120, seed=1):
     return LabelledPoints(x, np.array(LABELS)[y], LABELS, NAMES)
 
 
+def three_classes():
+    """Points with nothing to tell their classes apart by."""
+    return LabelledPoints(points().x, np.array([2, 3, 5])[np.arange(120) % 3], [2, 3, 5])
+
+
 def members(tree):
     return [one.sides() for one in tree.members]
 
@@ -84,8 +89,7 @@ def test_the_loss_of_points_that_did_not_choose():
 
 
 def test_more_draws_than_trees():
-    three = LabelledPoints(points().x, np.array([2, 3, 5])[np.arange(120) % 3], [2, 3, 5])
-    found = search_design("random-tree", *three, draws=50, search=SEARCH)
+    found = search_design("random-tree", *three_classes(), draws=50, search=SEARCH)
     assert "the best of 3 different random trees" in found.notes[1]
     assert len(found.alternatives) == 2
 
@@ -93,8 +97,10 @@ def test_more_draws_than_trees():
 def test_draws_without_data_or_with_one_tree():
     with pytest.raises(UsageError, match="the best of 4 draws is told by data"):
         design("random-tree", LABELS, draws=4)
+    two = LabelledPoints(points().x, np.arange(120) % 2, [0, 1])
+    assert design_for("random-tree", *two, draws=4) == design("tree", [0, 1])
     with pytest.raises(DataError, match="2 classes have one tree"):
-        design_for("random-tree", points().x, np.arange(120) % 2, [0, 1], None, draws=4)
+        search_design("random-tree", *two, draws=4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,17 +115,26 @@ def test_ensembles_of_random_trees(kind):
 
 
 def test_ensembles_of_the_best_trees():
-    chosen = search_design("best-tree", *points(), search=SEARCH)
-    found = search_design("ensemble", *points(), of="best-tree", members=3, search=TreeSearch(
-        machine=MACHINE))
-    assert members(found.tree) == [from_pairs(pairs, LABELS).sides()
-                                   for pairs in chosen.costs.different(3)]
+    """Of tenths of the points; later ones are of two tenths, and of all of them."""
+    search = TreeSearch(machine=MACHINE)
+    chosen = search_design("best-tree", *points(), search=search)
+    best = [from_pairs(chosen.costs.best(groups=groups)[0].pairs, LABELS).sides()
+            for groups in np.eye(10)]
+    expected = [one for number, one in enumerate(best) if one not in best[:number]]
+    found = search_design("ensemble", *points(), of="best-tree", search=search, members=3)
+    assert members(found.tree) == expected[:3]
     assert found.notes[0] == "ensemble of 3 configurations of the scheme best-tree"
-    assert found.notes[1] == chosen.notes[0]
+    assert found.notes[2] == chosen.notes[0] and len(found.notes) == 6 + 3
+    many = members(search_design("ensemble", *points(), of="best-tree", search=search,
+                                 members=30).tree)
+    assert many[:len(expected)] == expected and chosen.tree.sides() in many
+    assert len({str(one) for one in many}) == 30
+    with pytest.raises(UsageError, match="has 3 different configurations"):
+        search_design("ensemble", *three_classes(), of="best-tree", search=search, members=4)
 
 
 def test_ensembles_of_the_best_draws():
-    chosen = search_design("random-tree", *points(), draws=12, search=SEARCH)
+    chosen = search_design("random-tree", *points(), draws=12, search=SEARCH, kind="class-balanced")
     tree = design_from_data("ensemble", *points(), draws=12, members=3, search=SEARCH)[0]
     assert members(tree) == [one.tree.sides() for one in (chosen.best, *chosen.alternatives[:2])]
     assert len(search_design("ensemble", *points(), draws=6, search=SEARCH).tree.members) == 6
@@ -137,8 +152,8 @@ def test_ensembles_of_codes(of):
 
 def test_as_many_members_as_there_are():
     assert len(design("ensemble", range(3)).members) == 3
-    assert len(design("ensemble", range(4), kind="class-balanced").members) == 3
-    assert len(design("ensemble", range(4)).members) == 10
+    assert len(design("ensemble", range(4)).members) == 3
+    assert len(design("ensemble", range(4), kind="uniform").members) == 10
     with pytest.raises(UsageError, match="random-tree has 3 different .* of 4 that are wanted"):
         design("ensemble", range(3), members=4)
     with pytest.raises(UsageError, match="random has 1 different configuration of these"):
