@@ -354,19 +354,19 @@ def shuffled(args):
 
 def cost(args):
     """Print seconds and memory of print_control -Q best-tree with one thread."""
+    os.environ["PYTHONPATH"] = str(ROOT)  # of the commands
     from growth import run
     from agfmc.formats.vectors import write_cls, write_vec
     head("data", "rows", "options", "s", "MB")
-    for part in parts(argparse.Namespace(**{**vars(args), "splits": 1}), State(args.state)):
+    args.splits = 1
+    for part in parts(args, State(args.state)):
         with tempfile.TemporaryDirectory() as folder:
             write_vec(Path(folder) / "train.vec", part.x.astype("f4"))
             write_cls(Path(folder) / "train.cls", part.y.astype("i4"))
-            for options in ("--splits 3000", "", "--search-options '-m 200'"):
-                words = ["--splits", "3000"] if options == "--splits 3000" else \
-                    ["--search-options", "-m 200"] if options else []
-                seconds, memory = run(folder, "print_control", "-j", "1", "-Q", "best-tree",
-                                      "--options", part.options, *words, "train")
-                row(part.name, len(part.y), options, f"{seconds:.1f}", f"{memory:.0f}")
+            for words in ([], ["--splits", "4000"], ["--search-options", "-m 200"]):
+                found = run(folder, "print_control", "-j", "1", "-Q", "best-tree", "--options",
+                            part.options, *words, "train")
+                row(part.name, len(part.y), " ".join(words), *(f"{one:.1f}" for one in found))
 
 
 def main():
