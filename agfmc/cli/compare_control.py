@@ -57,7 +57,8 @@ def get_parser():
     group.add_argument("-G", "--strict", action="store_true", help="random codes without 0")
     group.add_argument("--rows", type=whole_number(1), metavar="N", help="rows of random codes")
     group.add_argument("--draws", type=whole_number(1, 10**6), default=1, metavar="N",
-                       help="the best of N random codes (default 1)")
+                       help="the best of N random codes; of N random trees, by their "
+                            "leave-one-out loss in each training part (default 1)")
     group.add_argument("--metric", choices=("hausdorff", "mean-deviation"),
                        help="distance of classes, for schemes that are made from data")
     group.add_argument("--linkage", choices=("single", "complete", "average"),
