@@ -259,11 +259,11 @@ def found_design(args, prog, scheme, data):
 
 def _code_search(args):
     from ..formats.controlfile import read_control
-    from ..training.code_search import CodeSearch, POOL
+    from ..training.code_search import CodeSearch, POINTS, POOL
 
     if args.rows is not None and args.nrow is not None:
         raise UsageError("nrow and --rows are the same: expected one of them")
-    return CodeSearch(_machine(args), None if args.rows == "auto" else args.rows,
+    return CodeSearch(_machine(args, POINTS), None if args.rows == "auto" else args.rows,
                       args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
@@ -305,6 +305,7 @@ def with_losses(tree, found):
 
 
 def _tree_search(args, labels, names):
+    from ..training.split_costs import LEFT_OUT
     from ..training.tree_search import SPLITS, TreeSearch
 
     together = [_classes(text.split(","), labels, names, "--together") for text in
@@ -313,12 +314,13 @@ def _tree_search(args, labels, names):
         together += _sides(args.top, labels, names)
     # k - 1 is the depth of the deepest tree: no limit, which the search is faster without
     depth = args.max_depth if (args.max_depth or 0) < len(labels) - 1 else None
-    return TreeSearch(_machine(args), args.splits or SPLITS, _loss(args.by, labels, names), depth,
-                      args.balance or 0.0, together, args.alternatives or 0)
+    return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
+                      _loss(args.by, labels, names), depth, args.balance or 0.0, together,
+                      args.alternatives or 0)
 
 
-def _machine(args):
-    """The options of --search-options, or None."""
+def _machine(args, left_out):
+    """The options of --search-options, or None; left_out: the default of --loo."""
     from ..training.tree_search import machine_options
 
     if args.search_options is None:
@@ -326,7 +328,9 @@ def _machine(args):
     if "learner=" in args.search_options:
         raise UsageError("--search-options: expected options of learner=nystrom, whose name is "
                          "left out")
-    return machine_options(f"learner=nystrom {args.search_options}")
+    if weights := {"-w0", "-w1"}.intersection(args.search_options.split()):
+        raise UsageError(f"--search-options {min(weights)}: the sides of splits have no weights")
+    return machine_options(f"learner=nystrom {args.search_options}", left_out)
 
 
 def _loss(text, labels, names):

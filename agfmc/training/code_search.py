@@ -27,7 +27,7 @@ from ..decode.maps import apply_map, fit_temperature, losses
 from ..errors import DataError, UsageError
 from ..executors.threads import run_tasks
 from ..formats.inputs import refuse_beyond
-from ..learners.nystrom import LEFT_OUT, NystromOptions
+from ..learners.nystrom import NystromOptions
 from ..models import ProbabilityMap
 from .design import LabelledPoints, matrix_of
 from .split_costs import SplitCosts
@@ -334,9 +334,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     if search.rows is not None and not k - 1 <= search.rows <= len(rows):
         raise UsageError(f"{search.rows} rows: expected {k - 1} or more, which the probabilities "
                          f"of {k} classes need, and {len(rows)} at most, which are the candidates")
-    machine = search.machine or NystromOptions()
-    if machine.left_out == LEFT_OUT:
-        machine = replace(machine, left_out=POINTS)
+    machine = search.machine or NystromOptions(left_out=POINTS)
     refuse_beyond(8 * len(rows) * min(len(y), machine.left_out or len(y)),
                   f"the decision values of {len(rows)} candidate rows", None)
 
@@ -437,5 +435,5 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
     """
     code = code or CodeSearch()
     code = replace(code, rows=rows if code.rows is None else code.rows,
-                   machine=code.machine or machine_options(options))
+                   machine=code.machine or machine_options(options, POINTS))
     return search_code(points, code, seed, workers, progress)

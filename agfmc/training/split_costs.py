@@ -22,8 +22,7 @@ from ..errors import DataError
 from ..executors.threads import run_tasks
 from ..formats.inputs import refuse_beyond
 from ..kernel.landmarks import Landmarks
-from ..learners.nystrom import (leave_one_out, LEFT_OUT as MOST_LEFT_OUT, NystromOptions, Ridge,
-                                RidgeSearch)
+from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel
 from .landmarks import draw_landmarks
 
@@ -70,11 +69,9 @@ class SplitCosts:
         self.counts = np.bincount(y)
         self.workers, self.loss = workers, loss
         self.shares = self.counts / len(y)
-        options = NystromOptions() if options is None else options
+        options = NystromOptions(left_out=LEFT_OUT) if options is None else options
         classes = range(len(self.counts))
         self.rows = _left_out(y, len(self.counts), options.left_out, seed)
-        if options.left_out == MOST_LEFT_OUT:  # the default of the learner
-            options = replace(options, left_out=LEFT_OUT)
         p = min(options.landmarks or LANDMARKS, len(y))
         refuse_beyond(8 * (p * p * (len(self.counts) + 2 * workers) + p * len(self.rows)),
                       f"the sums of {p} landmarks and {len(self.counts)} classes", None)
@@ -114,7 +111,7 @@ class SplitCosts:
         if options.kernel != "rbf" or options.gamma is not None:
             kernels = [options.kernel_for(d)]
         else:
-            kernels = [Kernel("rbf", share / d) for share in _VARIANCES]
+            kernels = [Kernel("rbf", float(f"{share / d:.6g}")) for share in _VARIANCES]
         best = None
         for kernel in kernels:
             self._prepare(Landmarks(kernel, points))

@@ -17,7 +17,7 @@ from ..learners.nystrom import NystromOptions
 from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
 from .design import LabelledPoints
-from .split_costs import GROUPS, Loss, SplitCosts
+from .split_costs import GROUPS, LEFT_OUT, Loss, SplitCosts
 
 __all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "WEIGHTS", "best_tree",
            "machine_options", "search_tree"]
@@ -115,20 +115,22 @@ class Chosen:
         return tree_notes(self)
 
 
-def machine_options(text: str) -> NystromOptions:
+def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
     """The options of classifiers that splits are judged by, from training options.
 
     Those of learner=nystrom themselves; of a learner with a kernel whose parameters are given, this
-    kernel; of any other the default.
+    kernel; of any other the default.  Sides have no weights here.  left_out: so many points are
+    left out at most, unless the text says otherwise.
     """
     options = parse_options(text)
     if isinstance(options, NystromOptions):
-        return options
+        return replace(options, weights=(), left_out=(
+            options.left_out if "--loo" in text.split() else left_out))
     if isinstance(options, KernelLearner) and (
             options.kernel != "rbf" or options.gamma is not None) and options.kernel != "sigmoid":
         return NystromOptions(kernel=options.kernel, degree=options.degree, gamma=options.gamma,
-                              coef0=options.coef0)
-    return NystromOptions()
+                              coef0=options.coef0, left_out=left_out)
+    return NystromOptions(left_out=left_out)
 
 
 class TreeCosts:

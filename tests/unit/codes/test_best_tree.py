@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agfmc.codes.best_tree import (count_splits, count_trees, leaves_of, level_tree, nodes_of,
-                                   oriented, TreeSpace)
+from agfmc.codes.best_tree import (count_splits, count_trees, fewest_splits, leaves_of, level_tree,
+                                   nodes_of, oriented, TreeSpace)
 from agfmc.errors import UsageError
 
 
@@ -227,6 +227,10 @@ def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
 
 
 def test_sets_of_more_items_than_an_integer_has_bits():
-    found = space(70, Costs(1, groups=1), know=False)
-    found.search((70**3 - 70) // 6 + 70 * 69 // 2, 1)
-    assert sorted(leaves_of(found.best()[0].pairs)) == list(range(70))
+    def costs(requests):  # one of one side is dear
+        for parts, right in requests:
+            yield 1.0 + (np.minimum(right.sum(axis=1), (~right).sum(axis=1)) == 1)[:, None]
+
+    found = space(66, costs, know=False)
+    found.search(fewest_splits(66), 1)
+    assert sorted(leaves_of(found.best()[0].pairs)) == list(range(66))

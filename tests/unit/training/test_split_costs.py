@@ -133,7 +133,7 @@ def test_the_same_bytes_for_any_number_of_threads():
 def test_gamma_and_lambda_are_settled():
     x, y = points(200)
     found = SplitCosts(x, y).options
-    assert found.gamma in [share / 3 for share in (0.25, 0.5, 1, 2, 4)] and found.ridge > 0
+    assert found.gamma in (0.0833333, 0.166667, 0.333333, 0.666667, 1.33333) and found.ridge > 0
     assert found.landmarks == 200
     given = SplitCosts(x, y, NystromOptions.parse("-t 0 -m 20")).options
     assert given.kernel == "linear" and given.landmarks == 20

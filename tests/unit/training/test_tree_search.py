@@ -11,7 +11,7 @@ from agfmc.errors import DataError, UsageError
 from agfmc.learners.nystrom import NystromOptions
 from agfmc.training.design import design_for, LabelledPoints, search_design
 from agfmc.training.design_notes import in_brackets
-from agfmc.training.split_costs import Loss
+from agfmc.training.split_costs import LEFT_OUT, Loss
 from agfmc.training.tree_search import (best_tree, machine_options, search_tree, TreeCosts,
                                         TreeSearch)
 
@@ -156,11 +156,16 @@ def test_a_local_search_comes_to_the_best_tree_of_six():
 
 
 def test_the_machine_is_that_of_the_training_options():
-    assert machine_options("-c 50 -g 0.1") == NystromOptions(gamma=0.1)
+    default = {"left_out": LEFT_OUT}
+    assert machine_options("-c 50 -g 0.1 -w1 5") == NystromOptions(gamma=0.1, **default)
     assert machine_options("-t 1 -d 2 -g 0.5 -r 1") == NystromOptions(
-        kernel="polynomial", degree=2, gamma=0.5, coef0=1)
-    assert machine_options("learner=nystrom -m 50 -l 0.1") == NystromOptions.parse("-m 50 -l 0.1")
-    assert machine_options("learner=linear -c 2") == machine_options("") == NystromOptions()
+        kernel="polynomial", degree=2, gamma=0.5, coef0=1, **default)
+    assert machine_options("learner=nystrom -m 50 -l 0.1 -w0 2") == NystromOptions(
+        landmarks=50, ridge=0.1, **default)
+    assert machine_options("learner=nystrom --loo 30000").left_out == 30000
+    assert machine_options("learner=nystrom", 500).left_out == 500
+    assert machine_options("learner=linear -c 2") == machine_options("") == \
+        NystromOptions(**default)
 
 
 def test_the_scheme():
