@@ -244,6 +244,12 @@ def _nested(k, clades):
     return [clade for _, clade in made]
 
 
+def _fewest(clade, depth):
+    """The number of splits that a search in a clade begins with, or that there are."""
+    q = len(clade.items)
+    return min(fewest_splits(q) + (0 if depth is None else q - 1), count_splits(q))
+
+
 def _listed(classes):
     return " ".join(map(str, sorted(classes)))
 
@@ -291,10 +297,10 @@ class TreeSpace:
         """The number of trees of this space."""
         return math.prod(count_trees(len(clade.items)) for clade in self._clades)
 
-    @property
-    def fewest_splits(self) -> int:
-        """The number of splits that a search begins with, or that there are."""
-        return sum(fewest_splits(len(clade.items)) for clade in self._clades)
+    def fewest_splits(self, depth: int | None = None) -> int:
+        """The number of splits that a search for trees of a depth begins with, or that there are.
+        """
+        return sum(_fewest(clade, depth) for clade in self._clades)
 
     @property
     def exact(self) -> bool:
@@ -338,7 +344,7 @@ class TreeSpace:
         if depth is not None:
             self.know_trees([level_tree(self.k, self._sets)])
         # each clade has its share, and what those before it left over
-        sizes, left = [fewest_splits(len(clade.items)) for clade in self._clades], 0
+        sizes, left = [_fewest(clade, depth) for clade in self._clades], 0
         for clade, size in zip(self._clades, sizes):
             most = budget * size // sum(sizes) + left
             self._search_clade(clade, most, generator, (balance, depth))

@@ -158,9 +158,10 @@ class TreeCosts:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
                              f"{least} or more")
-        if search.splits < self.space.fewest_splits:
+        fewest = self.space.fewest_splits(search.max_depth)
+        if search.splits < fewest:
             raise UsageError(f"a search for a tree of {len(labels)} classes needs --splits "
-                             f"{self.space.fewest_splits} or more, found {search.splits}")
+                             f"{fewest} or more, found {search.splits}")
         self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss)
 
     def _costs(self, requests):

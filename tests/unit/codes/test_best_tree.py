@@ -214,6 +214,29 @@ def test_a_chain_of_many_classes():
     assert len(nodes_of(chain)) == 2999
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_the_least_search_keeps_to_its_limit_and_its_depth(data):
+    k = data.draw(st.integers(5, 11))
+    clades, rest = [], list(range(k))
+    for _ in range(data.draw(st.integers(0, 2))):
+        size = data.draw(st.integers(2, k - 1))
+        clade = tuple(data.draw(st.permutations(rest))[:size])
+        if all(not set(clade) & set(one) or set(clade) <= set(one) or set(one) <= set(clade)
+               for one in clades):
+            clades.append(clade)
+    most = data.draw(st.sampled_from([None, depth(level_tree(k, clades))]))
+    found = TreeSpace(k, lambda requests: (np.ones((len(right), 1)) for _, right in requests),
+                      np.ones(k) / k, clades)
+    budget = found.fewest_splits(most) + data.draw(st.integers(0, 20))
+    found.search(budget, data.draw(st.integers(0, 5)), depth=most)
+    assert found.splits <= budget
+    [best] = found.best(depth=most)
+    assert most is None or depth(best.pairs) <= most
+    joined = [{*left, *right} for left, right in nodes_of(best.pairs)]
+    assert all(set(clade) in joined for clade in clades)
+
+
 def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
     clades = [(0, 3, 5, 7, 9), (1, 2)]
     least = depth(level_tree(12, clades))
