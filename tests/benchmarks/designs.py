@@ -121,11 +121,6 @@ def classifier(model, calibrated=True):
     return Classifier(model, Decoding(tree=tree, calibrated=calibrated))
 
 
-def by_tenths(costs):
-    """The best tree of each tenth of the points."""
-    return [costs.best(groups=weights)[0].pairs for weights in GROUPS * np.eye(GROUPS)]
-
-
 # Which settings are good
 
 class Answers:
@@ -196,7 +191,7 @@ def ensembles(part, costs):
     return found | {
         "the best": [one.pairs for one in costs.best(MEMBERS)],
         "the best of 200 uniform": sorted(drawn, key=costs.loss_of)[:MEMBERS],
-        "of tenths": by_tenths(costs), "of fifths": weighted(few[:MEMBERS]),
+        "different best ones": costs.different(MEMBERS), "of fifths": weighted(few[:MEMBERS]),
         "of halves": weighted(few[MEMBERS:]),
         "of bootstrap weights": weighted(GROUPS * generator.dirichlet(np.ones(GROUPS), MEMBERS))}
 
@@ -257,7 +252,8 @@ DESIGNS = {
         [one.pairs for one in part.searched[0].best(MEMBERS)], part), True),
     "10 class-balanced trees": (lambda part: _ensemble(
         part.random(MEMBERS, "class-balanced"), part), False),
-    "best trees of tenths": (lambda part: _ensemble(by_tenths(part.searched[0]), part), True),
+    "10 different best trees": (lambda part: _ensemble(
+        part.searched[0].different(MEMBERS), part), True),
     "best code": (lambda part: _made("best-code", part, rows=len(part.labels)), False),
     "best code of its size": (partial(_made, "best-code"), False),
 }
@@ -339,7 +335,7 @@ def shuffled(args):
         shares = np.bincount(part.y) / len(part.y)
         chance = shares.max(), float(-np.log(shares[part.true]).mean())
         costs, _ = part.searched
-        for name in ("one-vs-one", "best tree", "best trees of tenths"):
+        for name in ("one-vs-one", "best tree", "10 different best trees"):
             model = fit(DESIGNS[name][0](part), part.x, part.y, options=part.options, loo=True)
             one = scores(classifier(model).probabilities(part.new), part.true)
             promised = (costs.loss_of(costs.best()[0].pairs), costs.apart()) \
