@@ -10,8 +10,10 @@ from typing import NamedTuple, TYPE_CHECKING
 from ..codes.random_trees import different_trees, drawn_tree
 from ..codes.schemes import find_scheme
 from ..control.build import from_pairs, joined, relabelled
+from ..control.parse import MAX_TEXT
 from ..control.tree import Tree
 from ..errors import UsageError
+from ..formats.inputs import refuse_beyond
 from .design import design, LabelledPoints
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Designed", "MEMBERS", "ensemble", "random_tree"]
 
 MEMBERS = 10  # of an ensemble, by default, where there are as many
+_BYTES = 70  # for each class of a tree that is drawn
 _IDLE = 50  # seeds that give nothing new, after which there are taken to be no more designs
 _BATCH = 50  # trees whose costs are got at once
 
@@ -47,6 +50,7 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
                              f"found the number {source}")
         return from_pairs(drawn_tree(kind, _counts(source, kind), seed), range(source))
     if draws > 1:
+        refuse_beyond(_BYTES * draws * len(source.labels), f"{draws} trees", None)
         trees = list(islice(different_trees(kind, _counts(source, kind), seed), draws))
         progress = searching.pop("progress", None)
         return _best_of(trees, _tree_costs(source, len(trees), seed, **searching),
@@ -118,7 +122,11 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
         raise UsageError(f"there are no different designs of the scheme {scheme.name} for an "
                          f"ensemble: expected one of {', '.join(_MEMBERS)}")
     settings = scheme.settings(settings)
-    wanted = members or MEMBERS
+    wanted, k = members or MEMBERS, len(_classes_of(source)[0])
+    # of level trees, which have the least text
+    if wanted * k * (6 * k.bit_length() + 2) > MAX_TEXT:
+        raise UsageError(f"an ensemble of {wanted} configurations of {k} classes is too large to "
+                         f"be read again: expected {MAX_TEXT >> 20} MiB of text at most")
     found, notes = _MEMBERS[scheme.name](scheme, source, wanted, settings)
     if len(found) < (members or 2):
         raise UsageError(f"the scheme {scheme.name} has {len(found)} different "

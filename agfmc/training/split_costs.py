@@ -11,6 +11,7 @@ the split is the loss of these over the points of S, in total.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -26,7 +27,8 @@ from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel
 from .landmarks import draw_landmarks
 
-__all__ = ["GROUPS", "LANDMARKS", "LEFT_OUT", "Loss", "SplitCosts", "fit_sigmoids", "log_losses"]
+__all__ = ["GROUPS", "LANDMARKS", "LEFT_OUT", "Loss", "SplitCosts", "fit_sigmoids", "log_losses",
+           "mean_and_error"]
 
 LANDMARKS = 400  # by default, where there are as many points
 LEFT_OUT = 10_000  # points that are left out, by default
@@ -299,6 +301,13 @@ class SplitCosts:
     def point_weights(self) -> np.ndarray:
         """(l,): of the columns of `point_losses`: their sum is the number of all points."""
         return np.repeat(self._weight, [phi.shape[1] for phi in self._phi])
+
+
+def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of values (l,), and its standard error."""
+    mean = float(values @ weights / weights.sum())
+    error = math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+    return mean, error
 
 
 def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:

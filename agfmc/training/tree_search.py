@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,15 +12,17 @@ from ..codes.best_tree import (Found, level_tree, nodes_of, oriented,
 from ..control.build import from_pairs
 from ..control.tree import Tree
 from ..errors import DataError, UsageError
+from ..formats.inputs import refuse_beyond
 from ..learners.nystrom import NystromOptions
 from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
 from .design import LabelledPoints
-from .split_costs import GROUPS, LEFT_OUT, Loss, SplitCosts
+from .split_costs import GROUPS, LEFT_OUT, Loss, mean_and_error, SplitCosts
 
 __all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "WEIGHTS", "best_tree",
            "machine_options", "search_tree"]
 
+_BYTES = 210  # for each split that is known
 SPLITS = 300_000  # of which the search is exact by default: twelve classes
 WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
 
@@ -158,6 +159,10 @@ class TreeCosts:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
                              f"{least} or more")
+        tried = min(search.splits, self.space.all_splits)
+        trees = 32 * min(tried, 2**len(labels)) * (search.alternatives + 1) * \
+            (search.max_depth or 1)
+        refuse_beyond(_BYTES * tried + trees, f"a search of {tried} splits", None)
         fewest = self.space.fewest_splits(search.max_depth)
         if search.splits < fewest:
             raise UsageError(f"a search for a tree of {len(labels)} classes needs --splits "
@@ -206,12 +211,12 @@ class TreeCosts:
         labels = [tuple(tuple(self.labels[c] for c in side) for side in node) for node in nodes]
         shares = self.splits.shares
         costs = tuple(NodeCost(*sides, float(shares[list(left + right)].sum()),
-                               *_mean(row, weights))
+                               *mean_and_error(row, weights))
                       for sides, (left, right), row in zip(labels, nodes, losses))
         of_points = losses.sum(axis=0)
-        difference = (0.0, 0.0) if against is None else _mean(of_points - against, weights)
+        difference = (0.0, 0.0) if against is None else mean_and_error(of_points - against, weights)
         return ScoredTree(from_pairs(pairs, self.labels, self.names), costs,
-                          *_mean(of_points, weights), self.asked(pairs), *difference)
+                          *mean_and_error(of_points, weights), self.asked(pairs), *difference)
 
     def best(self, keep: int = 1, balance: float = 0.0, **options) -> list[Found]:
         """The best trees that are known, as `TreeSpace.best` finds them."""
@@ -255,13 +260,6 @@ def _depth(pairs):
     return 1 + max(map(_depth, pairs)) if isinstance(pairs, tuple) else 0
 
 
-def _mean(values, weights):
-    """The weighted mean of values (l,), and its standard error."""
-    mean = float(values @ weights / weights.sum())
-    error = math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
-    return mean, error
-
-
 def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
     """The best tree of a `TreeCosts`, as `Chosen`.
 
@@ -298,7 +296,7 @@ def _balance_within_error(costs):
         if pairs in tried:
             continue
         tried.add(pairs)
-        difference, error = _mean(costs.point_losses(pairs) - against, weights)
+        difference, error = mean_and_error(costs.point_losses(pairs) - against, weights)
         if difference > error:
             break
         if costs.asked(pairs) < fewest:

@@ -172,3 +172,8 @@ def test_equal_costs_of_all_mistakes_are_errors():
     errors, costs = (search_design("random-tree", *points(), draws=10, search=TreeSearch(
         machine=MACHINE, loss=loss)) for loss in (Loss("error"), Loss("cost", 1.0 - np.eye(5))))
     assert errors.tree == costs.tree and errors.best.loss == pytest.approx(costs.best.loss)
+
+
+def test_ensembles_that_could_not_be_read_again():
+    with pytest.raises(UsageError, match="10000 configurations of 1000 classes is too large"):
+        design("ensemble", range(1000), members=10_000)
