@@ -40,7 +40,7 @@ __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", 
            "search_code"]
 
 POOL = 2000  # rows, by default
-POINTS = 2000  # that are left out, by default
+POINTS = 5000  # that are left out, by default
 PARTS = 5  # of the points: each judges the code that the others choose
 FLOOR = 0.01  # of the probabilities that rows are chosen by
 DECODED = 8  # rows foreseen as the best, of which the best is chosen by decoding
