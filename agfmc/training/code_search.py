@@ -1,10 +1,12 @@
 """Search for a code that suits data: rows chosen one by one from a pool, by decoded probabilities.
 
-All rows of the pool are trained at once (`split_costs.SplitCosts.held_out_values`).  A code is
-judged by the log loss of its probabilities by constrained least squares, after a temperature and
-a floor fitted to them (`decode.maps`), so that exact zeros do not decide.  The code grows by the
-row that lowers this loss most, and loses those that it is better without (sequential floating
-selection: P. Pudil and others, Pattern Recognition Letters 15, 1994).
+All rows of the pool are trained at once (`split_costs.SplitCosts.held_out_values`).  A code grows
+by the row that lowers most the log loss of its probabilities by constrained least squares, and
+loses those that it is better without (sequential floating selection: P. Pudil and others, Pattern
+Recognition Letters 15, 1994).  Rows are chosen by probabilities with a floor, so that exact zeros
+do not decide, but without a temperature: one that is fitted to each code lets few wrong answers
+decide, which was worse for points that did not choose.  The code is reported and judged after a
+temperature and a floor fitted to it (`decode.maps`).
 
 Which rows deserve to be decoded is foreseen without decoding.  With K = M' M + 1 1' of the
 classes that have a probability at a point (`decode.constrained`), and m the row of M that a
@@ -16,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +40,9 @@ __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", 
            "search_code"]
 
 POOL = 2000  # rows, by default
-POINTS = 2000  # that are left out, by default
+POINTS = 5000  # that are left out, by default
 PARTS = 5  # of the points: each judges the code that the others choose
+FLOOR = 0.01  # of the probabilities that rows are chosen by
 DECODED = 8  # rows foreseen as the best, of which the best is chosen by decoding
 _MORE = 4  # times the number of classes: so many rows are added at most
 _RIDGE = 1e-6  # of K, for points at which it is singular
@@ -68,16 +72,21 @@ class CodeSearch:
 class Code:
     """Some rows of a pool, and what they give.
 
-    rows: their numbers, as they were chosen;  p (n, k): probabilities of all points;  map: the
-    temperature and floor;  losses (n,): of all points after these;  loss: the mean of those
-    points that the map was fitted to.
+    rows: their numbers, as they were chosen;  p (n, k): probabilities of all points;  losses (n,):
+    of all points, with the floor that rows are chosen by;  loss: the mean of those that choose.
     """
 
     rows: tuple[int, ...]
     p: np.ndarray
-    map: ProbabilityMap
     losses: np.ndarray
     loss: float
+
+
+class Mapped(NamedTuple):
+    """Losses (n,) of all points in a code after a map, its temperature and floor."""
+
+    map: ProbabilityMap
+    losses: np.ndarray
 
 
 class RowPool:
@@ -109,14 +118,23 @@ class RowPool:
         return np.abs(self._even[others] @ free.T).max(axis=1) > 1e-9
 
     def code(self, rows: Iterable[int], points: np.ndarray) -> Code:
-        """The `Code` of some rows, its map fitted to the points (c,), positions."""
+        """The `Code` of some rows, its loss that of the points (c,), positions."""
         rows = tuple(rows)
         p = prepare(self.a[list(rows)])(np.ascontiguousarray(self.r[:, rows]))[0] \
             if self.determined(rows) else self._nearly_even(rows)
-        fitted = fit_temperature(p[points], self.y[points], self.weights[points])
-        of_points = losses(apply_map(fitted, p), self.y)
-        return Code(rows, p, fitted, of_points,
-                    float(np.average(of_points[points], weights=self.weights[points])))
+        of_points = losses((1 - FLOOR) * p + FLOOR / p.shape[1], self.y)
+        return Code(rows, p, of_points, self.mean(of_points, points)[0])
+
+    def mapped(self, code: Code, points: np.ndarray) -> Mapped:
+        """The `Mapped` losses of a code, its map fitted to the points (c,), positions."""
+        fitted = fit_temperature(code.p[points], self.y[points], self.weights[points])
+        return Mapped(fitted, losses(apply_map(fitted, code.p), self.y))
+
+    def mean(self, values: np.ndarray, points: np.ndarray | slice = slice(None)) -> tuple:
+        """The weighted mean of the values (n,) of some points, and its standard error."""
+        values, weights = values[points], self.weights[points]
+        mean = float(values @ weights / weights.sum())
+        return mean, math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
@@ -141,7 +159,7 @@ class RowPool:
         """Losses (c,), nearly, of a code with one more row each, or one row less each.
 
         others (c,): the rows;  points: those whose mean it is.  A class without probability is
-        taken to stay so, and temperature and floor are those of the code.
+        taken to stay so.
         """
         k, y = self.a.shape[1], self.y[points]
         out = code.p[points] < _NONE if self.determined(code.rows) else \
@@ -161,9 +179,8 @@ class RowPool:
             r = self.r[np.ix_(points[some], others)].astype(np.float32)
             p = _updated(inverse[some].astype(np.float32), a - np.abs(a) * r[:, None],
                          np.float32(-1.0 if less else 1.0))
-            p **= np.float32(code.map.weights)
-            true = p[np.arange(len(p)), y[some]] / p.sum(axis=1)
-            found -= weights[some] @ np.log((1 - code.map.floor) * true + code.map.floor / k)
+            true = p[np.arange(len(p)), y[some]]
+            found -= weights[some] @ np.log((1 - FLOOR) * true + FLOOR / k)
         return found
 
 
@@ -179,7 +196,7 @@ def _updated(inverse, m, sign):
     p = np.subtract(u[:, :, None], turned, out=turned)
     np.maximum(p, _LEAST, out=p)
     p /= p.sum(axis=1, keepdims=True)
-    return np.maximum(p, _LEAST, out=p)
+    return p
 
 
 class _Walk:
@@ -265,9 +282,12 @@ class _Walk:
 
     def _helps(self, code, other):
         """True where another code is better by more than a standard error."""
-        gain, error = _mean((code.losses - other.losses)[self.points],
-                            self.pool.weights[self.points])
+        gain, error = self.pool.mean(code.losses - other.losses, self.points)
         return gain > error
+
+    def mapped(self, code: Code) -> Mapped:
+        """The losses of a code after the temperature and the floor of the points that choose."""
+        return self.pool.mapped(code, self.points)
 
 
 @dataclass(frozen=True)
@@ -355,16 +375,17 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
             range(len(start)), search.rows, most), some, workers):
         walks.append(walk)
         tell(0.3 + 0.5 * len(walks) / len(some), "choosing rows")
-    size = search.rows or _fewest(walks, pool, part)
-    curve = _curve(walks, pool, part, rows, labels)
+    curve, judged = _curve(walks, part, rows, labels)
+    size = search.rows or _fewest(curve, judged, pool)
     codes = []
     for _, code in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
         codes.append(code)
         tell(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
-    code = codes[0]
-    tree = from_rows([rows[row] for row in code.rows], labels, names)
-    return ChosenCode(tree, _point(codes, pool, part), _mean(code.losses, pool.weights)[1], curve,
-                      code.map, len(rows), costs.options, search)
+    point, _ = _point(walks, codes, part)
+    mapped = walks[0].mapped(codes[0])
+    return ChosenCode(from_rows([rows[row] for row in codes[0].rows], labels, names), point,
+                      pool.mean(mapped.losses)[1], curve, mapped.map, len(rows), costs.options,
+                      search)
 
 
 def _start_rows(tree, labels):
@@ -379,38 +400,20 @@ def _start_rows(tree, labels):
     return [(left, right) if left[0] < right[0] else (right, left) for left, right in found]
 
 
-def _mean(values, weights):
-    """The weighted mean of values (n,), and its standard error."""
-    mean = float(values @ weights / weights.sum())
-    return mean, math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+def _point(walks, codes, part, **changes):
+    """The `CurvePoint` of the codes of some walks, those of all points first, and the losses (n,)
+    of the points by the codes that the other parts choose."""
+    pool = walks[0].pool
+    mapped = [walk.mapped(code).losses for walk, code in zip(walks, codes)]
+    judged = np.array(mapped[1:])[part, np.arange(len(part))]
+    wrong = pool.mean(codes[0].p.argmax(axis=1) != pool.y)[0]
+    return CurvePoint(len(codes[0].rows), pool.mean(mapped[0])[0], wrong, *pool.mean(judged),
+                      **changes), judged
 
 
-def _judged(codes, part):
-    """Losses (n,) of the points by the codes that the other parts choose."""
-    return np.array([code.losses for code in codes[1:]])[part, np.arange(len(part))]
-
-
-def _fewest(walks, pool, part):
-    """The least number of rows whose judged loss is within a standard error of the least."""
-    judged = {size: _judged([walk.at(size) for walk in walks], part) for size in walks[0].best}
-    least = min(judged.values(), key=lambda own: float(own @ pool.weights))
-    for size in sorted(judged):
-        difference, error = _mean(judged[size] - least, pool.weights)
-        if difference <= error:
-            break
-    return size
-
-
-def _point(codes, pool, part, **changes):
-    """The `CurvePoint` of codes of all points and of those without each part."""
-    code = codes[0]
-    wrong = float(np.average(code.p.argmax(axis=1) != pool.y, weights=pool.weights))
-    return CurvePoint(len(code.rows), code.loss, wrong, *_mean(_judged(codes, part), pool.weights),
-                      **changes)
-
-
-def _curve(walks, pool, part, rows, labels):
-    found: list[CurvePoint] = []
+def _curve(walks, part, rows, labels):
+    """The points for all numbers of rows, and what the other parts say of each."""
+    found, judged = [], []
     before: set[int] = set()
 
     def sides(numbers):
@@ -419,10 +422,20 @@ def _curve(walks, pool, part, rows, labels):
 
     for size in sorted(walks[0].best):
         own = set(walks[0].best[size].rows)
-        found.append(_point([walk.at(size) for walk in walks], pool, part,
-                            added=sides(own - before), dropped=sides(before - own)))
+        point, others = _point(walks, [walk.at(size) for walk in walks], part,
+                               added=sides(own - before), dropped=sides(before - own))
+        found.append(point)
+        judged.append(others)
         before = own
-    return tuple(found)
+    return tuple(found), judged
+
+
+def _fewest(curve, judged, pool):
+    """The least number of rows whose judged loss is within a standard error of the least."""
+    least = judged[min(range(len(curve)), key=lambda at: curve[at].judged)]
+    differences = [pool.mean(own - least) for own in judged]
+    return next(point.rows for point, (difference, error) in zip(curve, differences)
+                if difference <= error)
 
 
 def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
