@@ -357,7 +357,11 @@ def _finished(x, normalised, wanted, work, seconds):
     if options.own_probabilities:
         a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
-        a, b, converged = calibration.fit_sigmoid(work.values, work.side == solution.labels[0])
+        first = work.side == solution.labels[0]
+        a, b, converged = calibration.fit_sigmoid(work.values, first)
+        if a > 0 and work.fold is None:
+            # where points tell nothing, each is nearer to the other side when it is left out
+            a, b, converged = calibration.fit_sigmoid(np.zeros_like(work.values), first)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
         __version__, options.canonical(), library=options.made_by(), features=x.shape[1],

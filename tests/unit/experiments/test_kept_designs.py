@@ -64,6 +64,21 @@ def test_a_search_is_made_once_for_each_training_part(clusters, searches, tmp_pa
     assert min(first[0]["design_s"]["values"]) > 0 and first[-1]["design_s"]["values"] == [0.0, 0.0]
 
 
+def test_designs_of_other_options_are_made_anew(clusters):
+    kept = {}
+
+    class Cache:
+        get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
+
+        def flush(self):
+            pass
+
+    for options in ("-g 0.1", "-g 2", "-g 0.1"):
+        design_of(read_candidate("best-tree"), clusters.x, clusters.y, {},
+                  TrainingSettings(options), Cache())
+    assert len(kept) == 2
+
+
 def test_kept_designs_are_checked(clusters, monkeypatch):
     kept, settings, names = {}, TrainingSettings(), {5: "five", 6: "six"}
 

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.training.fit import fit, TrainingSettings
@@ -127,3 +128,14 @@ def test_probabilities_are_calibrated():
     assert abs(np.mean(p) - np.mean(test_y[some] == 4)) < .03
     sure = p > .9
     assert sure.sum() > 100 and np.mean(test_y[some][sure] == 4) > .9
+
+
+def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1], [20, 40])).astype(np.int32)
+    settings = TrainingSettings(options="-c 0.001 -g 0.1", loo=True, calibration=0)
+    [job] = plan_jobs(from_pairs((0, 1), range(2)), "m", settings.options, 1)
+    [fitted] = fit([job], x, y, settings)
+    a, b = fitted.model.platt
+    assert a == 0 and sorted([1 / (1 + np.exp(b)), 1 / (1 + np.exp(-b))]) == pytest.approx(
+        [1 / 3, 2 / 3], abs=0.02)
