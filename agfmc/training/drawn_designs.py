@@ -98,12 +98,12 @@ def _best_of(trees, costs, drawn, progress):
             progress(min(start + _BATCH, len(trees)), len(trees), "random trees")
     losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in trees])  # (draws, groups)
     order = np.argsort(losses.sum(axis=1), kind="stable")[:search.alternatives + 1]
-    apart = sum(losses[np.argmin(np.delete(losses, group, axis=1).sum(axis=1)), group]
-                for group in range(GROUPS)) / costs.points
+    apart = costs.judged([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
+                          for group in range(GROUPS)])
     against = costs.point_losses(trees[order[0]])
     scored = [costs.scored(trees[one], against if rank else None)
               for rank, one in enumerate(order)]
-    return Chosen(scored[0], float(apart), tuple(scored[1:]), costs, False, space.splits,
+    return Chosen(scored[0], *apart, tuple(scored[1:]), costs, False, space.splits,
                   space.all_splits, space.all_trees, 0.0, search, drawn)
 
 

@@ -178,10 +178,10 @@ def test_the_scheme():
 
 
 def test_labels_that_say_nothing():
-    """The loss in the tree that other points chose is that of chance, that of the best below it."""
+    """The loss in the tree that other points chose is that of chance, that of the best no more."""
     generator = np.random.default_rng(5)
     y = generator.permutation(np.repeat(np.arange(5), 40))
     made = LabelledPoints(generator.normal(size=(200, 3)), y, range(5))
     found = best_tree(made, search=TreeSearch(machine=NystromOptions.parse("-m 20 -g 0.3 -l 1")))
     assert found.apart > np.log(5) - 0.02
-    assert found.best.loss < found.apart
+    assert found.best.loss <= found.apart + 1e-12
