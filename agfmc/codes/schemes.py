@@ -101,7 +101,7 @@ SCHEMES = (
            "the adjacent code in the order that data, or a contingency table, suggest",
            "codes.class_path:ordered_adjacent", ("data", "confusions"),
            {"metric": "mean-deviation"}, lambda k, **_: (k - 1, 1, "")),
-    Scheme(None, "best-tree", ("best",),
+    Scheme(None, "best-tree", (),
            "decision tree from data with the least leave-one-out loss of all trees, or of those "
            "that a search comes to",
            "training.tree_search:best_tree", ("data",),

@@ -66,6 +66,9 @@ def joined(trees: Iterable[Tree]) -> Tree:
         if not trees:
             raise UsageError("an ensemble needs at least one configuration")
         return trees[0]
+    if wrong := next((one for one in trees if not isinstance(one, Tree)), None):
+        raise UsageError(f"an ensemble is made of control trees, not of {type(wrong).__name__}: "
+                         "a configuration has its own as `tree`")
     first = trees[0]
     names: dict[int, str] = {}
     for tree in trees:
