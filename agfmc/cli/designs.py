@@ -141,7 +141,7 @@ def add_searching(parser):
     group.add_argument("--splits", type=whole_number(1, 10**9), metavar="N",
                        help="try at most N splits of classes: where all of them are no more, the "
                             "best tree of all is found, else one that a local search comes to "
-                            "(default 300000, which is all for 12 classes)")
+                            "(default 300,000, which is all for 12 classes)")
     group.add_argument("--max-depth", type=whole_number(1), metavar="D",
                        help="trees of depth D at most: the classifiers on the way to any class")
     group.add_argument("--balance", type=_balance, metavar="W",

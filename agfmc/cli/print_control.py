@@ -39,10 +39,10 @@ def get_parser():
               "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
               "[-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} [-M | -A] [--min-class N] "
-              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
-              "[--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
+              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
+              "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
+              "[--trials N] [--uncalibrated] [--executor WHERE] [--platt WAY] "
+              "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
               "{n | data | control | table} [nrow | control ...]")
     parser.add_argument(
         "source", metavar="{n | data | control | table}",

@@ -118,7 +118,7 @@ SCHEMES = (
            {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH}, searched=True),
     Scheme(None, "ensemble", (),
            "several different configurations, the probabilities of which are averaged: random "
-           "ones, the best trees, or control files",
+           "ones, the best trees of parts of the points, or control files",
            "training.drawn_designs:ensemble", ("classes", "data"),
            {"of": "random-tree", "members": None, "kind": "class-balanced", "rows": None,
             "strict": False, "seed": 1, "draws": 1, **_SEARCH}, searched=True),

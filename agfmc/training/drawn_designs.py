@@ -151,8 +151,9 @@ def _best_trees(scheme, source, wanted, settings):
     chosen = scheme.make(source, **settings)
     trees = [chosen.costs.scored(pairs)
              for pairs in chosen.costs.different(wanted, chosen.balance)]
-    return [one.tree for one in trees], ["each the best for some of the points; the best for all, which may be none of these:",
-                                         *member_notes(chosen, trees)]
+    return [one.tree for one in trees], [
+        "each the best for some of the points; the best for all, which may be none of these:",
+        *member_notes(chosen, trees)]
 
 
 def _random_trees(scheme, source, wanted, settings):

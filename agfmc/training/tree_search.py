@@ -85,7 +85,8 @@ class Chosen:
 
     best: the tree that was chosen;  apart, apart_error: its loss a point, and the standard error
     of that, where each tenth of the points judges the tree that the other nine choose, which a
-    search that fits noise has larger than that of `best`;  alternatives: the next best;  costs: the `TreeCosts`, to score other trees;
+    search that fits noise has larger than that of `best`;  alternatives: the next best;  costs:
+    the `TreeCosts`, to score other trees;
     exact: no tree that the constraints allow is better;  splits, all_splits, all_trees: tried,
     and of all trees;  balance: the weight of the classifiers asked;  search: what it went by;
     drawn: words about the trees where they were random ones.

@@ -105,7 +105,7 @@ def test_costs_decide(control, folder):
     (["random-tree", "--by", "error", "-M", "train"], 2,
      "--by is for -Q best-tree, random-tree with --draws and -Q ensemble --of best-tree or with "
      "--draws, not for random-tree"),
-    (["random-tree", "--draws", "3", "--splits", "9", "-M", "train"], 2, "--splits is for -Q best-tree and"),
+    (["random-tree", "--draws", "3", "--splits", "9", "-M", "train"], 2, "--splits is for -Q"),
     (["random-tree", "-n", "4"], 2, "-n is for training data: found the number 4"),
     (["random-tree", "--of", "random", "4"], 2, "--of is for -Q ensemble, not for random-tree"),
     (["random-tree", "4", "9"], 2, "nrow is for -Q random, "),
