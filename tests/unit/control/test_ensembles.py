@@ -186,8 +186,10 @@ def test_no_trees():
 
 
 def test_what_is_no_tree():
-    with pytest.raises(UsageError, match="made of control trees, not of str: a configuration has"):
-        joined([parse('"" {0 1}'), '"" {0 1}'])
+    for trees, names in (([parse('"" {0 1}'), '"" {0 1}', 0], "int, str"), ([7], "int")):
+        with pytest.raises(UsageError, match=f"made of control trees, .* not of {names}$"):
+            joined(trees)
+    assert joined(parse('"" {0 1}')) == parse('"" {0 1}')
 
 
 @pytest.mark.parametrize("text", ["1", "1 2 3", "0 0", "a b"])
