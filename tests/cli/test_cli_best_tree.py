@@ -255,6 +255,10 @@ def test_pictures(best, folder):
     best("-j", "2", *words, "--no-names", "five")
     assert (folder / "space.svg").read_bytes() == first["space.svg"]
     assert (folder / "tree.svg").read_bytes() != first["tree.svg"]
+    words = "trees need not obey the constraints"
+    assert words.encode() not in first["space.svg"]
+    best("--together", "0,1", "--plot-space", "space.svg", "five")
+    assert words in (folder / "space.svg").read_text(encoding="utf-8")
 
 
 def test_text_for_graphviz_has_the_losses(best):
