@@ -43,7 +43,8 @@ class LabelledPoints(NamedTuple):
         counts = np.bincount(found)
         if counts.min() < 2:
             label = self.labels[int(counts.argmin())]
-            name = f", {self.names[label]!r}," if label in (self.names or {}) else ""
+            names = self.names or {}
+            name = f", {names[label]!r}," if label in names else ""
             raise DataError(f"class {label}{name} has one point: a leave-one-out value needs two "
                             "or more; --min-class 2 leaves such classes out")
         return found

@@ -128,10 +128,11 @@ def test_two_classes_have_one_tree():
 
 
 def test_a_class_of_one_point_is_named():
-    x, y, labels, names = points()
+    x, y, labels, _ = points()
     y = np.where((y == 7) & (np.cumsum(y == 7) > 1), 8, y)
-    with pytest.raises(DataError, match="class 7 has one point: .* --min-class 2"):
-        TreeCosts(LabelledPoints(x, y, labels, names))
+    for names, told in ((None, "class 7 has"), ({2: "tern", 7: "gull"}, "class 7, 'gull', has")):
+        with pytest.raises(DataError, match=f"{told} one point: .* --min-class 2"):
+            TreeCosts(LabelledPoints(x, y, labels, names))
 
 
 def test_notes_are_comments_of_a_control_file():
