@@ -86,12 +86,14 @@ def _add_decoding(group):
     group.add_argument("--stop", type=probability, metavar="P",
                        help="for decision trees and nested configurations: go down while the most "
                             "probable branch has probability P or more, else answer with the set "
-                            "of the classes below the node; print its probability and the labels, "
+                            "of the classes below the node; print its probability, not calibrated, "
+                            "and the labels, "
                             "and write the sets to output.sets")
     group.add_argument("--top", type=whole_number(1), metavar="K",
                        help="print, in place of the probabilities, the K most probable classes of "
                             "each point, each with its probability; of a tree, unless --tree full "
-                            "is given, only classifiers that may change them are queried")
+                            "is given, only classifiers that may change them are queried, and the "
+                            "probabilities are not calibrated")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
     group.add_argument("--priors", type=proportions, metavar="P",

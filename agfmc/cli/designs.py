@@ -1,6 +1,8 @@
 """The options of print_control for designs that are searched for in data."""
 
 import argparse
+from contextlib import suppress
+from itertools import combinations
 
 from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..errors import UsageError
@@ -9,7 +11,8 @@ from .messages import Progress
 from .options import finite_number, normalisation_options, whole_number
 
 __all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
-           "drawn_design", "found_design", "joined_controls", "searching_options", "wanted_by",
+           "drawn_design", "found_design", "joined_controls", "searches_with",
+           "searching_options", "wanted_by",
            "with_average", "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
@@ -92,6 +95,8 @@ def joined_controls(args):
         if given:
             raise UsageError(f"{option} is for new configurations: the control files that are "
                              "joined keep theirs")
+    if (args.source, *args.controls).count("-") > 1:
+        raise UsageError("- is standard input, which can be read once")
     trees = [read_control(name) for name in (args.source, *args.controls)]
     first = trees[0]
     trained = all(row.is_name for row in first.rows) and all(
@@ -121,9 +126,8 @@ def _refuse_idle(args, scheme):
     heeded = _OF_DRAWS if of.name == "random-tree" and args.draws is not None else ()
     for given, option in (*searching_options(args), (args.by is not None, "--by")):
         if given and "classes" in of.made_of and option not in heeded:
-            raise UsageError(f"{option} is for a search: expected -Q best-tree"
-                             + (", or random-tree with --draws" if option in _OF_DRAWS else "")
-                             + f", found {of.name}")
+            found = of.name if of is scheme else f"an ensemble of {of.name} (--of)"
+            raise UsageError(f"{option} is for {searches_with(option)}, not for {found}")
 
 
 def add_searching(parser):
@@ -137,7 +141,7 @@ def add_searching(parser):
     group.add_argument("--splits", type=whole_number(1, 10**9), metavar="N",
                        help="try at most N splits of classes: where all of them are no more, the "
                             "best tree of all is found, else one that a local search comes to "
-                            "(default 300000, which is all for 12 classes)")
+                            "(default 300,000, which is all for 12 classes)")
     group.add_argument("--max-depth", type=whole_number(1), metavar="D",
                        help="trees of depth D at most: the classifiers on the way to any class")
     group.add_argument("--balance", type=_balance, metavar="W",
@@ -147,7 +151,7 @@ def add_searching(parser):
     group.add_argument("--together", action="append", metavar="CLASSES",
                        help="tell these classes, by name or label with commas between them, apart "
                             "last: they are one branch (may be given several times)")
-    group.add_argument("--top", metavar="SIDES",
+    group.add_argument("--top", metavar="SIDES", action="append",
                        help="the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
                             "its right side, with blanks or, for names that have blanks, with "
                             "commas between them")
@@ -192,20 +196,31 @@ def check_pictures(args):
 
 
 def _balance(text):
-    found = text if text == "auto" else finite_number(text)
-    if found != "auto" and found < 0:
-        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, or auto, found '{text}'")
-    return found
+    with suppress(argparse.ArgumentTypeError):
+        if text == "auto" or finite_number(text) >= 0:
+            return text if text == "auto" else finite_number(text)
+    raise argparse.ArgumentTypeError(f"expected a number, 0 or more, or auto, found '{text}'")
 
 
 def _rows(text):
-    return text if text == "auto" else whole_number(1)(text)
+    with suppress(argparse.ArgumentTypeError):
+        return text if text == "auto" else whole_number(1)(text)
+    raise argparse.ArgumentTypeError(f"expected a whole number from 1, or auto, found '{text}'")
 
 
 def wanted_by(option):
     """The option of a scheme, in the table of schemes, that an option of searches is for."""
     return "code" if option in _OF_CODES else \
         "options" if option == "--search-options" else "search"
+
+
+def searches_with(option):
+    """The schemes, in words, that an option of searches for trees is for."""
+    if option == "--plot-space":
+        return "-Q best-tree"
+    return "-Q best-tree" + ", random-tree with --draws" * (option in _OF_DRAWS) \
+        + ", best-code" * (option == "--search-options") \
+        + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
 
 
 def searching_options(args):
@@ -273,6 +288,8 @@ def _draw_space(args, found, points, progress):
     from ..training.tree_space import tree_space
 
     about = f"{len(points.y)} points, {len(points.labels)} classes"
+    if found.search.together or found.search.max_depth is not None:
+        about += "; standard and random trees need not obey the constraints"
     draw_space(args.plot_space, tree_space(found, points, args.seed, progress),
                loss_name(found.search.loss), about)
 
@@ -300,7 +317,7 @@ def with_losses(tree, found):
 
     if getattr(found, "best", None) is None:
         return tree
-    return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.3g} % of points"
+    return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.1f} % of points"
                          for node in found.best.nodes])
 
 
@@ -308,15 +325,29 @@ def _tree_search(args, labels, names):
     from ..training.split_costs import LEFT_OUT
     from ..training.tree_search import SPLITS, TreeSearch
 
-    together = [_classes(text.split(","), labels, names, "--together") for text in
-                args.together or ()]
+    together = [(f"--together '{text}'", _classes(text.split(","), labels, names, "--together"))
+                for text in args.together or ()]
     if args.top is not None:
-        together += _sides(args.top, labels, names)
+        if len(args.top) > 1:
+            raise UsageError("--top is given twice: a tree has one root")
+        together += [(f"--top '{args.top[0]}'", side)
+                     for side in _sides(args.top[0], labels, names)]
+    _refuse_overlap(together)
     # k - 1 is the depth of the deepest tree: no limit, which the search is faster without
     depth = args.max_depth if (args.max_depth or 0) < len(labels) - 1 else None
     return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
-                      _loss(args.by, labels, names), depth, args.balance or 0.0, together,
+                      _loss(args.by, labels, names), depth, args.balance or 0.0,
+                      [classes for _, classes in together],
                       args.alternatives or 0)
+
+
+def _refuse_overlap(together):
+    """UsageError for two sets of classes, (what was given, labels), of which no tree has both."""
+    for (one, some), (other, others) in combinations(together, 2):
+        if not set(some).isdisjoint(others) and not (
+                set(some) <= set(others) or set(others) <= set(some)):
+            raise UsageError(f"{one} and {other} contradict each other: the sets of classes "
+                             "overlap, and neither holds the other")
 
 
 def _machine(args, left_out):

@@ -232,8 +232,9 @@ def _check_together(args, form, binary):
             (args.weights is not None and (external or args.no_calibration),
              "--weights needs samples that are held out: it goes neither with -- nor with "
              "--no-calibration"),
-            (args.weights is not None and (args.only is not None or args.sums is not None),
-             "--weights is for a whole run: it goes neither with --only nor with --sums"),
+            (args.weights is not None and (
+                args.dry_run or args.only is not None or args.sums is not None),
+             "--weights is for a whole run: it goes with none of -0, --only and --sums"),
             (args.cv_irrelevant and args.cv_errors is None,
              "--cv-irrelevant needs --cv-errors"),
             (args.dense and not args.svm, "--dense needs -M"),

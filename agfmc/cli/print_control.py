@@ -9,8 +9,8 @@ from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
 from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
-                      drawn_design, found_design, joined_controls, Operands, searching_options,
-                      wanted_by, with_average, with_losses)
+                      drawn_design, found_design, joined_controls, Operands, searches_with,
+                      searching_options, wanted_by, with_average, with_losses)
 from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
                           read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -39,10 +39,10 @@ def get_parser():
               "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
               "[-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} [-M | -A] [--min-class N] "
-              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--by SCORE] [--uncalibrated] [-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state]] "
-              "[--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
+              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
+              "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
+              "[--trials N] [--uncalibrated] [--executor WHERE] [--platt WAY] "
+              "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
               "{n | data | control | table} [nrow | control ...]")
     parser.add_argument(
         "source", metavar="{n | data | control | table}",
@@ -198,10 +198,12 @@ def _refuse_idle(args, scheme):
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
-                          ("--state", args.state), ("--executor", args.executor)):
-        if given is not None and not (
-                option == "--state" and scheme is not None and "kept" in scheme.options):
+                          ("--executor", args.executor), ("--uncalibrated", args.uncalibrated),
+                          ("--platt", args.platt != "cv")):
+        if given not in (None, False):
             raise UsageError(f"{option} needs --best")
+    if args.state is not None and (scheme is None or "kept" not in scheme.options):
+        raise UsageError("--state needs --best or a search for a tree")
     for given, option, wanted in (
             (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
             (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
@@ -218,7 +220,8 @@ def _refuse_idle(args, scheme):
         if not given or scheme in suited:
             continue
         *first, last = (s.name for s in suited)
-        text = f"{option} is for -Q {', '.join(first)}{' and ' * bool(first)}{last}"
+        text = f"{option} is for " + (searches_with(option) if wanted in ("search", "options") else
+                                      f"-Q {', '.join(first)}{' and ' * bool(first)}{last}")
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
@@ -242,10 +245,14 @@ def scheme_of(args):
         return find_scheme(args.type)
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
-    shown = (args.dot or args.plot is not None) and not (args.svm or args.lvq) \
-        and not is_number(args.source) \
-        and (args.source == "-" or os.path.exists(args.source) and not os.path.isdir(args.source))
-    return None if shown else DEFAULT
+    return None if (args.dot or args.plot is not None) and (
+        args.source == "-" and not (args.svm or args.lvq) or _is_file(args)) else DEFAULT
+
+
+def _is_file(args):
+    """True where the operand can be a control file: no text of data, no folder, no number."""
+    return not (args.svm or args.lvq or is_number(args.source)) and \
+        os.path.exists(args.source) and not os.path.isdir(args.source)
 
 
 def designed(args, scheme, form):
@@ -329,6 +336,9 @@ def _searched(args, scheme, form):
             raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
                              f"the number {args.source}")
         return drawn_design(args, scheme, _labels(args, form)[0])
+    if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{args.source}.cls"):
+        raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
+                         f"{args.source}")
     return found_design(args, PROG, scheme, _data(args, form))
 
 

@@ -101,7 +101,7 @@ SCHEMES = (
            "the adjacent code in the order that data, or a contingency table, suggest",
            "codes.class_path:ordered_adjacent", ("data", "confusions"),
            {"metric": "mean-deviation"}, lambda k, **_: (k - 1, 1, "")),
-    Scheme(None, "best-tree", ("best",),
+    Scheme(None, "best-tree", (),
            "decision tree from data with the least leave-one-out loss of all trees, or of those "
            "that a search comes to",
            "training.tree_search:best_tree", ("data",),
@@ -118,7 +118,7 @@ SCHEMES = (
            {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH}, searched=True),
     Scheme(None, "ensemble", (),
            "several different configurations, the probabilities of which are averaged: random "
-           "ones, the best trees, or control files",
+           "ones, the best trees of parts of the points, or control files",
            "training.drawn_designs:ensemble", ("classes", "data"),
            {"of": "random-tree", "members": None, "kind": "class-balanced", "rows": None,
             "strict": False, "seed": 1, "draws": 1, **_SEARCH}, searched=True),

@@ -61,7 +61,10 @@ def joined(trees: Iterable[Tree]) -> Tree:
     Raises `UsageError` without any tree, `ControlError` for trees with other classes than the
     first one, or other names of them.
     """
-    trees = list(trees)
+    trees = [trees] if isinstance(trees, Tree) else list(trees)
+    if wrong := {type(tree).__name__ for tree in trees if not isinstance(tree, Tree)}:
+        raise UsageError("an ensemble is made of control trees, as agfmc.design makes them, not of "
+                         + ", ".join(sorted(wrong)))
     if len(trees) < 2:
         if not trees:
             raise UsageError("an ensemble needs at least one configuration")

@@ -74,7 +74,7 @@ _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
 _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
-_WEIGHT = re.compile(r"[-+]?\.?[0-9]")
+_WEIGHT = re.compile(r"[-+]?(?:\.?[0-9]|(?:nan|inf|infinity)\b)", re.I)
 _HEADING = re.compile(r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?)[ \t]*):(.*)", re.M | re.I)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 

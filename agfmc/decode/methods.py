@@ -127,4 +127,5 @@ def find_method(text: str | int | Method) -> Method:
         for method in METHODS)
     scheme = f" ({text} is a scheme of print_control)" if any(
         wanted in (scheme.name, *scheme.aliases) for scheme in SCHEMES) else ""
-    raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}")
+    raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}; and for trees "
+                     "recursive and full, for ensembles average and geometric (--tree)")

@@ -430,7 +430,7 @@ def format_svm_multiclass(configuration):
     model, tree = configuration.machines, configuration.tree
     if tree.is_ensemble:
         raise ModelError(f"a LIBSVM model holds one configuration, and this is an ensemble of "
-                         f"{len(tree.roots)}")
+                         f"{len(tree.roots)}: mbh2mbm stores it in a .mbm file")
     if tree.directs:
         raise ModelError("a LIBSVM model can hold support vector machines only, not a classifier "
                          f"of code {next(iter(tree.directs.values())).code}")

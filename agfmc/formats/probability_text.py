@@ -141,7 +141,8 @@ def read_probabilities(path):
         hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
         raise DataError("expected at least 2 probabilities and a class in each line, found "
                         f"{table.shape[1]} numbers{hint}", file=path, line=first)
-    _whole(table[:, -1], first, path)
+    _whole(table[:, -1], first, path, hint="; what classify_m prints with --top or --stop "
+           "is no table of probabilities")
     if labels is not None and len(labels) != table.shape[1] - 1:
         raise DataError(f"the first line names {len(labels)} classes, but the next one has "
                         f"{table.shape[1] - 1} probabilities", file=path, line=first)
@@ -182,9 +183,9 @@ def _part(lines, width):
     return None if table is None else table.reshape(-1, width)
 
 
-def _whole(values, first, path, step=1):
+def _whole(values, first, path, step=1, hint=""):
     """Labels must be whole numbers; the lines of `values` are `step` apart."""
     wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
     if wrong.any():
-        raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}", file=path,
-                        line=first + step * int(np.argmax(wrong)))
+        raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}{hint}",
+                        file=path, line=first + step * int(np.argmax(wrong)))

@@ -60,7 +60,7 @@ def _losses_figure(scored, shares, what):
     tree = scored.tree
     places, labels = _Places(tree), tree.labels
     texts = [class_name(tree.names, label) for label in labels]
-    percents = [f"{100 * shares[label]:.3g} %" for label in labels]
+    percents = [f"{100 * shares[label]:.1f} %" for label in labels]
     title = (f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} a point; "
              f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked for a point")
     names = text_width(texts, 9)

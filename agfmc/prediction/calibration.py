@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -32,7 +33,7 @@ __all__ = ["HeldOutValues", "calibrated", "check_weights", "fit_calibration", "f
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
-_NO_WEIGHT = 1e-3  # of a member, times their number: what is written as 0
+_NO_WEIGHT = 0.01  # of a member, times their number: what is written as 0
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 
 
@@ -155,10 +156,17 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     for start in range(0, size, step):
         rows = given.load(start, min(start + step, size))
         parts.append(np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)]))
-    weights = fit_weights(np.concatenate(parts, axis=1))
-    text = " ".join(f"{weight:.4g}" if weight * len(weights) > _NO_WEIGHT else "0"
-                    for weight in weights.tolist())
+    text = _in_words(fit_weights(np.concatenate(parts, axis=1)))
     return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
+
+
+def _in_words(weights):
+    """Numbers with few digits and the sum 1, nearly the weights (M,); the smallest are 0."""
+    weights = np.where(weights * len(weights) > _NO_WEIGHT, weights, 0.0)
+    digits = 3 + len(str(len(weights)))
+    units = np.rint(weights / weights.sum() * 10**digits).astype(np.int64)
+    units[units.argmax()] += 10**digits - units.sum()
+    return " ".join(f"{Decimal(unit).scaleb(-digits).normalize():f}" for unit in units.tolist())
 
 
 def _learned(configuration, held_out):

@@ -173,7 +173,9 @@ class Classifier:
         """
         if not self.all_classes or self.decoding.decoder.gives == "votes" or \
                 self.decoding.guarantees.of_sets:
-            raise UsageError("this decoder does not give the probabilities of all classes")
+            way = "full" if self.decoding.descends(self.tree) else "least-squares"
+            raise UsageError("this decoding does not give the probabilities of all classes: the "
+                             f"decoder '{way}' alone does")
         return np.asarray(self.classify(x, workers).columns)
 
 

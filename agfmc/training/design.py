@@ -42,20 +42,25 @@ class LabelledPoints(NamedTuple):
         found = np.searchsorted(self.labels, self.y)
         counts = np.bincount(found)
         if counts.min() < 2:
-            raise DataError(f"class {self.labels[int(counts.argmin())]} has one point: a "
-                            "leave-one-out value needs two or more; --min-class 2 leaves such "
-                            "classes out")
+            label = self.labels[int(counts.argmin())]
+            names = self.names or {}
+            name = f", {names[label]!r}," if label in names else ""
+            raise DataError(f"class {label}{name} has one point: a leave-one-out value needs two "
+                            "or more; --min-class 2 leaves such classes out")
         return found
 
 
-def design(scheme, labels, *, names=None, **options):
+def design(scheme, labels, *, names=None, x=None, y=None, **options):
     """The training control tree of `scheme` (by name) over `labels`, in their order.
 
-    names: {label: name} or None;  options: those of the scheme in the table of schemes; any
-    others are ignored, None stands for the default.
+    names: {label: name} or None;  x (n, d), y (n,): training data for a scheme that needs them,
+    such as "best-tree", as of `design_for`;  options: those of the scheme in the table of schemes;
+    any others are ignored, None stands for the default.
     Raises `UsageError` where the scheme does not exist for that many classes.
     """
     scheme = find_scheme(scheme)
+    if x is not None and y is not None and "data" in scheme.made_of:
+        return design_for(scheme.name, x, y, labels, names, **options)
     _require_source(scheme, "classes")
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")

@@ -17,8 +17,8 @@ def tree_notes(chosen) -> list[str]:
     lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "
               "average",
               f"judged by {chosen.costs.splits.options.canonical()}",
-              "   loss +- error    share of points: node"]
-    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:8.4f}  "
+              "   loss +- std.error    share of points: node"]
+    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
               f"{_classes(node.left, names)} / {_classes(node.right, names)}"
               for node in best.nodes]
     own = clades_of(best.tree)
@@ -34,8 +34,8 @@ def tree_notes(chosen) -> list[str]:
 def member_notes(chosen, members) -> list[str]:
     """Lines about the trees (`ScoredTree`) of an ensemble that a search chose."""
     return [*_search_notes(chosen), f"judged by {chosen.costs.splits.options.canonical()}",
-            "   loss +- error    asked: member",
-            *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:8.2f}  {in_brackets(one.tree)}"
+            "   loss +- std.error    asked: member",
+            *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:12.2f}  {in_brackets(one.tree)}"
               for one in members)]
 
 
@@ -44,20 +44,20 @@ def _search_notes(chosen):
     best, search = chosen.best, chosen.search
     scheme = "random-tree" if chosen.drawn else "best-tree"
     which = " in which classes stay together as wanted" if search.together else ""
-    trees = f"{chosen.all_trees:,} trees{which}".replace(",", " ")
+    trees = f"{chosen.all_trees:,} trees{which}"
     deep = "" if search.max_depth is None else f" of depth {search.max_depth} at most"
     lines = [f"{scheme}: leave-one-out {loss_name(search.loss)} {best.loss:.4f} +- "
              f"{best.error:.4f} a point; judged by points that did not choose it "
-             f"{chosen.apart:.4f}"]
+             f"{chosen.apart:.4f} +- {chosen.apart_error:.4f}"]
     if chosen.exact:
         least = f"only tree{which}" if chosen.all_trees == 1 else \
             f"least{deep}, of {trees}" if deep else f"least of all {trees}"
-        lines.append(f"exact: the {least}, from {chosen.splits} splits")
+        lines.append(f"exact: the {least}, from {chosen.splits:,} splits")
     elif chosen.drawn:
-        lines.append(f"the best of {chosen.drawn}, among {trees}; {chosen.splits} splits")
+        lines.append(f"the best of {chosen.drawn}, among {trees}; {chosen.splits:,} splits")
     else:
-        lines.append(f"not exact: {chosen.splits} of {chosen.all_splits} splits were tried, by a "
-                     f"local search among {trees}{deep}; how much better the best of all is, is "
+        lines.append(f"not exact: {chosen.splits:,} of {chosen.all_splits:,} splits were tried, by "
+                     f"a local search among {trees}{deep}; how much better the best of all is, is "
                      "not known")
     if chosen.balance:
         lines.append(f"balance: {chosen.balance:g} for each classifier that a point is asked")

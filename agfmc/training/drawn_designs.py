@@ -98,12 +98,12 @@ def _best_of(trees, costs, drawn, progress):
             progress(min(start + _BATCH, len(trees)), len(trees), "random trees")
     losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in trees])  # (draws, groups)
     order = np.argsort(losses.sum(axis=1), kind="stable")[:search.alternatives + 1]
-    apart = sum(losses[np.argmin(np.delete(losses, group, axis=1).sum(axis=1)), group]
-                for group in range(GROUPS)) / costs.points
+    apart = costs.judged([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
+                          for group in range(GROUPS)])
     against = costs.point_losses(trees[order[0]])
     scored = [costs.scored(trees[one], against if rank else None)
               for rank, one in enumerate(order)]
-    return Chosen(scored[0], float(apart), tuple(scored[1:]), costs, False, space.splits,
+    return Chosen(scored[0], *apart, tuple(scored[1:]), costs, False, space.splits,
                   space.all_splits, space.all_trees, 0.0, search, drawn)
 
 
@@ -129,9 +129,11 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
                          f"be read again: expected {MAX_TEXT >> 20} MiB of text at most")
     found, notes = _MEMBERS[scheme.name](scheme, source, wanted, settings)
     if len(found) < (members or 2):
-        raise UsageError(f"the scheme {scheme.name} has {len(found)} different "
-                         f"configuration{'s' * (len(found) > 1)} of these classes, of "
-                         f"{members or 2} that are wanted for an ensemble")
+        has = f"the scheme {scheme.name} has {len(found)} different " \
+              f"configuration{'s' * (len(found) > 1)} of these classes"
+        raise UsageError(f"{has}: an ensemble needs two or more" if len(found) < 2 else
+                         f"{has}, of {members} that are wanted for an ensemble: expected "
+                         f"--members {len(found)} or fewer")
     tree = joined(found)
     if isinstance(source, int):
         return tree
@@ -149,8 +151,9 @@ def _best_trees(scheme, source, wanted, settings):
     chosen = scheme.make(source, **settings)
     trees = [chosen.costs.scored(pairs)
              for pairs in chosen.costs.different(wanted, chosen.balance)]
-    return [one.tree for one in trees], ["each the best for some of the points",
-                                         *member_notes(chosen, trees)]
+    return [one.tree for one in trees], [
+        "each the best for some of the points; the best for all, which may be none of these:",
+        *member_notes(chosen, trees)]
 
 
 def _random_trees(scheme, source, wanted, settings):
@@ -169,7 +172,8 @@ def _best_draws(scheme, source, wanted, settings):
     chosen = scheme.make(source, **{**settings, "search": replace(
         settings["search"] or TreeSearch(), alternatives=wanted - 1)})
     trees = [chosen.best, *chosen.alternatives]
-    return [one.tree for one in trees], member_notes(chosen, trees)
+    return [one.tree for one in trees], ["the first, and then the next best:",
+                                         *member_notes(chosen, trees)]
 
 
 def _codes(scheme, source, wanted, settings):

@@ -302,6 +302,11 @@ class SplitCosts:
         """(l,): of the columns of `point_losses`: their sum is the number of all points."""
         return np.repeat(self._weight, [phi.shape[1] for phi in self._phi])
 
+    @functools.cached_property
+    def point_groups(self) -> np.ndarray:
+        """(l,): the groups, 0 to GROUPS - 1, of the columns of `point_losses`."""
+        return np.concatenate([np.arange(phi.shape[1]) % GROUPS for phi in self._phi])
+
 
 def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """The weighted mean of values (l,), and its standard error."""

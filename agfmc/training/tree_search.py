@@ -83,9 +83,10 @@ class ScoredTree:
 class Chosen:
     """The result of `search_tree`.
 
-    best: the tree that was chosen;  apart: its loss a point where each tenth of the points judges
-    the tree that the other nine choose, which a search that fits noise has larger than that of
-    `best`;  alternatives: the next best;  costs: the `TreeCosts`, to score other trees;
+    best: the tree that was chosen;  apart, apart_error: its loss a point, and the standard error
+    of that, where each tenth of the points judges the tree that the other nine choose, which a
+    search that fits noise has larger than that of `best`;  alternatives: the next best;  costs:
+    the `TreeCosts`, to score other trees;
     exact: no tree that the constraints allow is better;  splits, all_splits, all_trees: tried,
     and of all trees;  balance: the weight of the classifiers asked;  search: what it went by;
     drawn: words about the trees where they were random ones.
@@ -93,6 +94,7 @@ class Chosen:
 
     best: ScoredTree
     apart: float
+    apart_error: float
     alternatives: tuple[ScoredTree, ...]
     costs: TreeCosts
     exact: bool
@@ -244,15 +246,24 @@ class TreeCosts:
             found.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
         return list(found)[:count]
 
-    def apart(self, balance: float = 0.0) -> float:
-        """The mean loss of each group of the points in the tree that the other groups choose."""
-        total = 0.0
-        for group in range(GROUPS):
-            others = np.full(GROUPS, GROUPS / (GROUPS - 1))
-            others[group] = 0.0
-            pairs = self.best(balance=balance, groups=others)[0].pairs
-            total += float(self.space.cost_of(pairs)[:, group].sum())
-        return total / self.points
+    def apart(self, balance: float = 0.0) -> tuple[float, float]:
+        """The mean loss of each group of the points in the tree that the other groups choose, and
+        its standard error."""
+        others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
+        return self.judged([self.best(balance=balance, groups=weights)[0].pairs
+                            for weights in others])
+
+    def judged(self, trees: Sequence) -> tuple[float, float]:
+        """The mean loss of each group of the points in the tree of that group, nested pairs, and
+        its standard error."""
+        nodes = sorted({node for pairs in trees for node in nodes_of(pairs)})
+        losses = dict(zip(nodes, self.splits.point_losses(nodes)))
+        groups = self.splits.point_groups
+        of_points = np.zeros(len(groups))
+        for group, pairs in enumerate(trees):
+            own = groups == group
+            of_points[own] = sum(losses[node][own] for node in nodes_of(pairs))
+        return mean_and_error(of_points, self.splits.point_weights)
 
 
 def _depth(pairs):
@@ -281,7 +292,7 @@ def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
     against = costs.point_losses(found[0].pairs)
     trees = [costs.scored(one.pairs, None if number == 0 else against)
              for number, one in enumerate(found)]
-    return Chosen(trees[0], costs.apart(balance), tuple(trees[1:]), costs, space.exact,
+    return Chosen(trees[0], *costs.apart(balance), tuple(trees[1:]), costs, space.exact,
                   space.splits, space.all_splits, space.all_trees, float(balance), search)
 
 

@@ -316,7 +316,7 @@ def honest(args):
         best = costs.best()[0].pairs
         model = fit(part.tree(best), part.x, part.y, options=costs.splits.options.canonical(),
                     loo=True)
-        found.setdefault(part.name, []).append((costs.loss_of(best), costs.apart(), *(
+        found.setdefault(part.name, []).append((costs.loss_of(best), costs.apart()[0], *(
             scores(classifier(model, one).probabilities(part.new), part.true)["log_loss"]
             for one in (False, True))))
     head("data", "splits", "least loss", "judged apart", "new rows", "new rows, calibrated",
@@ -338,7 +338,7 @@ def shuffled(args):
         for name in ("one-vs-one", "best tree", "10 different best trees"):
             model = fit(DESIGNS[name][0](part), part.x, part.y, options=part.options, loo=True)
             one = scores(classifier(model).probabilities(part.new), part.true)
-            promised = (costs.loss_of(costs.best()[0].pairs), costs.apart()) \
+            promised = (costs.loss_of(costs.best()[0].pairs), costs.apart()[0]) \
                 if name == "best tree" else ()
             found.setdefault((part.name, name), []).append(
                 (one["accuracy"], chance[0], one["log_loss"], chance[1], *promised))

@@ -67,13 +67,17 @@ def clades(text):
     (("-G", "five"), 2, "-G is for"),
     (("--metric", "hausdorff", "five"), 2, "--metric is for"),
     (("--trials", "3", "five"), 2, "--trials needs --best"),
+    (("--platt", "loo", "five"), 2, "--platt needs --best"),
+    (("--uncalibrated", "five"), 2, "--uncalibrated needs --best"),
     (("--executor", "threads", "five"), 2, "--executor needs --best"),
     (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
     (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
     # constraints
     (("--together", "0,1", "--together", "1,2", "five"), 2,
-     "classes 0 1 cannot stay together while 1 2 do: the two sets overlap"),
-    (("--top", "0 1 / 2 3 4", "--together", "1,2", "five"), 2, "the two sets overlap"),
+     "--together '0,1' and --together '1,2' contradict each other: the sets of classes overlap"),
+    (("--top", "0 1 / 2 3 4", "--together", "bee,cat", "five"), 2,
+     "--together 'bee,cat' and --top '0 1 / 2 3 4' contradict each other"),
+    (("--top", "0 / 1 2 3 4", "--top", "0 1 / 2 3 4", "five"), 2, "--top is given twice"),
     (("--together", "zebra,1", "five"), 2, "--together: there is no class 'zebra' in the data"),
     (("--together", "7,1", "five"), 2, "there is no class '7'"),
     (("--together", "0,,1", "five"), 2, "there is no class ''"),
@@ -95,7 +99,8 @@ def clades(text):
     # what is minimised, and the machine
     (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
     (("--balance", "-1", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
-    (("--balance", "nan", "five"), 2, "--balance: expected a number"),
+    (("--balance", "nan", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
+    (("--balance", "foo", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
     (("--alternatives", "-1", "five"), 2, "--alternatives: -1 is out of range"),
     (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
     (("--search-options", "learner=svm -c 5", "five"), 2,
@@ -106,7 +111,10 @@ def clades(text):
     (("-Q", "ensemble", "--of", "best-tree", "--plot-space", "x.png", "five"), 2,
      "--plot-space is for one tree that is searched for, not for an ensemble"),
     (("-Q", "random-tree", "--draws", "9", "--plot-space", "x.png", "five"), 2,
-     "--plot-space is for a search"),
+     "--plot-space is for -Q best-tree, not for random-tree"),
+    (("-Q", "ensemble", "five"), 2, "and -Q ensemble --of best-tree or with --draws, not for an "
+     "ensemble of random-tree"),
+    (("-Q", "best", "five"), 2, "there is no scheme 'best'"),
     (("--plot-space", "x.bmp", "five"), 2, "--plot-space x.bmp: expected a name that ends in"),
     (("--plot", "x.svg", "--plot-space", "x.svg", "five"), 2, "name the same file, x.svg"),
     (("--plot-space", "none/x.png", "five"), 1, "none/x.png: cannot write")])
@@ -156,7 +164,7 @@ def test_notes_are_comments_of_a_control_file(best, run):
     found = notes(done)
     number = r"\d+\.\d{4}"
     assert re.fullmatch(rf"best-tree: leave-one-out log loss {number} \+- {number} a point; judged "
-                        rf"by points that did not choose it {number}", found[0])
+                        rf"by points that did not choose it {number} \+- {number}", found[0])
     assert found[1] == "exact: the least of all 105 trees, from 90 splits"
     assert found[2].startswith("4 classifiers, of which 2.")
     assert found[3].startswith("judged by learner=nystrom -t 2 -g 0.2 -m 30 -l 0.1")
@@ -165,7 +173,7 @@ def test_notes_are_comments_of_a_control_file(best, run):
     assert len(table) == 4 and table[0, 2] == 1.0
     assert table[:, 0].sum() == pytest.approx(float(found[0].split()[4]), abs=2.5e-4)
     # names with blanks have commas between them, and a name with a comma or a slash is a label
-    assert {word.strip() for line in rows for side in line[25:].split(" / ")
+    assert {word.strip() for line in rows for side in line[29:].split(" / ")
             for word in side.split(", ")} == {"red ant", "bee", "big cat", "3", "4"}
     assert [line.split(":")[0] for line in found[-2:]] == ["alternative 1", "alternative 2"]
     tree = parse(done.out)
@@ -247,13 +255,17 @@ def test_pictures(best, folder):
     best("-j", "2", *words, "--no-names", "five")
     assert (folder / "space.svg").read_bytes() == first["space.svg"]
     assert (folder / "tree.svg").read_bytes() != first["tree.svg"]
+    words = "trees need not obey the constraints"
+    assert words.encode() not in first["space.svg"]
+    best("--together", "0,1", "--plot-space", "space.svg", "five")
+    assert words in (folder / "space.svg").read_text(encoding="utf-8")
 
 
 def test_text_for_graphviz_has_the_losses(best):
     done = best("--dot", "five")
     nodes = [line for line in notes(best("five")) if re.match(r" +\d\.\d{4} ", line)]
     for loss, error, share in (line.split()[:3] for line in nodes):
-        assert f'label="{loss} +- {error}\\n{100 * float(share):.3g} % of points"' in done.out
+        assert f'label="{loss} +- {error}\\n{100 * float(share):.1f} % of points"' in done.out
 
 
 def test_the_example_of_the_manual(run, root, folder):

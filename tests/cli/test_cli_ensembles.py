@@ -142,6 +142,7 @@ def test_learned_weights(here, run):
 @pytest.mark.parametrize("words, message", [
     (["--weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
     (["--weights", "held-out", "--no-calibration", "joint", "trn"], "--weights needs samples that"),
+    (["--weights", "held-out", "-0", "joint", "trn"], "none of -0, --only and --sums"),
     (["--weights", "held-out", "--only", "m.e00", "joint", "trn"], "--weights is for a whole run"),
     (["--cv-errors", "f", "joint", "trn"], "--cv-errors is for one-vs-one")])
 def test_what_training_refuses(here, run, words, message):

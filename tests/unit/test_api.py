@@ -21,6 +21,21 @@ def data():
     return np.random.default_rng(0).normal(size=(90, 4)) + 2 * np.eye(5, 4)[y], y
 
 
+def test_the_way_to_probabilities_of_a_tree(data):
+    x, y = data
+    joint = agfmc.joined([agfmc.design("best-tree", [0, 2, 4], x=x, y=y),
+                          agfmc.design("tree", [0, 2, 4])])
+    assert agfmc.train(joint, x, y).classifier().probabilities(x).shape == (90, 3)
+    tree = agfmc.train("tree", x, y)
+    with pytest.raises(UsageError, match="the decoder 'full' alone does"):
+        tree.classifier().probabilities(x)
+    assert tree.classifier("full").probabilities(x).shape == (90, 3)
+    with pytest.raises(UsageError, match="the decoder 'least-squares' alone does"):
+        agfmc.train("one-vs-one", x, y).classifier("vote").probabilities(x)
+    with pytest.raises(UsageError, match="for trees recursive and full, for ensembles average and"):
+        tree.classifier("gemetric")
+
+
 def test_a_session(data, tmp_path):
     x, y = data
     configuration = agfmc.train("one-vs-one", x, y, options="-c 5", normalise=True)

@@ -185,6 +185,13 @@ def test_no_trees():
         joined([])
 
 
+def test_what_is_no_tree():
+    for trees, names in (([parse('"" {0 1}'), '"" {0 1}', 0], "int, str"), ([7], "int")):
+        with pytest.raises(UsageError, match=f"made of control trees, .* not of {names}$"):
+            joined(trees)
+    assert joined(parse('"" {0 1}')) == parse('"" {0 1}')
+
+
 @pytest.mark.parametrize("text", ["1", "1 2 3", "0 0", "a b"])
 def test_weights_that_do_not_fit(text):
     with pytest.raises(UsageError, match="# weights:"):
@@ -208,6 +215,12 @@ def test_many_members():
     ("nan 1", None), ("inf 1", None), ("1_0 1", None), ("1, 2", None), ("\u0661 1", None)])
 def test_weights(text, numbers):
     assert shares(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["nan 1", "1 nan", "inf 1", "0.5 O.5", "-Inf 1"])
+def test_weights_that_are_no_numbers(text):
+    with pytest.raises(ControlError, match="expected numbers after '# weights:'"):
+        parse(f'# weights: {text}\n"" {{0 1}} "" {{1 0}}')
 
 
 @pytest.mark.parametrize("line", ["# weights: of the classes", "# Weights: 1 2", "# weight: 1 2"])

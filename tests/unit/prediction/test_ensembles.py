@@ -15,7 +15,8 @@ from agfmc.decode.maps import losses
 from agfmc.errors import ControlError, ModelError, UsageError
 from agfmc.experiments.candidates import decoders_for
 from agfmc.learners.protocol import distinct, plan_jobs
-from agfmc.prediction.calibration import fit_calibration, held_out_answers, with_learned_weights
+from agfmc.prediction.calibration import (_in_words, fit_calibration, held_out_answers,
+                                          with_learned_weights)
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.configuration import export, save
 from agfmc.prediction.decoding import (calibrated_decodings, Decoding, decoders_of,
@@ -221,6 +222,14 @@ def test_learned_weights():
     assert np.allclose(p, np.tensordot(weights, members, 1))
     with pytest.raises(ModelError, match="cannot be learned"):
         with_learned_weights(configuration, None)
+
+
+@pytest.mark.parametrize("weights, text", [
+    ([1e-5, 1e-5, 0.99997, 1e-5], "0 0 1 0"), ([1 / 3] * 3, "0.3334 0.3333 0.3333"),
+    ([0.25, 0.75], "0.25 0.75"), ([0.004, 0.5962, 0.3998], "0.004 0.5962 0.3998"),
+    ([0.003, 0.5972, 0.3998], "0 0.599 0.401")])
+def test_weights_in_few_digits_have_the_sum_one(weights, text):
+    assert _in_words(np.array(weights)) == text
 
 
 def test_training_with_learned_weights():

@@ -86,6 +86,15 @@ def test_the_defaults_of_trees_and_orders():
         "contingency", table, linkage="average")
 
 
+def test_a_design_takes_data_where_it_needs_them():
+    x, y = points()
+    assert design("empirical", LABELS, names=NAMES, x=x, y=y) == \
+        design_for("empirical", x, y, LABELS, NAMES)
+    assert design("tree", LABELS, x=x, y=y) == design("tree", LABELS)
+    with pytest.raises(UsageError, match="made of training data"):
+        design("best-tree", LABELS)
+
+
 def test_sketches_before_any_data():
     assert sketch("empirical").hierarchical and sketch("tree").hierarchical
     assert sketch("ordered").labels in ((0, 1, 2, 3), (3, 2, 1, 0))

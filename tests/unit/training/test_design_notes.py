@@ -1,5 +1,7 @@
 """Lines about searches: what each number is, and which words say what was searched."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,8 @@ def test_numbers_are_those_of_the_tree():
     lines = tree_notes(chosen)
     best, [other] = chosen.best, chosen.alternatives
     assert lines[0] == (f"best-tree: leave-one-out log loss {best.loss:.4f} +- {best.error:.4f} a "
-                        f"point; judged by points that did not choose it {chosen.apart:.4f}")
+                        f"point; judged by points that did not choose it {chosen.apart:.4f} +- "
+                        f"{chosen.apart_error:.4f}")
     assert "balance: 0.01 for each classifier that a point is asked" in lines
     assert f"4 classifiers, of which {best.asked:.2f} are asked for a point on average" in lines
     table = [line.split(None, 3) for line in lines[6:10]]
@@ -58,6 +61,16 @@ def test_numbers_are_those_of_the_tree():
      "not known")])
 def test_what_was_searched(settings, words):
     assert words in tree_notes(found(**settings))[1]
+
+
+def test_thousands_have_commas():
+    generator = np.random.default_rng(3)
+    y = np.arange(90) % 9
+    points = LabelledPoints(generator.normal(size=(90, 2)) + y[:, None], y, range(9))
+    search = TreeSearch(MACHINE, splits=1200)
+    line = tree_notes(search_tree(TreeCosts(points, search)))[1]
+    assert re.match(r"not exact: (\d,)?\d{3} of 9,330 splits were tried, by a local search among "
+                    "2,027,025 trees;", line)
 
 
 def test_names_of_losses():

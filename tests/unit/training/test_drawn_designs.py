@@ -86,6 +86,7 @@ def test_the_loss_of_points_that_did_not_choose():
     by_hand = sum(losses[np.argmin(losses.sum(axis=1) - losses[:, group]), group]
                   for group in range(losses.shape[1]))
     assert found.apart == pytest.approx(by_hand / 120)
+    assert 0.5 * found.best.error < found.apart_error < 2 * found.best.error
 
 
 def test_more_draws_than_trees():
