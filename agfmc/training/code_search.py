@@ -15,7 +15,6 @@ further classifier adds, u = K^-1 1 becomes u - K^-1 m (m' u) / (1 + m' K^-1 m).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -33,7 +32,7 @@ from ..formats.inputs import refuse_beyond
 from ..learners.nystrom import NystromOptions
 from ..models import ProbabilityMap
 from .design import LabelledPoints, matrix_of
-from .split_costs import SplitCosts
+from .split_costs import mean_and_error, SplitCosts
 from .tree_search import machine_options
 
 __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", "best_code",
@@ -132,9 +131,7 @@ class RowPool:
 
     def mean(self, values: np.ndarray, points: np.ndarray | slice = slice(None)) -> tuple:
         """The weighted mean of the values (n,) of some points, and its standard error."""
-        values, weights = values[points], self.weights[points]
-        mean = float(values @ weights / weights.sum())
-        return mean, math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+        return mean_and_error(values[points], self.weights[points])
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
