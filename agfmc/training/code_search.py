@@ -47,6 +47,7 @@ _MORE = 4  # times the number of classes: so many rows are added at most
 _RIDGE = 1e-6  # of K, for points at which it is singular
 _NONE = 1e-9  # a smaller probability is none
 _LEAST = np.float32(1e-16)  # of probabilities
+_NUMBERS = 1 << 22  # of systems that are held together
 _CELLS = 1 << 17  # numbers made at once: more come from the system, page by page
 _FORESEEN = 1 << 25  # probabilities that one step foresees
 _FEWEST = 1000  # points that foresee at least
@@ -135,9 +136,16 @@ class RowPool:
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
-        u = np.linalg.inv(self._systems(rows, np.arange(len(self.y)))).sum(axis=2)
+        u = np.concatenate([np.linalg.inv(self._systems(rows, some)).sum(axis=2)
+                            for some in self._blocks(rows, np.arange(len(self.y)))])
         np.maximum(u, 0.0, out=u)
         return u / u.sum(axis=1, keepdims=True)
+
+    def _blocks(self, rows, points):
+        """Parts of points whose systems of some rows fit in memory together."""
+        k = self.a.shape[1]
+        step = max(1, _NUMBERS // (k * max(k, len(rows))))
+        return (points[start:start + step] for start in range(0, len(points), step))
 
     def _systems(self, rows, points):
         """K (c, k, k) of some rows at points."""
@@ -158,7 +166,12 @@ class RowPool:
         others (c,): the rows;  points: those whose mean it is.  A class without probability is
         taken to stay so.
         """
-        k, y = self.a.shape[1], self.y[points]
+        return sum(self._foreseen(code, others, some, less)
+                   for some in self._blocks(code.rows, points)) / self.weights[points].sum()
+
+    def _foreseen(self, code, others, points, less):
+        """The weighted sums (c,) of these losses over points whose systems are held together."""
+        k, y, weights = self.a.shape[1], self.y[points], self.weights[points]
         out = code.p[points] < _NONE if self.determined(code.rows) else \
             np.zeros((len(points), k), dtype=bool)
         systems = self._systems(code.rows, points)
@@ -168,7 +181,6 @@ class RowPool:
         inverse = np.linalg.inv(systems)
         inverse[both] = 0.0
         a = self.a[others].T.astype(np.float32)
-        weights = self.weights[points] / self.weights[points].sum()
         found = np.zeros(len(others))
         step = max(1, _CELLS // a.size)
         for start in range(0, len(points), step):

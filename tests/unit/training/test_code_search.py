@@ -109,6 +109,17 @@ def test_foreseen_probabilities_are_exact_where_classes_stay(pool, less):
             pytest.approx(expected, rel=1e-3)
 
 
+def test_systems_that_are_not_held_together_give_the_same(pool, monkeypatch):
+    even, code = pool.code((0, 4), walk(pool).points), pool.code((0, 4, 9, 15), walk(pool).points)
+    others, some = np.arange(16, 25), np.arange(7, 50)
+    expected = pool.foresee(code, others, some)
+    monkeypatch.setattr(module, "_NUMBERS", 5 * 4 * 4)
+    assert [len(block) for block in pool._blocks(code.rows, some)] == [5] * 8 + [3]
+    assert [len(block) for block in pool._blocks(range(20), some[:2])] == [1, 1]
+    assert pool.foresee(code, others, some) == pytest.approx(expected, rel=1e-12)
+    assert (pool.code((0, 4), walk(pool).points).p == even.p).all()
+
+
 def test_a_search_is_the_greedy_choice_by_brute_force(every):
     found = points(seed=8)
     pool = pool_of(found, candidate_rows(4, 90))
