@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codes.random_codes import candidate_rows
-from ..control.build import from_rows, to_code
+from ..control.build import from_rows, named_as, to_code
 from ..control.tree import Tree
 from ..decode.constrained import prepare
 from ..decode.maps import apply_map, fit_temperature, losses
@@ -351,14 +351,14 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     on which the result does not depend;  progress(done, total, words).
 
     Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
-    start with other classes, and as `SplitCosts` does.
+    start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
     """
     x, y, labels, names = points
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
     classes = points.positions()
-    start = _start_rows(search.start, labels)
+    start = _start_rows(search.start, labels, names)
     rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
     if search.rows is not None and not k - 1 <= search.rows <= len(rows):
         raise UsageError(f"{search.rows} rows: expected {k - 1} or more, which the probabilities "
@@ -397,7 +397,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
                       search)
 
 
-def _start_rows(tree, labels):
+def _start_rows(tree, labels, names):
     """The rows of a control tree, as positions in `labels`, the first class on the left."""
     if tree is None:
         return []
@@ -406,6 +406,7 @@ def _start_rows(tree, labels):
         other = sorted(set(own) ^ set(labels))[0]
         raise DataError(f"{'has' if other in own else 'lacks'} class {other}, unlike the data: "
                         "expected a configuration of the same classes", file=tree.source)
+    named_as(tree, dict(names or {}))  # refused where they disagree
     return [(left, right) if left[0] < right[0] else (right, left) for left, right in found]
 
 

@@ -67,6 +67,14 @@ def test_a_picture_of_the_curve(control):
     assert done.status == 0 and "rows of the code" in Path("c.svg").read_text()
 
 
+def test_a_start_with_other_names(control):
+    Path("names").write_text("\n".join("abcdefghij"))
+    Path("start").write_text('# class 2: rosé\n"" 0 / 1;\n"" 2 / 3;\n"" 0 1 / 2 3;\n{2 3 5 9}\n')
+    done = control("-M", *FAST, "--names", "names", "--from", "start", "data.svm")
+    assert done.status == 1
+    done.refused("start: class 2 has two names, 'rosé' and 'c'")
+
+
 @pytest.mark.parametrize("words,status,text", [
     (("-M", "two.svm"), 1, "2 classes have one row: a search needs three or more"),
     (("-M", "data.svm", 2), 2, "2 rows: expected 3 or more"),

@@ -10,7 +10,7 @@ from agfmc.codes.random_codes import candidate_rows
 from agfmc.control.build import from_rows
 from agfmc.decode.constrained import prepare
 from agfmc.decode.maps import apply_map, fit_temperature, losses
-from agfmc.errors import DataError, UsageError
+from agfmc.errors import ControlError, DataError, UsageError
 from agfmc.learners.nystrom import NystromOptions
 from agfmc.training import code_search as module
 from agfmc.training.code_search import best_code, CodeSearch, RowPool, search_code
@@ -228,4 +228,6 @@ def test_what_cannot_be():
     refused(UsageError, "26 rows: expected 3 or more, .* and 25 at most", rows=26)
     refused(UsageError, "3 candidate rows are too few", pool=3)
     refused(DataError, "lacks class 9, unlike the data", start=design("one-vs-one", [2, 3, 5]))
+    refused(ControlError, "class 2 has two names, 'one' and 'two'",
+            start=design("tree", LABELS, names={2: "one"}))
     refused(DataError, "has class 11, unlike the data", start=design("tree", [2, 3, 5, 9, 11]))
