@@ -321,9 +321,10 @@ class CurvePoint:
 class ChosenCode:
     """The result of `search_code`.
 
-    tree: the training control tree;  chosen: its point, after rows were exchanged;  error: the
-    standard error of its loss;  curve: the best codes of other numbers of rows;  map: temperature
-    and floor;  pool: the number of candidate rows;  machine: the options they were judged by.
+    tree: the training control tree;  chosen: its point, whose changes are those from the code of
+    so many rows in the curve, where rows were exchanged;  error: the standard error of its loss;
+    curve: the best codes of all numbers of rows;  map: temperature and floor;  pool: the number
+    of candidate rows;  machine: the options they were judged by.
     """
 
     tree: Tree
@@ -386,11 +387,17 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
         tell(0.3 + 0.5 * len(walks) / len(some), "choosing rows")
     curve, judged = _curve(walks, part, rows, labels)
     size = search.rows or _fewest(curve, judged, pool)
-    codes = []
+    before, codes = [walk.at(size) for walk in walks], []
     for _, code in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
         codes.append(code)
         tell(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
-    point, _ = _point(walks, codes, part)
+    point, _ = _point(walks, before, part)
+    other, _ = _point(walks, codes, part,
+                      **_changes(before[0].rows, codes[0].rows, rows, labels))
+    if other.added and other.judged < point.judged:  # of few points, what they gain is noise
+        point = other
+    else:
+        codes = before
     mapped = walks[0].mapped(codes[0])
     return ChosenCode(from_rows([rows[row] for row in codes[0].rows], labels, names), point,
                       pool.mean(mapped.losses)[1], curve, mapped.map, len(rows), costs.options,
@@ -421,19 +428,21 @@ def _point(walks, codes, part, **changes):
                       **changes), judged
 
 
+def _changes(before, after, rows, labels):
+    """The rows that came and went from one code to another: `added` and `dropped`."""
+    return {word: tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
+                        for row in sorted(set(some).difference(others)))
+            for word, some, others in (("added", after, before), ("dropped", before, after))}
+
+
 def _curve(walks, part, rows, labels):
     """The points for all numbers of rows, and what the other parts say of each."""
     found, judged = [], []
-    before: set[int] = set()
-
-    def sides(numbers):
-        return tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
-                     for row in sorted(numbers))
-
+    before: tuple[int, ...] = ()
     for size in sorted(walks[0].best):
-        own = set(walks[0].best[size].rows)
+        own = walks[0].best[size].rows
         point, others = _point(walks, [walk.at(size) for walk in walks], part,
-                               added=sides(own - before), dropped=sides(before - own))
+                               **_changes(before, own, rows, labels))
         found.append(point)
         judged.append(others)
         before = own

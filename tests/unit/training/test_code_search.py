@@ -176,7 +176,7 @@ def test_the_result_is_what_its_rows_give():
         assert len(now) == point.rows
     text = chosen.notes
     assert text[0].startswith("best-code: 6 rows of 25 candidates; ") and len(text) == 5 + len(
-        chosen.curve)
+        chosen.curve) + bool(chosen.chosen.added)
 
 
 def test_workers_and_neighbours_change_nothing():
@@ -201,6 +201,27 @@ def test_a_start_is_improved():
     assert more.chosen.loss <= before + 1e-6 and more.curve[-1].loss < before
     twice = from_rows([((0, 1), (2, 3)), ((2, 3), (0, 1)), ((0,), (1,)), ((2,), (3,))], LABELS)
     assert search_code(points(), CodeSearch(MACHINE, 3, start=twice)).chosen.rows == 3
+
+
+@pytest.mark.parametrize("rows,better", [(5, True), (None, False)])
+def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
+    found = points(n=40, seed=1, k=5)
+    start = design("one-vs-one", found.labels)
+    chosen = search_code(found, CodeSearch(MACHINE, rows, 60, start))
+    point = chosen.chosen
+    before = next(own for own in chosen.curve if own.rows == point.rows)
+    now = {tuple(map(frozenset, row)) for row in (*point.added, *point.dropped)}
+    last = chosen.notes[-1]
+    if better:
+        assert point.judged < before.judged and point.loss < before.loss and len(now) >= 2
+        assert {row in {tuple(frozenset(found.labels[i] for i in side) for side in sides)
+                        for sides in matrix_of(chosen.tree)[0]} for row in now} == {True, False}
+        assert f"{point.judged:7.4f}" in last and ": chosen, rows exchanged at the end: + " in last
+    else:
+        assert not now and point.judged == before.judged and point.loss == before.loss
+        assert "exchanged" not in last and len(matrix_of(chosen.tree)[0]) == point.rows
+        pool = pool_of(found, matrix_of(chosen.tree)[0])
+        assert point.loss == pytest.approx(mapped_loss(pool, range(point.rows)), rel=1e-6)
 
 
 def test_labels_at_random_are_not_told_apart():
