@@ -15,8 +15,10 @@ further classifier adds, u = K^-1 1 becomes u - K^-1 m (m' u) / (1 + m' K^-1 m).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -221,16 +223,23 @@ class _Walk:
         self._some = points[::max(1, len(points) // some)]  # of all classes, which are in order
         self.best: dict[int, Code] = {}
 
-    def run(self, start: Sequence[int], wanted: int | None, most: int) -> _Walk:
-        """Go from the rows of a start to `wanted` rows; None: until one more does not help."""
+    def run(self, start: Sequence[int], wanted: int | None, most: int,
+            tell: Callable = lambda share: None) -> _Walk:
+        """Go from the rows of a start to `wanted` rows; None: until one more does not help.
+
+        tell(share of `wanted`, or of `most`).
+        """
         code = self._code(start)
+        last = most if wanted is None else wanted
         while not self.pool.determined(code.rows):
             code = self._with_one_more(code)
+            tell(len(code.rows) / max(last, len(code.rows)))
         self._keep(code)
         while wanted is not None and len(code.rows) > wanted:
             code = self._keep(self._with_one_less(code))
-        while len(code.rows) < (most if wanted is None else wanted):
+        while len(code.rows) < last:
             larger = self._keep(self._with_one_more(code))
+            tell(len(larger.rows) / last)
             if wanted is None and not self._helps(code, larger):
                 break
             code = self._without_idle(larger)
@@ -381,10 +390,18 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     some = [np.arange(len(part)), *(np.flatnonzero(part != own) for own in range(PARTS))]
     most = min(len(rows), max(len(start), k) + _MORE * k)
     walks = []
-    for _, walk in run_tasks(lambda members: _Walk(pool, members).run(
-            range(len(start)), search.rows, most), some, workers):
+    shares, lock = [0.0] * len(some), threading.Lock()
+
+    def walked(number, share):
+        with lock:
+            shares[number] = max(shares[number], share)
+            tell(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
+
+    for number, walk in run_tasks(lambda number: _Walk(pool, some[number]).run(
+            range(len(start)), search.rows, most, partial(walked, number)),
+            range(len(some)), workers):
         walks.append(walk)
-        tell(0.3 + 0.5 * len(walks) / len(some), "choosing rows")
+        walked(number, 1.0)
     curve, judged = _curve(walks, part, rows, labels)
     size = search.rows or _fewest(curve, judged, pool)
     before, codes = [walk.at(size) for walk in walks], []

@@ -188,6 +188,7 @@ def test_workers_and_neighbours_change_nothing():
     best_code(found, rows=4, options="learner=nystrom -m 12 -g 0.3",
               progress=lambda *words: told.append(words[:2]))
     assert told == sorted(told) and told[-1] == (1000, 1000)
+    assert len({done for done, _ in told if 300 < done < 800}) > 3  # not only after a whole walk
 
 
 def test_a_start_is_improved():
