@@ -1,13 +1,13 @@
 """The options of print_control for designs that are searched for in data."""
 
 import argparse
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import combinations
 
 from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..errors import UsageError
 from .experiments import report_reused, state
-from .messages import Progress
+from .messages import Progress, report
 from .options import finite_number, normalisation_options, whole_number
 
 __all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
@@ -256,7 +256,8 @@ def found_design(args, prog, scheme, data):
     else:
         options["search"] = _tree_search(args, labels, names)
     long = "kept" in scheme.options and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(args, prog, data, wanted=long) as cache, about(args.source):
+    with state(args, prog, data, wanted=long) as cache, about(args.source), \
+            _told_of_the_end(args, prog, "kept" in scheme.options):
         if "kept" in scheme.options:
             options["kept"] = kept = KeptCosts(cache, data.x, data.y)
         with Progress(args, "searching", prog) as progress:
@@ -270,6 +271,17 @@ def found_design(args, prog, scheme, data):
         from ..picture.code_curve import draw_code_curve
         draw_code_curve(args.plot_curve, found.curve, found.chosen)
     return found
+
+
+@contextmanager
+def _told_of_the_end(args, prog, keeps):
+    """A report after a signal, where nothing of the work is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not keeps:
+            report(args, prog, "interrupted: a search for a code keeps nothing")
+        raise
 
 
 def _code_search(args):

@@ -9,7 +9,8 @@ def draw_code_curve(path: str, curve, chosen) -> None:
     """Draw the points of a search for a code, objects with rows, loss, judged and error.
 
     Blue the loss of the points that chose, orange that of points that did not, with a standard
-    error to either side; the code that was chosen is ringed.
+    error to either side; the code that was chosen is ringed, off the line where rows were
+    exchanged at the end.
 
     Raises UsageError and DataError as `canvas.save`.
     """
@@ -19,24 +20,26 @@ def draw_code_curve(path: str, curve, chosen) -> None:
 def _figure(curve, chosen):
     from matplotlib.ticker import MaxNLocator
 
-    figure = new_figure(figsize=(5.2, 3.4))
-    axes = figure.add_axes((0.14, 0.15, 0.82, 0.74))
+    figure = new_figure(figsize=(5.2, 3.9))
+    axes = figure.add_axes((0.14, 0.26, 0.82, 0.65))
     axes.grid(color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
     rows = [point.rows for point in curve]
     judged = [point.judged for point in curve]
     axes.fill_between(rows, [point.judged - point.error for point in curve],
                       [point.judged + point.error for point in curve], color=RIGHT, alpha=0.15,
-                      linewidth=0)
+                      linewidth=0, label="\u00b1 standard error")
     axes.plot(rows, judged, marker="o", markersize=3.5, color=RIGHT, linewidth=1.2,
               label="points that did not choose the rows", gid="judged")
     axes.plot(rows, [point.loss for point in curve], marker="o", markersize=3.5, color=LEFT,
               linewidth=1.2, label="points that chose them", gid="loss")
     axes.plot([chosen.rows], [chosen.judged], marker="o", markersize=11, markerfacecolor="none",
-              markeredgecolor=GREY, markeredgewidth=1.6, linestyle="none", gid="chosen")
+              markeredgecolor=GREY, markeredgewidth=1.6, linestyle="none", gid="chosen",
+              label="chosen, rows exchanged at the end" if chosen.added else "chosen")
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_xlabel("rows of the code")
     axes.set_ylabel("log loss")
-    axes.set_title(f"{chosen.rows} rows, log loss {chosen.judged:.4f}", loc="left")
-    axes.legend(frameon=False, fontsize=8)
+    axes.set_title(f"{chosen.rows} rows, log loss {chosen.judged:.4f} of points that did not "
+                   "choose them", loc="left", fontsize=9)
+    figure.legend(loc="lower center", ncol=2, frameon=False, fontsize=8)
     return figure

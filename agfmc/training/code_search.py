@@ -15,15 +15,16 @@ further classifier adds, u = K^-1 1 becomes u - K^-1 m (m' u) / (1 + m' K^-1 m).
 
 from __future__ import annotations
 
-import math
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..codes.random_codes import candidate_rows
-from ..control.build import from_rows, to_code
+from ..control.build import from_rows, named_as, to_code
 from ..control.tree import Tree
 from ..decode.constrained import prepare
 from ..decode.maps import apply_map, fit_temperature, losses
@@ -33,7 +34,7 @@ from ..formats.inputs import refuse_beyond
 from ..learners.nystrom import NystromOptions
 from ..models import ProbabilityMap
 from .design import LabelledPoints, matrix_of
-from .split_costs import SplitCosts
+from .split_costs import mean_and_error, SplitCosts
 from .tree_search import machine_options
 
 __all__ = ["ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool", "best_code",
@@ -48,6 +49,7 @@ _MORE = 4  # times the number of classes: so many rows are added at most
 _RIDGE = 1e-6  # of K, for points at which it is singular
 _NONE = 1e-9  # a smaller probability is none
 _LEAST = np.float32(1e-16)  # of probabilities
+_NUMBERS = 1 << 22  # of systems that are held together
 _CELLS = 1 << 17  # numbers made at once: more come from the system, page by page
 _FORESEEN = 1 << 25  # probabilities that one step foresees
 _FEWEST = 1000  # points that foresee at least
@@ -132,15 +134,20 @@ class RowPool:
 
     def mean(self, values: np.ndarray, points: np.ndarray | slice = slice(None)) -> tuple:
         """The weighted mean of the values (n,) of some points, and its standard error."""
-        values, weights = values[points], self.weights[points]
-        mean = float(values @ weights / weights.sum())
-        return mean, math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+        return mean_and_error(values[points], self.weights[points])
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
-        u = np.linalg.inv(self._systems(rows, np.arange(len(self.y)))).sum(axis=2)
+        u = np.concatenate([np.linalg.inv(self._systems(rows, some)).sum(axis=2)
+                            for some in self._blocks(rows, np.arange(len(self.y)))])
         np.maximum(u, 0.0, out=u)
         return u / u.sum(axis=1, keepdims=True)
+
+    def _blocks(self, rows, points):
+        """Parts of points whose systems of some rows fit in memory together."""
+        k = self.a.shape[1]
+        step = max(1, _NUMBERS // (k * max(k, len(rows))))
+        return (points[start:start + step] for start in range(0, len(points), step))
 
     def _systems(self, rows, points):
         """K (c, k, k) of some rows at points."""
@@ -161,7 +168,12 @@ class RowPool:
         others (c,): the rows;  points: those whose mean it is.  A class without probability is
         taken to stay so.
         """
-        k, y = self.a.shape[1], self.y[points]
+        return sum(self._foreseen(code, others, some, less)
+                   for some in self._blocks(code.rows, points)) / self.weights[points].sum()
+
+    def _foreseen(self, code, others, points, less):
+        """The weighted sums (c,) of these losses over points whose systems are held together."""
+        k, y, weights = self.a.shape[1], self.y[points], self.weights[points]
         out = code.p[points] < _NONE if self.determined(code.rows) else \
             np.zeros((len(points), k), dtype=bool)
         systems = self._systems(code.rows, points)
@@ -171,7 +183,6 @@ class RowPool:
         inverse = np.linalg.inv(systems)
         inverse[both] = 0.0
         a = self.a[others].T.astype(np.float32)
-        weights = self.weights[points] / self.weights[points].sum()
         found = np.zeros(len(others))
         step = max(1, _CELLS // a.size)
         for start in range(0, len(points), step):
@@ -212,16 +223,23 @@ class _Walk:
         self._some = points[::max(1, len(points) // some)]  # of all classes, which are in order
         self.best: dict[int, Code] = {}
 
-    def run(self, start: Sequence[int], wanted: int | None, most: int) -> _Walk:
-        """Go from the rows of a start to `wanted` rows; None: until one more does not help."""
+    def run(self, start: Sequence[int], wanted: int | None, most: int,
+            tell: Callable = lambda share: None) -> _Walk:
+        """Go from the rows of a start to `wanted` rows; None: until one more does not help.
+
+        tell(share of `wanted`, or of `most`).
+        """
         code = self._code(start)
+        last = most if wanted is None else wanted
         while not self.pool.determined(code.rows):
             code = self._with_one_more(code)
+            tell(len(code.rows) / max(last, len(code.rows)))
         self._keep(code)
         while wanted is not None and len(code.rows) > wanted:
             code = self._keep(self._with_one_less(code))
-        while len(code.rows) < (most if wanted is None else wanted):
+        while len(code.rows) < last:
             larger = self._keep(self._with_one_more(code))
+            tell(len(larger.rows) / last)
             if wanted is None and not self._helps(code, larger):
                 break
             code = self._without_idle(larger)
@@ -312,9 +330,10 @@ class CurvePoint:
 class ChosenCode:
     """The result of `search_code`.
 
-    tree: the training control tree;  chosen: its point, after rows were exchanged;  error: the
-    standard error of its loss;  curve: the best codes of other numbers of rows;  map: temperature
-    and floor;  pool: the number of candidate rows;  machine: the options they were judged by.
+    tree: the training control tree;  chosen: its point, whose changes are those from the code of
+    so many rows in the curve, where rows were exchanged;  error: the standard error of its loss;
+    curve: the best codes of all numbers of rows;  map: temperature and floor;  pool: the number
+    of candidate rows;  machine: the options they were judged by.
     """
 
     tree: Tree
@@ -342,14 +361,14 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     on which the result does not depend;  progress(done, total, words).
 
     Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
-    start with other classes, and as `SplitCosts` does.
+    start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
     """
     x, y, labels, names = points
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
     classes = points.positions()
-    start = _start_rows(search.start, labels)
+    start = _start_rows(search.start, labels, names)
     rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
     if search.rows is not None and not k - 1 <= search.rows <= len(rows):
         raise UsageError(f"{search.rows} rows: expected {k - 1} or more, which the probabilities "
@@ -371,24 +390,38 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     some = [np.arange(len(part)), *(np.flatnonzero(part != own) for own in range(PARTS))]
     most = min(len(rows), max(len(start), k) + _MORE * k)
     walks = []
-    for _, walk in run_tasks(lambda members: _Walk(pool, members).run(
-            range(len(start)), search.rows, most), some, workers):
+    shares, lock = [0.0] * len(some), threading.Lock()
+
+    def walked(number, share):
+        with lock:
+            shares[number] = max(shares[number], share)
+            tell(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
+
+    for number, walk in run_tasks(lambda number: _Walk(pool, some[number]).run(
+            range(len(start)), search.rows, most, partial(walked, number)),
+            range(len(some)), workers):
         walks.append(walk)
-        tell(0.3 + 0.5 * len(walks) / len(some), "choosing rows")
+        walked(number, 1.0)
     curve, judged = _curve(walks, part, rows, labels)
     size = search.rows or _fewest(curve, judged, pool)
-    codes = []
+    before, codes = [walk.at(size) for walk in walks], []
     for _, code in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
         codes.append(code)
         tell(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
-    point, _ = _point(walks, codes, part)
+    point, _ = _point(walks, before, part)
+    other, _ = _point(walks, codes, part,
+                      **_changes(before[0].rows, codes[0].rows, rows, labels))
+    if other.added and other.judged < point.judged:  # of few points, what they gain is noise
+        point = other
+    else:
+        codes = before
     mapped = walks[0].mapped(codes[0])
     return ChosenCode(from_rows([rows[row] for row in codes[0].rows], labels, names), point,
                       pool.mean(mapped.losses)[1], curve, mapped.map, len(rows), costs.options,
                       search)
 
 
-def _start_rows(tree, labels):
+def _start_rows(tree, labels, names):
     """The rows of a control tree, as positions in `labels`, the first class on the left."""
     if tree is None:
         return []
@@ -397,6 +430,7 @@ def _start_rows(tree, labels):
         other = sorted(set(own) ^ set(labels))[0]
         raise DataError(f"{'has' if other in own else 'lacks'} class {other}, unlike the data: "
                         "expected a configuration of the same classes", file=tree.source)
+    named_as(tree, dict(names or {}))  # refused where they disagree
     return [(left, right) if left[0] < right[0] else (right, left) for left, right in found]
 
 
@@ -411,19 +445,21 @@ def _point(walks, codes, part, **changes):
                       **changes), judged
 
 
+def _changes(before, after, rows, labels):
+    """The rows that came and went from one code to another: `added` and `dropped`."""
+    return {word: tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
+                        for row in sorted(set(some).difference(others)))
+            for word, some, others in (("added", after, before), ("dropped", before, after))}
+
+
 def _curve(walks, part, rows, labels):
     """The points for all numbers of rows, and what the other parts say of each."""
     found, judged = [], []
-    before: set[int] = set()
-
-    def sides(numbers):
-        return tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
-                     for row in sorted(numbers))
-
+    before: tuple[int, ...] = ()
     for size in sorted(walks[0].best):
-        own = set(walks[0].best[size].rows)
+        own = walks[0].best[size].rows
         point, others = _point(walks, [walk.at(size) for walk in walks], part,
-                               added=sides(own - before), dropped=sides(before - own))
+                               **_changes(before, own, rows, labels))
         found.append(point)
         judged.append(others)
         before = own

@@ -107,11 +107,14 @@ def code_notes(chosen) -> list[str]:
                  *smallest_distances(rows, len(labels))),
              f"judged by {chosen.machine.canonical()}",
              "rows    loss  wrong  judged +- error: the row that came (+) or went (-)"]
-    for number, step in enumerate(chosen.curve):
+    exchanged = [point] if point.added else []
+    for number, step in enumerate((*chosen.curve, *exchanged)):
         changes = [f"{sign} {_classes(left, names)} / {_classes(right, names)}"
                    for sign, some in (("+", step.added), ("-", step.dropped))
                    for left, right in some]
         text = f"{step.rows} rows" if number == 0 and step.rows > 1 else "; ".join(changes)
+        if step is point:
+            text = f"chosen, rows exchanged at the end: {text}"
         lines.append(f"{step.rows:4d} {step.loss:7.4f} {step.wrong:6.4f} {step.judged:7.4f} "
                      f"{step.error:8.4f}: {text}")
     return lines

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agfmc.cli import main_of, run as wrapper
 from agfmc.control.parse import parse
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.training import code_search
@@ -65,6 +66,26 @@ def test_a_picture_of_the_curve(control):
     pytest.importorskip("matplotlib")
     done = control("-M", *FAST, "--plot-curve", "c.svg", "data.svm", 4)
     assert done.status == 0 and "rows of the code" in Path("c.svg").read_text()
+
+
+def test_a_start_with_other_names(control):
+    Path("names").write_text("\n".join("abcdefghij"))
+    Path("start").write_text('# class 2: rosé\n"" 0 / 1;\n"" 2 / 3;\n"" 0 1 / 2 3;\n{2 3 5 9}\n')
+    done = control("-M", *FAST, "--names", "names", "--from", "start", "data.svm")
+    assert done.status == 1
+    done.refused("start: class 2 has two names, 'rosé' and 'c'")
+
+
+def test_a_signal_is_told(control, monkeypatch, capsys):
+    def interrupted(*words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(code_search, "candidate_rows", interrupted)
+    monkeypatch.setattr(wrapper, "_leave", lambda status: None)
+    with pytest.raises(KeyboardInterrupt):
+        main_of("print_control")(["-Q", "best-code", "-M", "data.svm"])
+    assert capsys.readouterr().err == \
+        "print_control: interrupted: a search for a code keeps nothing\n"
 
 
 @pytest.mark.parametrize("words,status,text", [

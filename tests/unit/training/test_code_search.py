@@ -10,7 +10,7 @@ from agfmc.codes.random_codes import candidate_rows
 from agfmc.control.build import from_rows
 from agfmc.decode.constrained import prepare
 from agfmc.decode.maps import apply_map, fit_temperature, losses
-from agfmc.errors import DataError, UsageError
+from agfmc.errors import ControlError, DataError, UsageError
 from agfmc.learners.nystrom import NystromOptions
 from agfmc.training import code_search as module
 from agfmc.training.code_search import best_code, CodeSearch, RowPool, search_code
@@ -109,6 +109,17 @@ def test_foreseen_probabilities_are_exact_where_classes_stay(pool, less):
             pytest.approx(expected, rel=1e-3)
 
 
+def test_systems_that_are_not_held_together_give_the_same(pool, monkeypatch):
+    even, code = pool.code((0, 4), walk(pool).points), pool.code((0, 4, 9, 15), walk(pool).points)
+    others, some = np.arange(16, 25), np.arange(7, 50)
+    expected = pool.foresee(code, others, some)
+    monkeypatch.setattr(module, "_NUMBERS", 5 * 4 * 4)
+    assert [len(block) for block in pool._blocks(code.rows, some)] == [5] * 8 + [3]
+    assert [len(block) for block in pool._blocks(range(20), some[:2])] == [1, 1]
+    assert pool.foresee(code, others, some) == pytest.approx(expected, rel=1e-12)
+    assert (pool.code((0, 4), walk(pool).points).p == even.p).all()
+
+
 def test_a_search_is_the_greedy_choice_by_brute_force(every):
     found = points(seed=8)
     pool = pool_of(found, candidate_rows(4, 90))
@@ -165,7 +176,7 @@ def test_the_result_is_what_its_rows_give():
         assert len(now) == point.rows
     text = chosen.notes
     assert text[0].startswith("best-code: 6 rows of 25 candidates; ") and len(text) == 5 + len(
-        chosen.curve)
+        chosen.curve) + bool(chosen.chosen.added)
 
 
 def test_workers_and_neighbours_change_nothing():
@@ -177,6 +188,7 @@ def test_workers_and_neighbours_change_nothing():
     best_code(found, rows=4, options="learner=nystrom -m 12 -g 0.3",
               progress=lambda *words: told.append(words[:2]))
     assert told == sorted(told) and told[-1] == (1000, 1000)
+    assert len({done for done, _ in told if 300 < done < 800}) > 3  # not only after a whole walk
 
 
 def test_a_start_is_improved():
@@ -190,6 +202,27 @@ def test_a_start_is_improved():
     assert more.chosen.loss <= before + 1e-6 and more.curve[-1].loss < before
     twice = from_rows([((0, 1), (2, 3)), ((2, 3), (0, 1)), ((0,), (1,)), ((2,), (3,))], LABELS)
     assert search_code(points(), CodeSearch(MACHINE, 3, start=twice)).chosen.rows == 3
+
+
+@pytest.mark.parametrize("rows,better", [(5, True), (None, False)])
+def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
+    found = points(n=40, seed=1, k=5)
+    start = design("one-vs-one", found.labels)
+    chosen = search_code(found, CodeSearch(MACHINE, rows, 60, start))
+    point = chosen.chosen
+    before = next(own for own in chosen.curve if own.rows == point.rows)
+    now = {tuple(map(frozenset, row)) for row in (*point.added, *point.dropped)}
+    last = chosen.notes[-1]
+    if better:
+        assert point.judged < before.judged and point.loss < before.loss and len(now) >= 2
+        assert {row in {tuple(frozenset(found.labels[i] for i in side) for side in sides)
+                        for sides in matrix_of(chosen.tree)[0]} for row in now} == {True, False}
+        assert f"{point.judged:7.4f}" in last and ": chosen, rows exchanged at the end: + " in last
+    else:
+        assert not now and point.judged == before.judged and point.loss == before.loss
+        assert "exchanged" not in last and len(matrix_of(chosen.tree)[0]) == point.rows
+        pool = pool_of(found, matrix_of(chosen.tree)[0])
+        assert point.loss == pytest.approx(mapped_loss(pool, range(point.rows)), rel=1e-6)
 
 
 def test_labels_at_random_are_not_told_apart():
@@ -217,4 +250,6 @@ def test_what_cannot_be():
     refused(UsageError, "26 rows: expected 3 or more, .* and 25 at most", rows=26)
     refused(UsageError, "3 candidate rows are too few", pool=3)
     refused(DataError, "lacks class 9, unlike the data", start=design("one-vs-one", [2, 3, 5]))
+    refused(ControlError, "class 2 has two names, 'one' and 'two'",
+            start=design("tree", LABELS, names={2: "one"}))
     refused(DataError, "has class 11, unlike the data", start=design("tree", [2, 3, 5, 9, 11]))
