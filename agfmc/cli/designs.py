@@ -233,7 +233,7 @@ def searching_options(args):
 
 
 def found_design(args, prog, scheme, data):
-    """What the search of a scheme finds in a `Dataset`: its `tree`, and `notes`."""
+    """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
     from ..codes.best_tree import count_splits
     from ..data_tools.training_data import about
     from ..executors.threads import available_cores

@@ -79,12 +79,7 @@ def nodes_of(pairs) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 def oriented(pairs):
     """The same tree with the side of the lowest class on the left of every node."""
-    order, stack = [], [pairs]
-    while stack:
-        pair = stack.pop()
-        if isinstance(pair, tuple):
-            order.append(pair)
-            stack += pair
+    order = [part for part in _parts(pairs) if isinstance(part, tuple)]
     made: dict[int, tuple] = {}  # of each pair, by its identity: the lowest class, itself
     for pair in reversed(order):
         sides = [made[id(side)] if isinstance(side, tuple) else (side, side) for side in pair]
@@ -93,16 +88,21 @@ def oriented(pairs):
     return made[id(pairs)][1] if order else pairs
 
 
-def _sizes(pairs):
-    """{id of a part of nested pairs: its number of leaves}."""
+def _parts(pairs):
+    """All parts of nested pairs, pairs and leaves, each before what it is made of."""
     order, stack = [], [pairs]
     while stack:
         one = stack.pop()
         order.append(one)
         if isinstance(one, tuple):
             stack += one
+    return order
+
+
+def _sizes(pairs):
+    """{id of a part of nested pairs: its number of leaves}."""
     size: dict[int, int] = {}
-    for one in reversed(order):
+    for one in reversed(_parts(pairs)):
         size[id(one)] = size[id(one[0])] + size[id(one[1])] if isinstance(one, tuple) else 1
     return size
 
@@ -198,7 +198,7 @@ class _Clade:
 
     @property
     def known(self):
-        """How many splits are known."""
+        """The number of splits that are known."""
         return sum(map(len, self.table.known))
 
     def request(self, mask, rights):
@@ -289,7 +289,7 @@ class TreeSpace:
 
     @property
     def all_splits(self) -> int:
-        """How many splits the trees of this space have, all together."""
+        """The number of splits of the trees of this space, all together."""
         return sum(count_splits(len(clade.items)) for clade in self._clades)
 
     @property
@@ -477,12 +477,7 @@ def _interval_splits(order):
 
 def _cut(pairs, most, generator):
     """Masks of the parts, `most` of them or fewer, that a branch of a tree of items is cut into."""
-    order, stack = [], [pairs]
-    while stack:
-        one = stack.pop()
-        order.append(one)
-        if isinstance(one, tuple):
-            stack += one
+    order = _parts(pairs)
     mask: dict[int, int] = {}  # of a part, by its identity
     for one in reversed(order):
         mask[id(one)] = mask[id(one[0])] | mask[id(one[1])] if isinstance(one, tuple) else 1 << one

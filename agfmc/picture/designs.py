@@ -31,7 +31,7 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
 
 
 class _Places:
-    """Where nodes and classes are: y of each, and x of nodes, in inches from the top left."""
+    """Places of nodes and classes: y of each, and x of nodes, in inches from the top left."""
 
     def __init__(self, tree):
         nodes, self.spans = tree.nodes, tree.spans()
@@ -50,7 +50,7 @@ class _Places:
         self.width = deepest * column
 
     def child_y(self, number, branch, child):
-        """That of a branch of a node."""
+        """The place of a branch of a node."""
         if isinstance(child, Leaf):
             return (self.spans[number][branch][0] + 0.5) * self.spacing
         return self.y[child]

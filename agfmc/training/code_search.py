@@ -57,7 +57,7 @@ _FEWEST = 1000  # points that foresee at least
 
 @dataclass(frozen=True)
 class CodeSearch:
-    """What a search for the best code goes by.
+    """Settings of a search for the best code.
 
     machine: options of the classifiers that rows are judged by, None for those that suit the
     data;  rows: of the code, None for as many as help;  pool: so many rows are candidates;

@@ -125,7 +125,7 @@ def design_from_data(scheme, x, y, labels=None, names=None, **options):
 
 
 def search_design(scheme, x, y, labels, names=None, **options):
-    """What a scheme that searches found for x (n, d), y (n,): its `tree`, and `notes` on it.
+    """The result of a scheme that searches, for x (n, d), y (n,): its `tree`, and `notes` on it.
 
     The arguments are those of `design_from_data`.
     """

@@ -29,7 +29,7 @@ WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers ask
 
 @dataclass(frozen=True)
 class TreeSearch:
-    """What a search for the best tree goes by.
+    """Settings of a search for the best tree.
 
     machine: options of the classifiers that splits are judged by, None for those that suit the
     data;  splits: so many are tried at most, and where these are all the best tree is found;
