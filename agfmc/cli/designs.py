@@ -255,17 +255,18 @@ def found_design(args, prog, scheme, data):
         options["code"] = _code_search(args)
     else:
         options["search"] = _tree_search(args, labels, names)
-    long = "kept" in scheme.options and count_splits(len(labels)) > COMPARED_SPLITS
+    keeps = "kept" in scheme.options
+    long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
     with state(args, prog, data, wanted=long) as cache, about(args.source), \
-            _told_of_the_end(args, prog, "kept" in scheme.options):
-        if "kept" in scheme.options:
+            _told_of_the_end(args, prog, keeps):
+        if keeps:
             options["kept"] = kept = KeptCosts(cache, data.x, data.y)
         with Progress(args, "searching", prog) as progress:
             found = search_design(scheme.name, data.x, data.y, labels, names,
                                   progress=progress, **options)
             if args.plot_space is not None:
                 _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
-        if "kept" in scheme.options:
+        if keeps:
             report_reused(args, prog, kept)
     if args.plot_curve is not None:
         from ..picture.code_curve import draw_code_curve

@@ -59,7 +59,7 @@ class Candidate:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
         return design_for(self.scheme, x, y, labels, names, **{
-            **searching(settings), **self.design})
+            **searching(settings, len(labels)), **self.design})
 
 
 def decoders_for(tree: Tree, wanted: tuple | None = None,

@@ -74,8 +74,7 @@ def design_for(scheme, x, y, labels, names, **options):
 
     scheme: a number or a name;  x (n, d), y (n,): the training data, of which the
     schemes that lay out classes by their number make no use (None will do);  labels: the
-    classes, ascending;  names, options: as for `design`.  A search for a tree tries
-    `COMPARED_SPLITS` splits, or the fewest that it can, unless its options say more.
+    classes, ascending;  names, options: as for `design`.
     Raises UsageError for a scheme that is made of other things.
     """
     scheme = find_scheme(scheme)
@@ -83,10 +82,6 @@ def design_for(scheme, x, y, labels, names, **options):
         return design(scheme.name, labels, names=names, **options)
     if scheme.searched and len(labels) == 2:  # of which there is one tree
         return design("tree", labels, names=names)
-    if "search" in scheme.options and options.get("search") is None:
-        from ..codes.best_tree import fewest_splits
-        from .tree_search import TreeSearch
-        options["search"] = TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(len(labels))))
     return design_from_data(scheme.name, x, y, labels, names, **options)[0]
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..codes.schemes import find_scheme
+from ..codes.best_tree import fewest_splits
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..collate.merge import assemble
 from ..control.build import check_classes
 from ..control.tree import MAX_LABEL
@@ -15,6 +16,7 @@ from ..learners.protocol import distinct, NodeProblem, plan_jobs, rows_by_class,
 from .design import design_for
 from .fit import fit, TrainingSettings
 from .held_out import calibration_rows, gather_held_out
+from .tree_search import TreeSearch
 
 __all__ = ["checked_points", "designed", "fit_nodes", "searching", "train_configuration"]
 
@@ -69,14 +71,16 @@ def designed(scheme, x, y, names, settings):
         settings = replace(settings, normalisation=settings.fit_normalisation(x, y), scale=False,
                            nsv=None, metric=None)
         x = settings.normalisation.apply(x)
-    return design_for(scheme, x, y, labels, names, **searching(settings)), settings
+    return design_for(scheme, x, y, labels, names, **searching(settings, len(labels))), settings
 
 
-def searching(settings):
-    """The arguments of `design_for` that settings of the training have for a search: options,
-    whose kernel it takes, seed and threads."""
+def searching(settings, k):
+    """The arguments of `design_for` for a search beside training: the options, whose kernel it
+    takes, seed and threads of these settings, and `COMPARED_SPLITS` splits, or the fewest that it
+    can try for k classes."""
     workers = settings.workers if isinstance(settings.workers, int) else 1
-    return {"options": settings.options, "seed": settings.seed, "workers": max(1, workers)}
+    return {"options": settings.options, "seed": settings.seed, "workers": max(1, workers),
+            "search": TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(k)))}
 
 
 def fit_nodes(tree, jobs, x, y, normalisation=None):
