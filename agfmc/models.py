@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import DataError, ModelError, UsageError
 from .provenance import MetricOrigin, Provenance
+from .tables import ColumnRoles, TableFormat, TableRecipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +31,13 @@ class Dataset:
     """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.
 
     y is None for points without labels; `names` is None or a tuple in which entry i
-    names label i.
+    names label i; recipe: the way from a table to the points, or None.
     """
 
     x: np.ndarray  # or `SparsePoints`, or `LazyPoints`
     y: np.ndarray | None
     names: tuple[str, ...] | None = None
+    recipe: TableRecipe | None = None
 
     @property
     def counts(self) -> dict[int, int]:
@@ -54,10 +56,10 @@ class Dataset:
 class InputFormat:
     """The layout of points in files.
 
-    kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text)
-    or "lvq" (LVQ text);  missing: value of the features that a line of LIBSVM text leaves out,
+    kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
+    "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves out,
     None for 0;  header: LVQ text begins with its number of features;  labels: points have
-    labels;  ordinates: numbers stand in place of the labels.
+    labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table.
     """
 
     kind: str = "binary"
@@ -65,9 +67,11 @@ class InputFormat:
     header: bool = True
     labels: bool = True
     ordinates: bool = False
+    layout: TableFormat = TableFormat()
+    roles: ColumnRoles = ColumnRoles()
 
     def __post_init__(self):
-        if self.kind not in ("binary", "svm", "lvq"):
+        if self.kind not in ("binary", "svm", "lvq", "table"):
             raise UsageError(f"there is no kind of data {self.kind!r}")
 
     @property
@@ -443,7 +447,8 @@ class Configuration:
     made_by: {program: version} of the model file it was read from;
     merged_from: the number of support vectors in the files that were merged, None for a
     configuration that was in one file or never in any;
-    calibration: the maps of its probabilities, or None.
+    calibration: the maps of its probabilities, or None;
+    recipe: the way from tables, as that of training, to its points, or None.
 
     The methods are the functions of the package of the same meaning.
     """
@@ -455,6 +460,7 @@ class Configuration:
     made_by: Mapping = field(default_factory=dict)
     merged_from: int | None = None
     calibration: Calibration | None = None
+    recipe: TableRecipe | None = None
 
     def __post_init__(self):
         machines = self.machines
@@ -514,7 +520,9 @@ class Configuration:
     def renamed(self, names: Mapping[int, str]) -> Configuration:
         """The same with other names of the classes, {label: name}."""
         names = {label: names[label] for label in self.tree.labels if label in names}
-        return replace(self, tree=self.tree._replace(names=names))
+        recipe = self.recipe and replace(self.recipe, classes=tuple(
+            names.get(label, name) for label, name in enumerate(self.recipe.classes)))
+        return replace(self, tree=self.tree._replace(names=names), recipe=recipe)
 
     def as_code(self) -> Configuration:
         """The same with the coding matrix that its tree stands for."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from .errors import UsageError
 
-__all__ = ["BLANKS", "ColumnRecipe", "ColumnRoles", "LABEL_NAMES", "MISSING_POLICIES",
-           "TableFormat", "TableRecipe", "plain_word"]
+__all__ = ["BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES", "MISSING_POLICIES",
+           "TableFormat", "TableRecipe", "is_table", "plain_word"]
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")  # of tables
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
 
 
@@ -110,6 +111,11 @@ class TableRecipe:
     def features(self) -> tuple[str, ...]:
         """The names of all features, in their order."""
         return tuple(name for column in self.columns for name in column.features)
+
+
+def is_table(path: str) -> bool:
+    """True where the name of a file ends as those of tables do."""
+    return str(path).lower().endswith(ENDINGS)
 
 
 def plain_word(cell: str) -> str:

@@ -32,7 +32,7 @@ def get_parser():
     group = add_input_kind(parser, "--data")
     group.add_argument("--data", metavar="DATA",
                        help="points with labels that were kept apart from training: base name of "
-                            ".vec and .cls files, or a text file with -M or -A")
+                            ".vec and .cls files, a table, or a text file with -M or -A")
     group.add_argument("--from", dest="base", metavar="BASE",
                        help="in place of --data: the answers of a cross-validation, the files "
                             "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes")
@@ -79,12 +79,12 @@ def execute(args):
     from ..prediction.configuration import load_configuration, ModelSource, save
     from ..prediction.recalibration import format_reports, recalibrate, with_decoders
 
-    form = input_format(args)
+    form = input_format(args, args.data)
     if (args.data is None) == (args.base is None):
         raise UsageError("expected points, either --data or --from" if args.data is None else
                          "--data and --from exclude each other")
     if args.base is not None and form.kind != "binary":
-        raise UsageError("-M and -A are for --data")
+        raise UsageError("-M, -A and --table are for --data")
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
     if args.output is not None:
@@ -129,7 +129,7 @@ def _answers(args, configuration, form, workers):
     """Yield (key of a decoder, its `Answered`)."""
     from ..decode.methods import DEFAULT
     from ..errors import UsageError
-    from ..formats.dataset import read_training
+    from ..data_tools.training_data import read_points
     from ..prediction.decoding import decoders_of, Decoding
     from ..prediction.recalibration import answers_of_data, answers_of_files, kept_decodings
 
@@ -145,7 +145,8 @@ def _answers(args, configuration, form, workers):
         wanted = decoders_of(tree, (args.decoder,))
     else:
         wanted = list(kept_decodings(configuration).values())[:None if args.base is None else 1]
-    data = None if args.data is None else read_training(args.data, form)
+    data = None if args.data is None else read_points(
+        args.data, form, configuration.recipe)
     for decoding in wanted:
         key = decoding.calibration_key(tree)
         if key is None:

@@ -187,7 +187,7 @@ def execute(args):
     # libAGF's: another program gets LVQ text, unless the points are something else
     lvq = external and not args.svm and not args.test.endswith(".vec")
     pool = workers(args)
-    form = input_format(args, lvq or args.lvq, not args.no_labels)
+    form = input_format(args, args.test, lvq or args.lvq, not args.no_labels)
     _check_together(args, form.kind)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]

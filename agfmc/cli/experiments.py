@@ -159,7 +159,7 @@ def read_experiment(args, source, plan, loo):
     from ..training.fit import TrainingSettings
 
     workers(args)  # refuses before the data are read
-    form = input_format(args)
+    form = input_format(args, source)
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")

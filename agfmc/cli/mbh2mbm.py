@@ -120,7 +120,7 @@ def _check_smaller(args):
     """The `InputFormat` of --data; `UsageError` for options that do not go together."""
     from ..errors import UsageError
 
-    kind = input_format(args)
+    kind = input_format(args, args.data)
     if args.landmarks is not None and args.keep is not None:
         raise UsageError("--landmarks and --keep exclude each other")
     if args.keep is not None and args.data is None:
@@ -128,7 +128,7 @@ def _check_smaller(args):
     if args.data is not None and args.landmarks is None and args.keep is None:
         raise UsageError("--data is for --landmarks and --keep")
     if args.data is None and kind.kind != "binary":
-        raise UsageError("-M and -A are for --data")
+        raise UsageError("-M, -A and --table are for --data")
     if args.data == "-" and args.control == "-":
         raise UsageError("control and --data cannot both be standard input")
     return kind

@@ -149,6 +149,7 @@ def execute(args):
     from ..learners.commands import Command
     from ..prediction.calibration import check_weights
     from ..prediction.decoding import named_decoding
+    from ..tables import is_table
     from ..training.external import Trainer
     from ..training.fit import MEGABYTES, TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
@@ -159,7 +160,8 @@ def execute(args):
     pool = workers(args)
     # libAGF's: with -- LVQ text, if there are no binary files of that name
     binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
-    form = input_format(args, args.lvq or args.command is not None and not args.svm and not binary)
+    other = args.svm or args.table or binary or is_table(args.train)
+    form = input_format(args, args.train, args.lvq or args.command is not None and not other)
     _check_together(args, form, binary)
     trainer = None if args.command is None else Trainer(
         Command(args.command), args.convert and Command(args.convert), args.keep,
@@ -195,7 +197,7 @@ def execute(args):
         finish()
         return
     tree, calibration, told = _calibration(args, work, trained)
-    _save(args, tree, calibration, finish)
+    _save(args, work, tree, calibration, finish)
     for line in told:
         report(args, PROG, line)
 
@@ -254,11 +256,16 @@ def _check_together(args, form, binary):
 def _calibration_file(args):
     """The file of the calibration: beside control-out, or beside the models."""
     from ..formats.calibration_file import calibration_of
+
+    return calibration_of(_beside(args))
+
+
+def _beside(args):
+    """What the names of files beside control-out begin with: beside the models for a stream."""
     from ..formats.controlfile import model_file
     from ..formats.inputs import is_stream
 
-    control = args.control_out
-    return calibration_of(model_file(args.model, args.path) if is_stream(control) else control)
+    return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
 
 
 def _calibration(args, work, trained):
@@ -304,8 +311,8 @@ def _calibration(args, work, trained):
     return tree, calibration, told
 
 
-def _save(args, tree, calibration=None, finish=lambda: None):
-    """Write control-out and the calibration; without one, an earlier one goes.
+def _save(args, work, tree, calibration=None, finish=lambda: None):
+    """Write control-out, the calibration and the recipe of a table; without one an earlier one goes.
 
     finish: called when both are written but for their names: as late as can be, as it looks
     for models of another run.
@@ -314,17 +321,21 @@ def _save(args, tree, calibration=None, finish=lambda: None):
     from ..control.write import tree_lines
     from ..formats.atomic import remove, replacing_all
     from ..formats.calibration_file import format_calibration
+    from ..formats.recipe_file import format_recipe, recipe_beside
 
     if args.no_names:
         tree = without_names(tree)
-    path, contents, earlier_goes = _calibration_file(args), {}, None
+    contents, goes = {}, []
     if args.control_out != "-":
         contents[args.control_out] = "".join(tree_lines(tree))
-    if calibration is None:
-        earlier_goes = partial(remove, path)
-    else:
-        contents[path] = format_calibration(calibration)
-    with replacing_all(list(contents), before=earlier_goes) as files:
+    for path, found, form in (
+            (_calibration_file(args), calibration, format_calibration),
+            (recipe_beside(_beside(args)), work.data.recipe, format_recipe)):
+        if found is None:
+            goes.append(path)
+        else:
+            contents[path] = form(found)
+    with replacing_all(list(contents), before=lambda: [remove(path) for path in goes]) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)
         finish()
@@ -358,7 +369,7 @@ def _print_commands(args, form, work):
             args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
             control=args.control, retrain=False))
     save_normalisation(work)
-    _save(args, work.tree)
+    _save(args, work, work.tree)
     sys.stdout.write("".join(lines))
 
 

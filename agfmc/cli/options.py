@@ -43,9 +43,9 @@ from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquot
 
 __all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_executor",
            "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
-           "add_train", "add_workers", "check_norm_file", "data_files", "finite_number",
+           "add_table", "add_train", "add_workers", "check_norm_file", "data_files", "finite_number",
            "input_format", "learned_metric", "list_of", "normalisation_options", "probability",
-           "proportions", "refuse_ending", "refuse_inputs", "time_span", "training_data_options",
+           "proportions", "refuse_ending", "refuse_inputs", "table_options", "time_span", "training_data_options",
            "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
@@ -293,8 +293,9 @@ def time_span(text):
 
 def add_train(parser):
     """The operand train."""
-    parser.add_argument("train", help="training data: base name of .vec and .cls files, or a "
-                                      "text file with -M or -A")
+    parser.add_argument("train", help="training data: a table (.csv, .tsv, .parquet, .feather), "
+                                      "the base name of .vec and .cls files, or a text file with "
+                                      "-M or -A")
 
 
 def add_label_options(group):
@@ -307,20 +308,74 @@ def add_label_options(group):
                             "or not whole: test data then get the numbers of the training data")
 
 
-def add_input_kind(parser, what="train"):
-    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files."""
+def add_input_kind(parser, what="train", roles=True):
+    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
+
+    roles: the label and what else the columns of a table are for can be chosen.
+    """
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
                        help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
                             "standard input")
-    group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE",
-                       help="with -M: the value of features that a line leaves out (default 0)")
+    group.add_argument("-E", "--missing", metavar="VALUE",
+                       help="with -M: the value of features that a line leaves out (default 0)"
+                            + (". With a table: what is done with missing values: error "
+                               "(default), mean, median or value:X in their place, or indicator: "
+                               "the median, and a feature that is 1 where a value is missing"
+                               if roles else ""))
     group.add_argument("-A", "--lvq", action="store_true",
                        help=f"{what} is LVQ text: a line with the number of features, then "
                             "a line of features and label for each sample")
     group.add_argument("-H", "--no-header", action="store_true",
-                       help="with -A: there is no first line with the number of features")
+                       help="with -A: there is no first line with the number of features. With a "
+                            "table: there is no first line with the names of the columns, which "
+                            "are numbers from 1 then")
+    add_table(parser, what, roles)
     return group
+
+
+def add_table(parser, what="train", roles=True):
+    """The options of tables; roles: as for `add_input_kind`."""
+    group = parser.add_argument_group("tables (.csv, .tsv, .parquet, .feather)")
+    group.add_argument("--table", action="store_true",
+                       help=f"{what} is a table, whatever its name, or - for standard input")
+    group.add_argument("--delimiter", metavar="C",
+                       help="the character between cells, or tab (default: what divides the first "
+                            "lines best, of comma, semicolon, tab and |)")
+    group.add_argument("--no-quotes", action="store_true",
+                       help="a double quote is a character like others (default: cells may stand "
+                            "in double quotes)")
+    group.add_argument("--blanks", type=_names, metavar="WORD,...",
+                       help="cells that are missing values (default: empty ones, NA, NaN, nan, "
+                            "null, NULL and ?; empty ones always are)")
+    if not roles:
+        return group
+    group.add_argument("--label", metavar="COLUMN",
+                       help="the column of the classes, by its name, or its number from 1 "
+                            "(default: the one named class, label or target)")
+    group.add_argument("--id", type=_names, metavar="COLUMN,...",
+                       help="columns that identify the rows, and are no features")
+    group.add_argument("--ignore", type=_names, metavar="COLUMN,...",
+                       help="columns that are left out")
+    group.add_argument("--categorical", type=_names, metavar="COLUMN,...",
+                       help="columns of numbers that stand for words, as columns of words do: "
+                            "each word is a feature, 1 or 0")
+    group.add_argument("--classes", type=_names, metavar="NAME,...",
+                       help="all classes in their order (default: sorted)")
+    return group
+
+
+def _names(text):
+    """A type for options: names with commas between them; quotes hold a comma in one."""
+    import csv
+
+    try:
+        row, = csv.reader([text], strict=True, skipinitialspace=False)
+    except (csv.Error, ValueError):
+        raise argparse.ArgumentTypeError(f"expected names with commas, found '{text}'") from None
+    if "" in row:
+        raise argparse.ArgumentTypeError(f"a name is empty in '{text}'")
+    return tuple(row)
 
 
 def add_calibration(group):
@@ -339,22 +394,67 @@ def add_min_class(group):
                             "a control file that names them; answers never name them")
 
 
-def input_format(args, lvq=None, labels=True, ordinates=False):
+def input_format(args, source, lvq=None, labels=True, ordinates=False):
     """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
 
-    lvq: whether the input is LVQ text, where -A alone does not decide.
+    source: the operand that names the data;  lvq: whether the input is LVQ text, where -A alone
+    does not decide.
     """
     from ..models import InputFormat
+    from ..tables import is_table
 
     lvq = args.lvq if lvq is None else lvq
     if args.svm and lvq:
         raise UsageError("-M and -A exclude each other")
-    if args.missing is not None and not args.svm:
-        raise UsageError("-E needs -M")
+    if args.table and (args.svm or lvq):
+        raise UsageError("--table excludes -M and -A")
+    if args.table or not (args.svm or lvq) and source is not None and is_table(source):
+        return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
+                           ordinates=ordinates)
+    for option, given in table_options(args):
+        if given:
+            raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
+                             "or .feather, or --table")
+    missing = None
+    if args.missing is not None:
+        if not args.svm:
+            raise UsageError("-E needs -M, or a table")
+        try:
+            missing = finite_number(args.missing)
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"argument -E/--missing: {error}") from None
     if args.no_header and not lvq:
-        raise UsageError("-H needs -A")
-    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", args.missing,
+        raise UsageError("-H needs -A, or a table")
+    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
                        not args.no_header, labels, ordinates)
+
+
+def table_options(args):
+    """[(option, value)] of the options of `add_table`."""
+    return [(f"--{name.replace('_', '-')}", getattr(args, name, None))
+            for name in ("table", "delimiter", "no_quotes", "blanks", "label", "id", "ignore",
+                         "categorical", "classes")]
+
+
+def _layout(args):
+    from ..tables import BLANKS, TableFormat
+
+    blanks = BLANKS if args.blanks is None else ("", *args.blanks)
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
+    return TableFormat(delimiter, not args.no_header, not args.no_quotes, blanks)
+
+
+def _roles(args):
+    from ..tables import ColumnRoles
+
+    def given(name, otherwise=None):
+        return getattr(args, name, None) or otherwise
+
+    missing = given("missing", "error")
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        missing = f"value:{finite_number(missing)!r}"  # a number alone, as with -M
+    return ColumnRoles(given("label"), given("id", ()), given("weight"), given("ignore", ()),
+                       given("categorical", ()), given("classes"), missing)
 
 
 def add_normalisation(parser, unnormalised=None):

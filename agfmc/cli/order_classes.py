@@ -28,7 +28,7 @@ def get_parser():
                                         "standard input)")
     parser.add_argument("train", nargs="?",
                         help="training data, for the frequencies of the classes or, with --path, "
-                             "their distances (base name, or a text file with -M or -A)")
+                             "their distances (base name, table, or a text file with -M or -A)")
     group = parser.add_argument_group("order for DDAGs")
     group.add_argument("--errors", metavar="FILE",
                        help="errors of the classifiers, counted in cross-validation (- is "
@@ -58,7 +58,7 @@ def get_parser():
 
 def execute(args):
     """Read, order, print, report."""
-    form = input_format(args)
+    form = input_format(args, args.train)
     _refuse_idle(args)
     if [args.control, args.train, args.errors].count("-") > 1:
         raise UsageError("only one of control, train and --errors can be standard input")
@@ -76,8 +76,8 @@ def _refuse_idle(args):
     """UsageError for an option that would change nothing."""
     if args.path and args.train is None:
         raise UsageError("--path needs training data: the distances of their classes")
-    if args.train is None and (args.svm or args.lvq):
-        raise UsageError("-M and -A say what train is: there is none")
+    if args.train is None and (args.svm or args.lvq or args.table):
+        raise UsageError("-M, -A and --table say what train is: there is none")
     if args.train is None and args.min_class is not None:
         raise UsageError("--min-class counts the samples of train: there is none")
     if args.train is not None and args.priors is not None:
@@ -102,16 +102,15 @@ def _by_accuracy(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..training import ordering
-    from ..data_tools.training_data import for_classes, large_classes
+    from ..data_tools.training_data import for_classes, large_classes, training_labels
     from ..formats.controlfile import read_control
-    from ..formats.dataset import read_labels
     from ..formats.confusions import read_pair_errors
 
     tree = read_control(args.control)
     ordering.require_one_vs_one(tree)
     counts = None
     if args.train is not None:
-        counts, names = read_labels(args.train, form)
+        counts, names = training_labels(args.train, form)
         if args.min_class is not None:
             kept = large_classes(counts, args.min_class, args.train, names)
             counts = {label: counts[label] for label in kept}

@@ -8,6 +8,7 @@ from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, UsageError
 from ..score.scores import BY_OPTION
+from ..tables import is_table
 from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
                       drawn_design, found_design, joined_controls, Operands, searches_with,
                       searching_options, wanted_by, with_average, with_losses)
@@ -145,10 +146,10 @@ def execute(args):
         _output(args, with_average(args, joined_controls(args)), None)
         return
     if scheme is not None and scheme.searched:
-        found = _searched(args, scheme, input_format(args))
+        found = _searched(args, scheme, input_format(args, args.source))
         _output(args, with_average(args, found.tree), None, found)
         return
-    _output(args, *designed(args, scheme, input_format(args)))
+    _output(args, *designed(args, scheme, input_format(args, args.source)))
 
 
 def _output(args, tree, heights, found=None):
@@ -246,13 +247,14 @@ def scheme_of(args):
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
     return None if (args.dot or args.plot is not None) and (
-        args.source == "-" and not (args.svm or args.lvq) or _is_file(args)) else DEFAULT
+        args.source == "-" and not (args.svm or args.lvq or args.table)
+        or _is_file(args)) else DEFAULT
 
 
 def _is_file(args):
     """True where the operand can be a control file: no text of data, no folder, no number."""
-    return not (args.svm or args.lvq or is_number(args.source)) and \
-        os.path.exists(args.source) and not os.path.isdir(args.source)
+    return not (args.svm or args.lvq or args.table or is_number(args.source)) and \
+        not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
 
 
 def designed(args, scheme, form):
@@ -298,8 +300,8 @@ def _labels(args, form):
         if k > 100_000:
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), {}
-    from ..formats.dataset import read_labels
-    counts, names = read_labels(args.source, form)
+    from ..data_tools.training_data import training_labels
+    counts, names = training_labels(args.source, form)
     labels = list(counts)
     if args.min_class is not None:
         from ..data_tools.training_data import large_classes

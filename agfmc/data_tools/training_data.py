@@ -11,13 +11,31 @@ from ..arrays import is_sparse
 from ..control.build import restricted
 from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, one_line
-from ..formats.dataset import open_training, read_training
+from ..formats.dataset import open_training, read_labels, read_training
 from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
-from ..models import InputFormat
+from ..models import Dataset, InputFormat
 from ..prepare.normalise import blocks
+from ..tables import TableRecipe
+from .table_data import read_table, table_labels
 
-__all__ = ["about", "for_classes", "large_classes", "load_training"]
+__all__ = ["about", "for_classes", "large_classes", "load_training", "read_points",
+           "training_labels"]
+
+
+def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
+    """The `Dataset` of points with labels for a model; recipe: that of the model, for tables."""
+    if form.kind != "table":
+        return read_training(base, form)
+    if recipe is None:
+        raise DataError("is a table, and the model has no recipe of columns: expected a model "
+                        "that was trained from a table", file=base)
+    return read_table(base, form, recipe)
+
+
+def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
+    """({label: samples}, {label: name}) of training data of any format, the labels ascending."""
+    return table_labels(base, form) if form.kind == "table" else read_labels(base, form)
 
 
 # A table of all features is made where it takes less than this, or less than so many times
@@ -43,8 +61,11 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
-    data = open_training(base, form) if keep == "lazy" else \
-        read_training(base, form, sparse=sparse, mapped=True)
+    if form.kind == "table":
+        data = read_table(base, form, lazy=keep == "lazy")
+    else:
+        data = open_training(base, form) if keep == "lazy" else \
+            read_training(base, form, sparse=sparse, mapped=True)
     if min_class is not None:
         data = _without_small(data, min_class, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,

@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from ..errors import one_line
-from ..models import MAP_KINDS
+from ..models import CollatedModel, MAP_KINDS
 
-__all__ = ["check_calibration", "check_configuration"]
+__all__ = ["check_calibration", "check_configuration", "check_recipe"]
 
 _MOST_FEATURES = 2**24
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
@@ -36,6 +36,23 @@ def check_configuration(configuration, fail):
         raise fail("the normalisation is not finite")
     if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
         raise fail("a support vector belongs to a class that does not exist")
+    check_recipe(configuration, fail)
+
+
+def check_recipe(configuration, fail):
+    """Check that the recipe of a configuration, if any, makes points and classes that it knows."""
+    recipe, tree = configuration.recipe, configuration.tree
+    if recipe is None:
+        return
+    made, needed = len(recipe.features), configuration.features
+    machines = configuration.machines
+    if made != needed if needed is not None else \
+            isinstance(machines, CollatedModel) and made < machines.sv.shape[1]:
+        raise fail(f"the recipe makes {made} features, the classifiers need "
+                   f"{machines.sv.shape[1] if needed is None else needed}")
+    if max(tree.labels) >= len(recipe.classes):
+        raise fail(f"the recipe has {len(recipe.classes)} classes, and there is a class "
+                   f"{max(tree.labels)}")
 
 
 def _check_arrays(model, may_be_empty, fail):

@@ -14,6 +14,7 @@ from .text import foreign_line
 from .lvq import iter_lvq, read_lvq
 from .class_names import named_by_value, read_names
 from .libsvm_data import iter_svm, read_svm, read_svm_labels, store_svm
+from .recipe_file import recipe_beside, recipe_if_there
 from .vectors import open_vec, read_cls, read_dat, read_vec, refuse_negative, VecReader
 
 __all__ = ["iter_points", "open_training", "read_labels", "read_training"]
@@ -78,7 +79,17 @@ def _read_binary(base, form, names, stdin, large):
     if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
-    return Dataset(x, y, _names_beside(base, names))
+    return Dataset(x, y, _names_beside(base, names), _recipe_beside(base, x))
+
+
+def _recipe_beside(base, x):
+    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one."""
+    path = recipe_beside(base)
+    recipe = recipe_if_there(path)
+    if recipe is not None and len(recipe.features) != x.shape[1]:
+        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {x.shape[1]}: "
+                        "it is of other points: remove it", file=path)
+    return recipe
 
 
 def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:

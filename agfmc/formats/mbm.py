@@ -3,7 +3,8 @@
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
     8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes, or 2 with a
-                  calibration, or 3 for an ensemble (uint32, little-endian throughout)
+                  calibration, or 3 for an ensemble, or 4 with the recipe of a table (uint32,
+                  little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
@@ -30,11 +31,13 @@ from ..provenance import Provenance
 from .atomic import replacing
 from .consistency import check_calibration, check_configuration
 from .inputs import read_bytes
+from .recipe_file import recipe_from_json, recipe_to_json
+from .strict_json import strict_json
 
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 3
+_MAJOR, _MINOR = 1, 4
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -79,6 +82,9 @@ def write_store(path, configuration, made_by):
         arrays.update(_arrays_of(configuration.calibration))
     if tree.is_ensemble:
         minor = 3
+    if configuration.recipe is not None:
+        minor = 4
+        extra["recipe"] = recipe_to_json(configuration.recipe)
     listing = {}
     blobs = []
     offset = 0
@@ -117,7 +123,7 @@ def read_store(path, raw=None):
     def fail(message):
         return ModelError(f"damaged or not made by this suite: {message}", file=path)
 
-    if not isinstance(header, dict) or set(header) - {"direct", "calibration"} != _KEYS:
+    if not isinstance(header, dict) or set(header) - {"direct", "calibration", "recipe"} != _KEYS:
         raise fail("the header does not have the expected keys")
     listing = header["arrays"]
     wanted = dict(_ARRAYS)
@@ -164,11 +170,13 @@ def read_store(path, raw=None):
             [(one.code, one.branches) for one in direct]:
         raise fail("the multi-class nodes are not those of the control text")
     calibration = _calibration(header.get("calibration"), arrays)
+    recipe = recipe_from_json(header["recipe"], fail) if "recipe" in header else None
     machines = CollatedModel(kernels=_kernels(kernels, fail), any_width=header["any_width"],
                              provenances=tuple(map(Provenance.from_line, settings)), **arrays)
     try:
         configuration = Configuration(tree, machines, dict(zip(nodes, direct)), normalisation,
-                                      header["made_by"], calibration=calibration)
+                                      header["made_by"], calibration=calibration,
+                                      recipe=recipe)
     except ModelError as error:  # another number of classifiers
         raise fail(error.message) from None
     check_configuration(configuration, fail)
@@ -208,28 +216,9 @@ def _checked_header(raw, path):
     if check.digest() != digest or _START.size + length > size or length % 64:
         raise ModelError("damaged: the checksum does not agree with the contents", file=path)
     try:
-        text = raw[_START.size:_START.size + length].decode("utf-8")
-        return json.loads(text, object_pairs_hook=_object, parse_int=_whole,
-                          parse_constant=_refused), _START.size + length
+        return strict_json(raw[_START.size:_START.size + length]), _START.size + length
     except (ValueError, RecursionError):
         raise ModelError("damaged: the header cannot be read", file=path) from None
-
-
-def _object(pairs):
-    """A JSON object, in which no key stands twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
-
-
-def _whole(text):
-    """A whole number of JSON: those of hundreds of thousands of digits take minutes."""
-    return int(text) if len(text) <= 20 else _refused(text)
-
-
-def _refused(text):
-    raise ValueError(text)
 
 
 class _Arrays:

@@ -17,12 +17,14 @@ from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
 from ..formats.calibration_file import calibration_of, read_calibration
+from ..formats.consistency import check_recipe
 from ..formats.controlfile import (elsewhere, model_file, read_control,
                                    require_regular)
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
 from ..formats.libsvm_model import (format_svm_multiclass, read_svm_model, read_svm_multiclass,
                                     refuse_huge)
+from ..formats.recipe_file import recipe_beside, recipe_if_there
 from ..learners.protocol import learner_class, read_node
 from ..formats.mbm import MAGIC, read_store, write_store
 from ..models import BinaryModel, Configuration, ModelFiles, Normalisation
@@ -93,8 +95,9 @@ def load_configuration(source: ModelSource) -> Configuration:
     raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
     svm = re.match(rb"svm_type\s", raw)
     if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
-        return _calibrated(merged(read_control(path, raw), source), source,
-                           calibration_of(path))
+        configuration = _calibrated(merged(read_control(path, raw), source), source,
+                                    calibration_of(path))
+        return _with_recipe(configuration, path)
     if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
     if svm:
@@ -110,6 +113,20 @@ def load_configuration(source: ModelSource) -> Configuration:
         configuration = replace(configuration, machines=regroup(
             configuration.machines, tree.sides(), tree.classes))
     return _calibrated(_normalised(configuration, source, path), source)
+
+
+def _with_recipe(configuration, control):
+    """`configuration` with the recipe of tables beside its control file, if there is one."""
+    path = recipe_beside(control)
+    with regular_files():
+        recipe = None if control == "-" else recipe_if_there(path)
+    if recipe is None:
+        return configuration
+    configuration = replace(configuration, recipe=recipe)
+    check_recipe(configuration, lambda message: ModelError(
+        f"belongs to other classifiers than those of {control}: {message}; multi_borders writes "
+        "both anew", file=path))
+    return configuration
 
 
 def read_tree(path: str) -> Tree:

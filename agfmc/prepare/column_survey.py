@@ -1,0 +1,384 @@
+"""Columns of a training table surveyed: what each holds, and the recipe that follows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import AgfmcWarning, DataError, one_line, Place, UsageError
+from ..formats.table import number_of, Table, Words
+from ..tables import ColumnRecipe, ColumnRoles, LABEL_NAMES, plain_word, TableRecipe
+
+__all__ = ["Roles", "Survey", "column_positions", "resolve_roles", "survey_classes",
+           "survey_table"]
+
+_MOST_WORDS = 1000  # of a column that is not named in --categorical
+_TRACKED = 1 << 16  # different words of a column that are held in memory at most
+_MOST_CLASSES = 10_000
+_MANY_WORDS = 100  # of which a line tells
+_FEW_ROWS = 20  # in which all values may well be different
+_SHOWN = 20  # names in a message
+_DISTINCT = 1 << 20  # whole numbers that are compared with each other
+
+
+class Roles(NamedTuple):
+    """Positions of the columns of a table by what they are for, from 0; None where there is none.
+
+    features: all columns without another part.
+    """
+
+    label: int | None
+    ids: tuple[int, ...]
+    weight: int | None
+    features: tuple[int, ...]
+    categorical: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """A recipe that lacks its fills, and what was seen of the table.
+
+    recipe: numbers whose fill is NaN get the mean or median of what they become;  rows: of the
+    table;  roles: the positions of its columns;  positions: of the recipe's columns in the table;
+    counts: rows of each class.
+    """
+
+    recipe: TableRecipe
+    rows: int
+    roles: Roles
+    positions: tuple[int, ...]
+    counts: dict[int, int]
+
+
+def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Roles:
+    """The `Roles` of the columns of a table; labelled: one of them has to be the label.
+
+    Raises `DataError` for names that no column has, and for columns that have two parts.
+    """
+    label = None
+    if labelled:
+        label = _label_position(table) if roles.label is None else \
+            column_positions(table, (roles.label,), "--label")[0]
+    ids = column_positions(table, roles.ids, "--id")
+    weight = None if roles.weight is None else \
+        column_positions(table, (roles.weight,), "--weight")[0]
+    ignored = column_positions(table, roles.ignored, "--ignore")
+    categorical = column_positions(table, roles.categorical, "--categorical")
+    taken: dict[int, str] = {}
+    for option, positions in (("the label", (label,)), ("--id", ids), ("--weight", (weight,)),
+                              ("--ignore", ignored), ("--categorical", categorical)):
+        for position in positions:
+            if position is None:
+                continue
+            if position in taken:
+                raise DataError(f"column {_quoted(table.names[position])} cannot be for "
+                                f"{taken[position]} and for {option}", file=table.file)
+            taken[position] = option
+    features = tuple(at for at in range(len(table.names))
+                     if taken.get(at, "--categorical") == "--categorical")
+    return Roles(label, ids, weight, features, frozenset(categorical))
+
+
+def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
+    """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
+    found = []
+    for name in names:
+        if name in table.names:
+            found.append(table.names.index(name))
+        elif name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.names):
+            found.append(int(name) - 1)
+        else:
+            raise DataError(f"{option}: there is no column {_quoted(name)}; the columns are "
+                            + _listed(table.names), file=table.file)
+    return tuple(found)
+
+
+def _label_position(table):
+    found = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
+    if len(found) == 1:
+        return found[0]
+    several = f"columns {_listed([table.names[at] for at in found])} could hold the classes" \
+        if found else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
+    raise DataError(f"{several}: --label names the one that does; the columns are "
+                    + _listed(table.names), file=table.file)
+
+
+def _quoted(name):
+    return f"'{one_line(name)}'"
+
+
+def _listed(names):
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(_quoted, names[:_SHOWN])) + more
+
+
+@dataclass
+class _Column:
+    """What is seen of one column.
+
+    words: {word: rows};  places: where the first word and the first missing value are.
+    """
+
+    name: str
+    categorical: bool
+    numbers: int = 0
+    missing: int = 0
+    words: dict = field(default_factory=dict)
+    endless: bool = False  # so many words, all different, that they are not held any more
+    word_place: tuple | None = None
+    missing_place: Place | None = None
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    ascending: bool = True  # each number is one more than the one before
+    last: float | None = None
+    values: list | None = field(default_factory=list)  # whole numbers, to be compared
+
+    def add(self, block, cells):
+        """What a block of rows holds of it."""
+        if isinstance(cells, Words):
+            absent = cells.codes < 0
+            self._add_words(block, cells)
+        else:
+            absent = np.isnan(cells)
+            self._add_numbers(cells[~absent])
+        count = int(np.count_nonzero(absent))
+        if count and self.missing_place is None:
+            self.missing_place = block.place(int(np.argmax(absent)))
+        self.missing += count
+
+    def _add_numbers(self, values):
+        if not len(values):
+            return
+        self.numbers += len(values)
+        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        if not self.whole:
+            return
+        self.whole = bool(np.all(values == np.rint(values)))
+        steps = np.diff(values, prepend=values[0] - 1 if self.last is None else self.last)
+        self.ascending &= bool(np.all(steps == 1))
+        self.last = values[-1]
+        if self.values is not None:
+            self.values.append(values)
+            if self.numbers > _DISTINCT:
+                self.values = None
+
+    def _add_words(self, block, cells):
+        if self.word_place is None:
+            strange = np.array([number_of(word) is None for word in cells.words], dtype=bool)
+            rows = np.flatnonzero((cells.codes >= 0) & strange[cells.codes]) if len(strange) \
+                else []
+            if len(rows):
+                self.word_place = cells.words[cells.codes[rows[0]]], block.place(int(rows[0]))
+        if self.endless:
+            return
+        counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words))
+        for word, count in zip(map(plain_word, cells.words), counts.tolist()):
+            if count:
+                self.words[word] = self.words.get(word, 0) + count
+        if len(self.words) > _TRACKED:
+            self.endless = True
+
+    @property
+    def rows(self):
+        """The number of rows in which there is a word."""
+        return sum(self.words.values())
+
+    def all_different(self):
+        """True where (nearly) every row has another word."""
+        return len(self.words) > max(_FEW_ROWS, 0.9 * self.rows)
+
+    def whole_and_different(self):
+        """True where every row has another whole number, and there are many rows."""
+        if not self.whole or self.numbers <= _FEW_ROWS or self.values is None:
+            return False
+        values = np.concatenate(self.values)
+        return len(np.unique(values)) == len(values)
+
+
+def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None = None) -> Survey:
+    """The `Survey` of a training table, in one pass, or two where numbers turn into words.
+
+    known: names of the classes, numbered already.  Warnings tell of columns that are left out,
+    as they are constant, or different in every row, and of what may be a mistake.  Raises
+    `DataError` for missing values where the roles say so, and for rows without a class.
+    """
+    where = resolve_roles(table, roles)
+    columns = {at: _Column(table.names[at], at in where.categorical) for at in where.features}
+    label = _Column(table.names[where.label], True)
+    rows = _read(table, {where.label: label, **columns})
+    if not rows:
+        raise DataError("has no rows", file=table.file)
+    mixed = {at: column for at, column in columns.items() if column.numbers and
+             column.word_place is not None}
+    if mixed:  # the numbers among the words are words too
+        words = {at: _Column(column.name, True, word_place=column.word_place)
+                 for at, column in mixed.items()}
+        _read(table, words)
+        columns.update(words)
+    classes, counts = _classes(table, label, known or roles.classes, known is not None)
+    made = {at: _recipe_of(table, column, roles) for at, column in columns.items()}
+    kept = {at: column for at, column in made.items() if column is not None}
+    if not kept:
+        raise DataError("no column is left to be a feature", file=table.file)
+    _tell_mixed(table, [(column, columns[at]) for at, column in mixed.items() if at in kept])
+    if roles.missing == "error":
+        _refuse_missing(table, [columns[at] for at in kept])
+    recipe = TableRecipe(tuple(kept.values()), label.name, classes,
+                         tuple(table.names[at] for at in where.ids),
+                         None if where.weight is None else table.names[where.weight],
+                         roles.missing, table.file)
+    if len(set(recipe.features)) < len(recipe.features):
+        twice = next(name for name in recipe.features if recipe.features.count(name) > 1)
+        raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
+                        "that differ", file=table.file)
+    return Survey(recipe, rows, where, tuple(kept), counts)
+
+
+def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], dict[int, int]]:
+    """(Names of the classes, {class: rows}) of a training table, of which one column is read."""
+    label = resolve_roles(table, roles).label
+    column = _Column(table.names[label], True)
+    if not _read(table, {label: column}):
+        raise DataError("has no rows", file=table.file)
+    return _classes(table, column, roles.classes, False)
+
+
+def _read(table, columns):
+    """Add all blocks of a table to its columns {position: `_Column`}; -> the number of rows."""
+    rows = 0
+    for block in table.blocks({at: "words" if column.categorical else "either"
+                               for at, column in columns.items()}):
+        for at, column in columns.items():
+            column.add(block, block[at])
+        rows += block.rows
+    return rows
+
+
+def _classes(table, label, given, numbered):
+    """(names of the classes, {class: rows}) of the column of the label."""
+    name = _quoted(label.name)
+    if label.missing:
+        place = label.missing_place
+        first = "" if place.line is None else ", the first in line " \
+            f"{place.line}" if table.counted == "line" else f", the first in row {place.line}"
+        raise DataError(f"column {name} has no class in {label.missing} "
+                        f"row{'s' * (label.missing > 1)}{first}: expected a class in every row of "
+                        "training data", file=table.file)
+    seen = label.words
+    k = len(seen)
+    if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows:
+        raise DataError(f"{'more than ' * label.endless}{k} different values in column {name} look "
+                        "like a continuous quantity or an identifier, not like classes: --label "
+                        "names another column", file=table.file)
+    if given is None:
+        values = {word: number_of(word) for word in seen}
+        classes = tuple(sorted(seen) if None in values.values() else
+                        sorted(seen, key=lambda word: (values[word], word)))
+    else:
+        classes = tuple(given) if numbered else tuple(map(plain_word, given))
+        strange = [word for word in seen if word not in classes]
+        if strange:
+            raise DataError(f"column {name} has the class {_quoted(strange[0])}, which "
+                            + ("training did not know: its classes are " if numbered else
+                               "--classes does not name: ") + _listed(classes), file=table.file)
+        absent = [word for word in classes if word not in seen]
+        if absent and not numbered:
+            raise DataError(f"no row is of class {_quoted(absent[0])}, which --classes names: "
+                            f"column {name} has {_listed(sorted(seen))}", file=table.file)
+    if len(set(classes)) < len(classes):
+        raise UsageError("--classes names a class twice")
+    return classes, {at: seen[word] for at, word in enumerate(classes) if word in seen}
+
+
+def _recipe_of(table, column, roles):
+    """The `ColumnRecipe` of a column, or None where it is left out, which a warning tells."""
+    filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
+    # in which missing values are told from others
+    told_apart = column.missing and (filled is not None or roles.missing == "indicator")
+    indicator = roles.missing == "indicator" and column.missing > 0
+    name = _quoted(column.name)
+    if not column.numbers and not column.words:
+        return _left_out(table, name, "is empty")
+    if not column.words:
+        if column.low == column.high and not told_apart:
+            return _left_out(table, name, f"is constant, {column.low:g}")
+        if column.ascending and column.whole and column.numbers > _FEW_ROWS:
+            return _left_out(table, name, "numbers the rows (--categorical would keep it)")
+        if column.whole_and_different():
+            _warn(table, f"column {name} has another whole number in every row: if it is an "
+                         "identifier, and not a measurement, --ignore or --id leaves it out")
+        fill = np.nan if filled is None else number_of(filled)
+        if fill is None:
+            if column.missing:
+                raise DataError(f"column {name} holds numbers, and --missing {roles.missing} would "
+                                "fill it with a word: expected a number, mean, median or "
+                                "indicator", file=table.file)
+            fill = None
+        return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
+                            indicator)
+    different = len(column.words)
+    if different == 1 and not told_apart:
+        return _left_out(table, name, f"is constant, {_quoted(*column.words)}")
+    if column.all_different() and (column.endless or not column.categorical):
+        return _left_out(table, name, "has another word in (nearly) every row"
+                         + " (--categorical would keep it)" * (not column.endless))
+    if column.endless or different > _MOST_WORDS and not column.categorical:
+        raise DataError(f"column {name} has {'more than ' * column.endless}{different} different "
+                        "words, of which each would be a feature: --ignore leaves the column out"
+                        + ", --categorical makes the features" * (not column.endless),
+                        file=table.file)
+    if different > _MANY_WORDS and not column.categorical:
+        _warn(table, f"column {name} has {different} different words, of which each is a feature "
+                     "(--ignore leaves the column out)")
+    words = set(column.words) | ({plain_word(filled)} if told_apart and filled is not None else
+                                 set())
+    fill = None
+    if roles.missing in ("mean", "median"):
+        fill = min(column.words, key=lambda word: (-column.words[word], word))
+    elif filled is not None and plain_word(filled) in words:
+        fill = plain_word(filled)
+    return ColumnRecipe(column.name, tuple(_ordered(words)), fill, indicator)
+
+
+def _ordered(words):
+    """Words in sorted order, numbers by their values."""
+    values = {word: number_of(word) for word in words}
+    return sorted(words) if None in values.values() else \
+        sorted(words, key=lambda word: (values[word], word))
+
+
+def _left_out(table, name, why):
+    _warn(table, f"column {name} {why}, and is left out")
+
+
+def _tell_mixed(table, columns):
+    for before, after in columns:
+        if before.categorical:
+            continue
+        word, place = after.word_place
+        _warn(table, f"column {_quoted(before.name)} has words beside numbers, first "
+                     f"{_quoted(word)} in {table.counted} {place.line}, and all are taken as words "
+                     "(--blanks names words that mean a missing value)")
+
+
+def _refuse_missing(table, columns):
+    lacking = [column for column in columns if column.missing]
+    if not lacking:
+        return
+    first = min(lacking, key=lambda column: column.missing_place.line)
+    count = sum(column.missing for column in lacking)
+    shown = ", ".join(f"{_quoted(column.name)} ({column.missing})" for column in lacking[:_SHOWN])
+    more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
+    raise first.missing_place.error(
+        DataError, f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(lacking) > 1)} "
+        f"{shown}{more}, the first here: --missing median, mean, indicator or value:X fills them, "
+        "--ignore leaves columns out")
+
+
+def _warn(table, message):
+    source = "standard input" if table.file == "-" else table.file
+    warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=2)

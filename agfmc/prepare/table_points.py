@@ -1,0 +1,232 @@
+"""Points made of the cells of tables, as a recipe says."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import AgfmcWarning, and_more, DataError, one_line
+from ..formats.table import Block, Table, Words
+from ..tables import plain_word, TableRecipe
+
+__all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
+
+_ROWS = 1 << 16  # at a time
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class TableEncoder:
+    """The features of a recipe, made of the blocks of one table.
+
+    positions: of the recipe's columns in the table, which are found by their names;  unknown:
+    {column: [cells, the first word, its place]} of words that training did not know, which
+    become zeros;  filled: {column: cells} of missing values that were filled in.  A fill that
+    is NaN, as it is not known yet, stays NaN.  Raises `DataError` where the table lacks columns.
+    """
+
+    def __init__(self, table: Table, recipe: TableRecipe):
+        self.recipe, self._table = recipe, table
+        lacking = [one.name for one in recipe.columns if one.name not in table.names]
+        if lacking:
+            shown = ", ".join(f"'{one_line(name)}'" for name in lacking[:20])
+            raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {shown}"
+                            + f" and {len(lacking) - 20} more" * (len(lacking) > 20)
+                            + ", which the model needs", file=table.file)
+        self.positions = tuple(table.names.index(one.name) for one in recipe.columns)
+        self.unknown: dict[str, list] = {}
+        self.filled: dict[str, int] = {}
+        self._places = [None if one.categories is None else
+                        {word: at for at, word in enumerate(one.categories)}
+                        for one in recipe.columns]
+
+    @property
+    def wanted(self) -> dict[int, str]:
+        """The cells that it needs, as `Table.blocks` takes them."""
+        return {at: "number" if one.categories is None else "words"
+                for at, one in zip(self.positions, self.recipe.columns)}
+
+    def points(self, block: Block) -> np.ndarray:
+        """Points (n, d) float32 of a block."""
+        x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
+        first = 0
+        for at, one, places in zip(self.positions, self.recipe.columns, self._places):
+            cells, width = block[at], len(one.features)
+            out = x[:, first:first + width]
+            missing = self._numbers(block, cells, one, out) if places is None else \
+                self._categories(block, cells, one, places, out)
+            if missing.any():
+                self._fill(block, missing, one, places, out)
+            first += width
+        return x
+
+    def _numbers(self, block, cells, column, out):
+        missing = np.isnan(cells)
+        large = np.abs(cells) > _LARGEST
+        if large.any():
+            row = int(np.argmax(large))
+            raise block.place(row).error(
+                DataError, f"column '{one_line(column.name)}': {cells[row]:g} is more than single "
+                "precision holds: use a larger unit")
+        out[:, 0] = cells
+        return missing
+
+    def _categories(self, block, cells: Words, column, places, out):
+        where = np.array([places.get(plain_word(word), -1) for word in cells.words] + [-1],
+                         dtype=np.int64)
+        feature = where[cells.codes]  # -1, the last, for missing values
+        rows = np.flatnonzero(feature >= 0)
+        out[rows, feature[rows]] = 1
+        missing = cells.codes < 0
+        strange = np.flatnonzero((feature < 0) & ~missing)
+        if len(strange):
+            word = cells.words[cells.codes[strange[0]]]
+            tally = self.unknown.setdefault(column.name,
+                                            [0, word, block.place(int(strange[0]))])
+            tally[0] += len(strange)
+        return missing
+
+    def _fill(self, block, missing, column, places, out):
+        if column.indicator:
+            out[missing, -1] = 1
+        if column.fill is None and not (column.indicator and places is not None):
+            raise block.place(int(np.argmax(missing))).error(
+                DataError, f"column '{one_line(column.name)}' has a missing value, and training, "
+                f"with --missing {self.recipe.missing}, had none there: expected a "
+                + ("number" if places is None else "word"))
+        if column.fill is not None:
+            out[missing, 0 if places is None else places[column.fill]] = \
+                column.fill if places is None else 1
+        if not column.indicator:
+            count = int(np.count_nonzero(missing))
+            self.filled[column.name] = self.filled.get(column.name, 0) + count
+
+    def warn_of_unknown(self) -> None:
+        """One warning of each column with words that training did not know."""
+        for name, (count, word, place) in self.unknown.items():
+            self._warn(f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)} with words "
+                       f"that training did not know, first '{one_line(word)}' in "
+                       f"{self._table.counted} {place.line}: they are none of its categories")
+
+    def warn_of_others(self, known) -> None:
+        """One warning of the columns that the model does not need; known: names of others."""
+        needed = {one.name for one in self.recipe.columns} | set(known)
+        extra = [name for name in self._table.names if name not in needed]
+        if extra:
+            self._warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not "
+                       "used")
+
+    def _warn(self, message):
+        source = "standard input" if self._table.file == "-" else self._table.file
+        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
+
+
+def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
+    """Numbers (n,) int32 of the classes {name: number} in the column at that position."""
+    cells = block[position]
+    where = np.array([classes.get(plain_word(word), -1) for word in cells.words] + [-1],
+                     dtype=np.int32)
+    y = where[cells.codes]
+    if len(y) and y.min() < 0:
+        row = int(np.argmin(y))
+        code = cells.codes[row]
+        found = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
+        raise block.place(row).error(
+            DataError, f"column '{one_line(table.names[position])}' has {found}, expected "
+            + ", ".join(f"'{one_line(name)}'" for name in list(classes)[:20])
+            + f" or {len(classes) - 20} more" * (len(classes) > 20))
+    return y
+
+
+def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
+    """A recipe whose fills that are NaN have become the means or medians of points x (n, d).
+
+    x: an array, or a file of them, in which missing values are NaN; it is read by blocks of rows
+    of a fixed size, so that its numbers do not depend on how the table was read.
+    """
+    columns, first = list(recipe.columns), 0
+    open_ones = []
+    for number, one in enumerate(columns):
+        if isinstance(one.fill, float) and np.isnan(one.fill):
+            open_ones.append((number, first))
+        first += len(one.features)
+    if not open_ones:
+        return recipe
+    features = np.array([feature for _, feature in open_ones])
+    values = _means(x, features) if recipe.missing == "mean" else _medians(x, features)
+    for (number, _), value in zip(open_ones, values.tolist()):
+        columns[number] = replace(columns[number], fill=value)
+    return replace(recipe, columns=tuple(columns))
+
+
+def fill_missing(x, recipe: TableRecipe) -> None:
+    """Put the fills of a recipe in place of the NaN in points x (n, d), block by block."""
+    fills, first = {}, 0
+    for one in recipe.columns:
+        if one.categories is None and one.fill is not None:
+            fills[first] = one.fill
+        first += len(one.features)
+    if not fills:
+        return
+    row = np.zeros(x.shape[1], dtype=np.float32)
+    row[list(fills)] = list(fills.values())
+    for part in _blocks(x):
+        missing = np.isnan(part)
+        if missing.any():
+            part[missing] = np.broadcast_to(row, part.shape)[missing]
+
+
+def _blocks(x) -> Iterator[np.ndarray]:
+    for start in range(0, len(x), _ROWS):
+        yield x[start:start + _ROWS]
+
+
+def _means(x, features):
+    """Means of what is not missing in these columns, rounded to single precision."""
+    total, count = np.zeros(len(features)), np.zeros(len(features))
+    for part in _blocks(x):
+        part = part[:, features].astype(np.float64)
+        present = ~np.isnan(part)
+        total += np.where(present, part, 0).sum(axis=0)
+        count += present.sum(axis=0)
+    return np.float32(total / count).astype(np.float64)
+
+
+def _medians(x, features):
+    """Medians of what is not missing in these columns, rounded to single precision.
+
+    Exact in two passes of counting: the halves of the bits of a number, turned so that they order
+    as the numbers do, are counted one after the other, so that memory does not grow with the rows.
+    """
+    out = np.empty(len(features))
+    for at, feature in enumerate(features.tolist()):
+        high = np.zeros(1 << 16, dtype=np.int64)
+        for part in _blocks(x):
+            high += np.bincount(_ordered_bits(part[:, feature]) >> 16, minlength=1 << 16)
+        count, ends = int(high.sum()), np.cumsum(high)
+        middle = []
+        for rank in {(count - 1) // 2, count // 2}:
+            upper = int(np.searchsorted(ends, rank, side="right"))
+            low = np.zeros(1 << 16, dtype=np.int64)
+            for part in _blocks(x):
+                bits = _ordered_bits(part[:, feature])
+                low += np.bincount(bits[bits >> 16 == upper] & 0xFFFF, minlength=1 << 16)
+            lower = int(np.searchsorted(np.cumsum(low), rank - (ends[upper] - high[upper]),
+                                        side="right"))
+            middle.append(_number_of_bits(upper << 16 | lower))
+        out[at] = np.float32((max(middle) + min(middle)) / 2)
+    return out
+
+
+def _ordered_bits(values):
+    """Bits of the numbers that are no NaN, as whole numbers in the order of the numbers."""
+    values = np.ascontiguousarray(values[~np.isnan(values)], dtype=np.float32) + np.float32(0)
+    bits = values.view(np.uint32)
+    return np.where(bits >> 31, ~bits, bits | 0x80000000).astype(np.int64)
+
+
+def _number_of_bits(bits):
+    bits = bits ^ 0x80000000 if bits >> 31 else ~bits & 0xFFFFFFFF
+    return float(np.array([bits], dtype=np.uint32).view(np.float32)[0])
