@@ -19,12 +19,12 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         PROG,
-        "Make data ready for training: partition and relabel the classes, select features, "
-        "shuffle or sort, split into training and test data, normalise, in this order. Statistics "
-        "come from the training part alone.",
+        "Make data ready for training: partition and relabel the classes, draw some of the rows, "
+        "select features, shuffle or sort, split into training and test data, normalise, in this "
+        "order. Statistics come from the training part alone.",
         usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
-              f"{LEARN_METRIC} [-j N] [-F] "
-              "[-U] [-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
+              f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
+              "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")
     parser.add_argument("output", nargs="?",
@@ -49,6 +49,12 @@ def get_parser():
                        help="keep only the features listed, in the order listed")
     group.add_argument("-U", "--relabel", action="store_true",
                        help="number the classes 0 to k-1 in ascending order of their labels")
+    group.add_argument("--rows", type=whole_number(1), metavar="N",
+                       help="keep N rows, drawn at random: of each class its share; all of a file "
+                            "that has no more")
+    group.add_argument("--min-per-class", type=whole_number(0), metavar="M",
+                       help="with --rows: at least M rows of each class, or all of one that has "
+                            "fewer (default: 1)")
     group = parser.add_argument_group("order and splitting")
     group.add_argument("-z", "--shuffle", action="store_true", help="put the rows in random order")
     group.add_argument("-B", "--sort", action="store_true", help="sort the rows by class, with -L "
@@ -86,8 +92,9 @@ def execute(args):
         partition = _partition(rest)
     fitted = args.normalise or args.svd is not None
     recipe = Recipe(
-        partition=partition, compact=args.relabel, features=features, shuffle=args.shuffle,
-        sort=args.sort, fraction=args.fraction, stratified=args.stratified,
+        partition=partition, compact=args.relabel, rows=args.rows, least=_least(args),
+        features=features, shuffle=args.shuffle, sort=args.sort,
+        fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
         metric=learned_metric(args), workers=args.jobs,
         norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
@@ -102,6 +109,17 @@ def execute(args):
                                  for base, rows in written.items()))
     if recipe.metric is not None:
         tell_metric(args, PROG, normalisation, recipe.norm_out or f"{output}.std")
+
+
+def _least(args):
+    """The rows that each class keeps at least with --rows."""
+    if args.min_per_class is None:
+        return 1
+    if args.rows is None:
+        raise UsageError("--min-per-class needs --rows")
+    if args.no_labels or args.ordinates:
+        raise UsageError("--min-per-class needs classes: not with -C or -L")
+    return args.min_per_class
 
 
 def _operands(args, kind):
@@ -145,7 +163,7 @@ def _refuse_inputs(recipe, source, output, test):
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
-    if same and (recipe.fraction, recipe.parts, recipe.partition) == (None, None, None):
+    if same and {recipe.fraction, recipe.parts, recipe.partition, recipe.rows} == {None}:
         read = []
     refuse_inputs(written, [*read, recipe.norm_in])
 

@@ -25,7 +25,8 @@ class Recipe:
     """The steps of agf_preprocess, in this order.
 
     partition: two or more tuples of labels, made classes 0, 1, ..., others left out;
-    compact: labels 0..k-1;  features: columns to keep;  shuffle: random order;
+    compact: labels 0..k-1;  rows: so many rows, of each class its share, but `least` where it has
+    them;  features: columns to keep;  shuffle: random order;
     sort: by class or ordinate;  fraction: share of the rows for testing, the last,
     of every class where `stratified`, or each with that probability where
     `independent`;  parts: number of equal parts;  scale, nsv, metric:
@@ -35,6 +36,8 @@ class Recipe:
 
     partition: tuple | None = None
     compact: bool = False
+    rows: int | None = None
+    least: int = 1
     features: tuple | None = None
     shuffle: bool = False
     sort: bool = False
@@ -133,13 +136,16 @@ def _prepared(recipe, source):
     form = recipe.form
     data = read_training(
         source, form,
-        negative=recipe.compact or recipe.partition is not None or form.kind != "binary")
+        negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
+        mapped=recipe.rows is not None)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
     if recipe.compact:
         data, _ = relabelled(data)
         if form.kind != "binary":
             data = replace(data, names=None)  # -U is for numbers
+    if recipe.rows is not None:
+        data = _sampled(data, recipe, source)
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
@@ -151,6 +157,20 @@ def _prepared(recipe, source):
     if recipe.sort:
         data = _rows(data, np.argsort(data.y, kind="stable"))
     return data
+
+
+def _sampled(data, recipe, source):
+    """The rows that are drawn: of each class its share, or without classes of all."""
+    n = len(data.x)
+    if recipe.rows > n:
+        warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
+                      AgfmcWarning, stacklevel=4)
+    if recipe.rows >= n:
+        return data
+    classes = recipe.form.labels and not recipe.form.ordinates
+    with about(source):
+        return _rows(data, split.stratified_rows(
+            data.y if classes else np.zeros(n, np.int32), recipe.rows, recipe.least, recipe.seed))
 
 
 def _check(recipe):

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import DataError, UsageError
 
 __all__ = ["shuffled", "split_fraction", "split_parts", "split_random", "split_stratified",
-           "stratified_parts", "stratified_sample"]
+           "stratified_parts", "stratified_rows", "stratified_sample"]
 
 
 def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
@@ -47,6 +47,39 @@ def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5) -> np
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
     take = np.minimum(np.maximum(-(-size * rows // len(y)), least), size)
     return np.flatnonzero(_drawn(code, size, take, seed))
+
+
+def stratified_rows(y: np.ndarray, rows: int, least: int, seed: int) -> np.ndarray:
+    """Exactly `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
+
+    Each class has its share, by largest remainders, but no fewer than `least`, or all of its
+    rows.  The choice depends on `seed`, and not on that of `shuffled`.
+    Raises DataError where so many of each class are more than `rows`.
+    """
+    if rows >= len(y):
+        return np.arange(len(y))
+    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    return np.flatnonzero(_drawn(code, size, _shares(size, rows, np.minimum(least, size)),
+                                 [seed, 2]))
+
+
+def _shares(size, rows, least):
+    """How many of the `rows` each class of `size` (k,) has, by largest remainders from `least`."""
+    if least.sum() > rows:
+        raise DataError(f"{rows} rows cannot hold {least.max()} of each class, or all of a smaller "
+                        f"one: that needs {least.sum()}")
+    take = least.copy()
+    free = np.ones(len(size), bool)  # the classes whose share is no less than their least
+    while free.any():
+        left, of = rows - least[~free].sum(), size[free].sum()
+        below = free & (size * left < least * of)
+        if not below.any():
+            take[free], rest = np.divmod(size[free] * left, of)
+            most = np.argsort(-rest, kind="stable")[:left - take[free].sum()]
+            take[np.flatnonzero(free)[most]] += 1
+            break
+        free &= ~below
+    return take
 
 
 def _drawn(code, size, take, seed):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
 from agfmc.prepare.split import (shuffled, split_fraction, split_parts, split_random,
-                                 split_stratified)
+                                 split_stratified, stratified_rows)
 
 FRACTIONS = st.floats(0.01, 0.99)
 
@@ -61,6 +61,55 @@ def test_the_stratified_rows_are_drawn_at_random():
     drawn = np.bincount(np.concatenate(tests), minlength=1000)
     assert 0 < drawn[:100].mean() < 8 and 0 < drawn[-100:].mean() < 8
     assert abs(drawn[:250].mean() - 4) < 1 and abs(drawn[250:500].mean() - 4) < 1
+
+
+def test_rows_by_largest_remainders():
+    def kept(sizes, rows, least=0):
+        y = np.repeat(np.arange(len(sizes)) - 3, sizes)
+        drawn = stratified_rows(y, rows, least, 1)
+        assert np.all(np.diff(drawn) > 0)
+        return np.bincount(y[drawn] + 3, minlength=len(sizes)).tolist()
+
+    assert kept([50, 30, 20], 10) == [5, 3, 2]
+    assert kept([7, 7, 7], 11) == [4, 4, 3] and kept([60, 39, 1], 10) == [6, 4, 0]
+    assert kept([60, 39, 1], 10, 1) == [5, 4, 1]  # 9 rows in 60 : 39 are 5.45 and 3.55
+    # 5 and 5 leave 2 for the first, which is below 5 only after the others have theirs
+    assert kept([60, 10, 30], 15, 5) == [5, 5, 5] and kept([90, 4, 6], 20, 5) == [11, 4, 5]
+    assert kept([3, 2], 5, 9) == kept([3, 2], 99) == [3, 2]
+    with pytest.raises(DataError, match="9 rows cannot hold 5 of each class.* needs 12"):
+        kept([90, 2, 6], 9, 5)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 200),
+       st.integers(0, 12), st.integers(0, 9))
+def test_every_class_keeps_its_share(sizes, rows, least, seed):
+    y = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    sizes, floor = np.array(sizes), np.minimum(sizes, least)
+    if floor.sum() > rows and rows < len(y):
+        with pytest.raises(DataError, match=f"needs {floor.sum()}$"):
+            stratified_rows(y, rows, least, seed)
+        return
+    drawn = stratified_rows(y, rows, least, seed)
+    kept = np.bincount(y[drawn], minlength=len(sizes))
+    assert len(drawn) == min(rows, len(y)) and np.all(np.diff(drawn) > 0)
+    assert np.all(kept >= floor) and np.all(kept <= sizes)
+    above = kept > floor  # in one proportion, to less than one row
+    assert np.max((kept[above] - 1) / sizes[above], initial=0) < np.min(
+        (kept[above] + 1) / sizes[above], initial=2)
+    share = sizes * rows / len(y)
+    if np.all(share >= floor):
+        assert np.all(np.abs(kept - np.minimum(share, sizes)) < 1)
+    assert np.array_equal(drawn, stratified_rows(y, rows, least, seed))
+
+
+def test_the_rows_are_drawn_at_random():
+    y = np.repeat([0, 1], [300, 100])
+    draws = [stratified_rows(y, 80, 1, seed) for seed in range(30)]
+    assert len({tuple(rows.tolist()) for rows in draws}) == 30
+    often = np.bincount(np.concatenate(draws), minlength=400)
+    assert abs(often[:150].mean() - 6) < 1 and abs(often[150:300].mean() - 6) < 1
+    assert often[300:].sum() == 600 and often.max() < 18
 
 
 @given(st.integers(1, 50), st.integers(1, 50))
