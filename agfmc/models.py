@@ -57,8 +57,8 @@ class InputFormat:
     """The layout of points in files.
 
     kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
-    "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves out,
-    None for 0;  header: LVQ text begins with its number of features;  labels: points have
+    "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves
+    out, None for 0;  header: LVQ text begins with its number of features;  labels: points have
     labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table.
     """
 

@@ -81,7 +81,8 @@ def execute(args):
     from ..data_tools.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
-    form = input_format(args, args.input, args.lvq and not args.svm, not args.no_labels, args.ordinates)
+    form = input_format(args, args.input, args.lvq and not args.svm, not args.no_labels,
+                        args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
     features = partition = None
     if args.features:

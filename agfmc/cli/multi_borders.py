@@ -312,7 +312,7 @@ def _calibration(args, work, trained):
 
 
 def _save(args, work, tree, calibration=None, finish=lambda: None):
-    """Write control-out, the calibration and the recipe of a table; without one an earlier one goes.
+    """Write control-out, the calibration and the recipe; without one an earlier one goes.
 
     finish: called when both are written but for their names: as late as can be, as it looks
     for models of another run.

@@ -43,10 +43,10 @@ from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquot
 
 __all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_executor",
            "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
-           "add_table", "add_train", "add_workers", "check_norm_file", "data_files", "finite_number",
-           "input_format", "learned_metric", "list_of", "normalisation_options", "probability",
-           "proportions", "refuse_ending", "refuse_inputs", "table_options", "time_span", "training_data_options",
-           "whole_number", "workers"]
+           "add_table", "add_train", "add_workers", "check_norm_file", "data_files",
+           "finite_number", "input_format", "learned_metric", "list_of", "normalisation_options",
+           "probability", "proportions", "refuse_ending", "refuse_inputs", "table_options",
+           "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.

@@ -1,4 +1,4 @@
-"""Recipes of tables: a text file beside the data (`base.recipe`) or the control file, and in models.
+"""Recipes of tables: text files beside data (`base.recipe`) or control files, and in models.
 
 The text is JSON: the format's name and version, and the fields of a `TableRecipe`.
 """

@@ -249,7 +249,7 @@ def test_data_of_other_classes_are_refused(order, plan):
     (["--diagonal", "c", "trn"], "--diagonal is for --path"),
     (["--components", "2", "c"], "--components is for --path"),
     (["--metric-options", "-m 9", "c"], "--metric-options is for --path"),
-    (["-M", "c"], "-M and -A say what train is"),
+    (["-M", "c"], "-M, -A and --table say what train is"),
     (["--priors", "1,2", "c", "trn"], "--priors and train exclude each other"),
     (["--priors", "1,2", "c"], "expected 5 priors, one for each class, found 2"),
     (["--priors", "1,1,1,1,-1", "c"], "not negative"),
