@@ -31,6 +31,10 @@ class _Input:
         with _reading(self.name):
             return self._file.readinto(buffer)
 
+    def seek(self, place):
+        with _reading(self.name):
+            return self._file.seek(place)
+
     def fileno(self):
         return self._file.fileno()
 

@@ -1,0 +1,284 @@
+"""Tables of rows and named columns, read in blocks of rows: CSV and its kin, Parquet, Arrow.
+
+What a table is its first bytes tell: gzip, Parquet, Arrow, else text.  Text is converted by
+PyArrow where it is installed and the text is long, else by Python's module csv, with the same
+answers; Parquet and Arrow need PyArrow.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError, Place, UsageError
+from ..tables import TableFormat
+from .atomic import temporary_file
+from .inputs import open_input
+from .table_text import (BLOCK, OUTER, Layout, Words, converted, guess_delimiter, header_cells,
+                         number_of, read_records)
+
+__all__ = ["Block", "Table", "Words", "is_table", "number_of", "open_table"]
+
+_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")
+_HEAD = 1 << 16  # bytes from which the delimiter is guessed
+_GZIP = b"\x1f\x8b"
+_MARK = b"\xef\xbb\xbf"
+_BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
+_RATIO = 200  # times as many as went in
+
+
+def is_table(path) -> bool:
+    """True for the name of a table, by its ending in any case: .csv, .tsv.gz, .parquet ..."""
+    return os.fsdecode(path).lower().endswith(_ENDINGS)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table: the wanted columns of `rows` rows, by their position.
+
+    A column is float64 (rows,), NaN where missing, or `Words`, or a list of text.
+    """
+
+    rows: int
+    file: str
+    counted: str
+    columns: Mapping[int, np.ndarray | Words | list[str]]
+    numbers: Callable[[], np.ndarray]  # of the lines or rows in the file
+
+    def __getitem__(self, position: int) -> np.ndarray | Words | list[str]:
+        return self.columns[position]
+
+    def number(self, row: int) -> int:
+        """The line of a row of the block (from 0) in a text, else its row in the file, from 1."""
+        return int(self.numbers()[row])
+
+    def place(self, row: int) -> Place:
+        """File and line of a row of the block; of a table that has no lines the file."""
+        return Place(self.file, self.number(row) if self.counted == "line" else None)
+
+    def error(self, row: int, message: str) -> DataError:
+        """The error at a row of the block."""
+        before = "" if self.counted == "line" else f"{self.counted} {self.number(row)}: "
+        return self.place(row).error(DataError, before + message)
+
+
+class Table:
+    """An open table.
+
+    file: its name for messages;  names: of the columns, without outer blanks, or numbers from 1;
+    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row".
+    """
+
+    counted = "line"
+
+    def __init__(self, file: str, names: tuple[str, ...]):
+        self.file = file
+        self.names = names
+
+    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
+        """Yield the rows of the wanted columns, in `Block`s.
+
+        wanted: the kind of a column by its position from 0: "number", where a word is an error;
+        "either", numbers where all cells of the block are, else `Words`; "words"; "text", the
+        cells as they stand there.  Raises DataError for the first row that is wrong, and for a
+        table without rows.
+        """
+        raise NotImplementedError
+
+
+class _Source:
+    """The bytes of an input, which can be read again from the start: `file` is of `open_input`.
+
+    Of what cannot be rewound the bytes are held: all in a temporary file (`again`), or those
+    of the beginning in memory, until `rewind(True)` says that the last pass begins.
+    """
+
+    def __init__(self, file, again):
+        self.name = file.name
+        self.count = 0  # bytes of this pass
+        self._file = file
+        self.size = file.regular_size()
+        self._held = None if self.size is not None else \
+            temporary_file() if again else io.BytesIO()
+        self._again = again
+        self._holding = True
+        self._end = 0
+
+    def read(self, size=-1):
+        if self._held is None or self.count >= self._end:
+            data = self._file.read(size)
+            if self._held is not None and self._holding:
+                self._write(data)
+        else:
+            self._held.seek(self.count)
+            data = self._held.read(size)
+        self.count += len(data)
+        return data
+
+    def _write(self, data):
+        try:
+            self._held.seek(self._end)
+            self._held.write(data)
+        except OSError as error:
+            raise DataError(f"cannot hold it in a temporary file: {error.strerror}",
+                            file=self.name) from error
+        self._end += len(data)
+
+    def rewind(self, last=False):
+        """Begin again at the first byte; last: for the last time, unless all is held."""
+        if not self._holding:
+            raise UsageError("this table can be read only once", file=self.name)
+        self.count = 0
+        if self._held is None:
+            self._file.seek(0)
+        elif last and not self._again:
+            self._holding = False
+
+    def close(self):
+        if self._held is not None:
+            self._held.close()
+
+
+class _Unzipped:
+    """The bytes that a `_Source` has compressed with gzip."""
+
+    def __init__(self, source):
+        self._source = source
+        self._file = gzip.GzipFile(fileobj=source, mode="rb")
+        self._count = 0
+
+    def read(self, size):
+        try:
+            data = self._file.read(size)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DataError(f"is damaged, or not complete: {error}"[:200],
+                            file=self._source.name) from error
+        self._count += len(data)
+        if self._count > max(_BOMB, _RATIO * self._source.count):
+            raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
+                            f"{_BOMB >> 30} GiB: unpack it with gunzip if that is meant",
+                            file=self._source.name)
+        return data
+
+
+class _TextTable(Table):
+    """A table in text, perhaps compressed with gzip."""
+
+    def __init__(self, source, form, engine, block):
+        self._source, self._engine, self._block = source, engine, block
+        self._zipped = self._mark = False
+        source.rewind()
+        head = source.read(len(_GZIP))
+        self._zipped = head == _GZIP
+        head = self._read_all(self._reader(), _HEAD)
+        _refuse_foreign(head, source.name)
+        self._mark = head.startswith(_MARK)
+        self._layout = Layout(
+            form.delimiter or self._guessed(head.removeprefix(_MARK), form.quotes), form.quotes,
+            form.header, frozenset(blank.strip(OUTER) for blank in form.blanks))
+        super().__init__(source.name, self._names())
+        self._layout = self._layout._replace(names=self.names)
+
+    def _guessed(self, head, quotes):
+        if self._source.name.lower().removesuffix(".gz").endswith(".tsv"):
+            return "\t"
+        return guess_delimiter(head.decode("utf-8", "replace"), quotes, len(head) < _HEAD)
+
+    @staticmethod
+    def _read_all(read, size):
+        data = b""
+        while len(data) < size and (piece := read(size - len(data))):
+            data += piece
+        return data
+
+    def _reader(self, last=False):
+        """A function that reads the text from its start, without the mark of UTF-8."""
+        self._source.rewind(last)
+        read = (_Unzipped(self._source) if self._zipped else self._source).read
+        if self._mark:
+            self._read_all(read, len(_MARK))
+        return read
+
+    def _records(self, size, last=False):
+        return read_records(self._reader(last), self._source.name, self._layout, size)
+
+    def _names(self):
+        for records in self._records(min(self._block, _HEAD)):
+            if len(records.starts):
+                break
+        else:
+            raise DataError("expected a table, found no line", file=self._source.name)
+        cells = header_cells(records, self._layout)
+        if not self._layout.header:
+            return tuple(str(i + 1) for i in range(len(cells)))
+        line = int(records.lines()[0])
+        if all(number_of(cell) is not None for cell in cells):
+            raise DataError("the first line holds numbers: --no-header where there are no names",
+                            file=self._source.name, line=line)
+        return column_names(cells, self._source.name, line)
+
+    def blocks(self, wanted):
+        waiting, rows = self._layout.header, 0
+        for records in self._records(self._block, last=True):
+            if waiting and len(records.starts):
+                waiting, records = False, records.behind_first()
+            if len(records.starts) == 0:
+                continue
+            count, columns = converted(records, self._layout, wanted, not rows)
+            rows += count
+            yield Block(count, self.file, self.counted, columns, records.lines)
+        if not rows:
+            raise DataError("the table has no rows" + " behind its header" * self._layout.header,
+                            file=self.file)
+
+
+def _refuse_foreign(head, file):
+    """Raise DataError for files that are known not to be text in UTF-8."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError("is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
+                        file=file, line=1)
+    if head.startswith(b"PK\x03\x04"):
+        raise DataError("is a spreadsheet or a ZIP archive: save the table as CSV", file=file)
+
+
+def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
+    """The names in a header without outer blanks, all different; an empty first one is row.
+
+    That first column is the index that pandas writes.
+    """
+    names = [cell.strip(OUTER) for cell in cells]
+    if names and not names[0] and len(names) > 1:
+        names[0] = "row"
+    seen = {}
+    for i, name in enumerate(names):
+        if not name:
+            raise DataError(f"column {i + 1} has no name in the header", file=file, line=line)
+        if name in seen:
+            raise DataError(f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
+                            file=file, line=line)
+        seen[name] = i
+    return tuple(names)
+
+
+@contextmanager
+def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool = False,
+               engine: str | None = None, block: int = BLOCK) -> Iterator[Table]:
+    """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
+
+    again: `Table.blocks` may be called several times; what cannot be read twice is held in a
+    temporary file.  engine: "csv" or "arrow" for text, None for what suits;  block: about the
+    bytes of text that are read at a time.  Raises DataError for what is not a table.
+    """
+    with open_input(path, stdin) as file:
+        source = _Source(file, again)
+        try:
+            yield _TextTable(source, form, engine, block)
+        finally:
+            source.close()
