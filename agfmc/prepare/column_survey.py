@@ -135,7 +135,7 @@ class _Column:
     whole: bool = True
     ascending: bool = True  # each number is one more than the one before
     last: float | None = None
-    values: list | None = field(default_factory=list)  # whole numbers, to be compared
+    values: np.ndarray | None = field(default_factory=lambda: np.empty(0))  # all different
 
     def add(self, block, cells):
         """What a block of rows holds of it."""
@@ -155,16 +155,16 @@ class _Column:
             return
         self.numbers += len(values)
         self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        self.whole = self.whole and bool(np.all(values == np.rint(values)))
         if not self.whole:
+            self.values = None
             return
-        self.whole = bool(np.all(values == np.rint(values)))
         steps = np.diff(values, prepend=values[0] - 1 if self.last is None else self.last)
         self.ascending &= bool(np.all(steps == 1))
         self.last = values[-1]
         if self.values is not None:
-            self.values.append(values)
-            if self.numbers > _DISTINCT:
-                self.values = None
+            together = np.union1d(self.values, values)
+            self.values = together if len(together) == self.numbers <= _DISTINCT else None
 
     def _add_words(self, block, cells):
         if self.word_place is None:
@@ -193,10 +193,7 @@ class _Column:
 
     def whole_and_different(self):
         """True where every row has another whole number, and there are many rows."""
-        if not self.whole or self.numbers <= _FEW_ROWS or self.values is None:
-            return False
-        values = np.concatenate(self.values)
-        return len(np.unique(values)) == len(values)
+        return self.whole and self.numbers > _FEW_ROWS and self.values is not None
 
 
 def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None = None) -> Survey:
