@@ -7,12 +7,13 @@ answers; Parquet and Arrow need PyArrow.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +22,15 @@ from ..errors import DataError, Place, UsageError
 from ..tables import TableFormat
 from .atomic import temporary_file
 from .inputs import open_input
+from .table_arrow import ArrowFile, TextBlocks, holds_arrow
 from .table_text import (BLOCK, OUTER, Layout, Words, converted, guess_delimiter, header_cells,
-                         number_of, read_records)
+                         number_of, read_records, stripped)
 
 __all__ = ["Block", "Table", "Words", "is_table", "number_of", "open_table"]
 
 _ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
+_MAGIC = 8  # bytes that tell Parquet and Arrow
 _GZIP = b"\x1f\x8b"
 _MARK = b"\xef\xbb\xbf"
 _BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
@@ -141,6 +144,18 @@ class _Source:
         elif last and not self._again:
             self._holding = False
 
+    def whole(self):
+        """A file with all bytes: the input, or a temporary one to which it is written."""
+        if self._held is None:
+            return os.fdopen(os.dup(self._file.fileno()), "rb")
+        if not self._again:
+            held, self._held, self._end = self._held, temporary_file(), 0
+            self._write(held.getvalue())
+        while self.read(BLOCK):
+            pass
+        self._held.flush()
+        return os.fdopen(os.dup(self._held.fileno()), "rb")
+
     def close(self):
         if self._held is not None:
             self._held.close()
@@ -175,14 +190,13 @@ class _TextTable(Table):
         self._source, self._engine, self._block = source, engine, block
         self._zipped = self._mark = False
         source.rewind()
-        head = source.read(len(_GZIP))
-        self._zipped = head == _GZIP
+        self._zipped = source.read(len(_GZIP)) == _GZIP
         head = self._read_all(self._reader(), _HEAD)
         _refuse_foreign(head, source.name)
         self._mark = head.startswith(_MARK)
         self._layout = Layout(
             form.delimiter or self._guessed(head.removeprefix(_MARK), form.quotes), form.quotes,
-            form.header, frozenset(blank.strip(OUTER) for blank in form.blanks))
+            form.header, stripped(form.blanks))
         super().__init__(source.name, self._names())
         self._layout = self._layout._replace(names=self.names)
 
@@ -226,17 +240,44 @@ class _TextTable(Table):
 
     def blocks(self, wanted):
         waiting, rows = self._layout.header, 0
+        arrow = TextBlocks(self._layout, self._engine)
         for records in self._records(self._block, last=True):
             if waiting and len(records.starts):
                 waiting, records = False, records.behind_first()
             if len(records.starts) == 0:
                 continue
-            count, columns = converted(records, self._layout, wanted, not rows)
-            rows += count
-            yield Block(count, self.file, self.counted, columns, records.lines)
+            columns = None if self._engine == "csv" else arrow.converted(records, wanted)
+            if columns is None:
+                columns = converted(records, self._layout, wanted, not rows)
+                arrow.learn(columns)
+            yield Block(len(records.starts), self.file, self.counted, columns, records.lines)
+            rows += len(records.starts)
         if not rows:
             raise DataError("the table has no rows" + " behind its header" * self._layout.header,
                             file=self.file)
+
+
+class _ArrowTable(Table):
+    """A table in Parquet, Feather or an Arrow file or stream."""
+
+    counted = "row"
+
+    def __init__(self, file, name, form):
+        self._arrow = ArrowFile(file, name)
+        self._blanks = stripped(form.blanks)
+        super().__init__(name, column_names(self._arrow.names, name))
+
+    def blocks(self, wanted):
+        first = 1
+        for rows, columns, fault in self._arrow.blocks(wanted, self._blanks):
+            block = Block(rows, self.file, self.counted, columns,
+                          functools.partial(np.arange, first, first + rows))
+            if fault is not None:
+                raise block.error(*fault)
+            yield block
+            first += rows
+        if first == 1:
+            raise DataError("the table has no rows", file=self.file)
 
 
 def _refuse_foreign(head, file):
@@ -278,7 +319,9 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     """
     with open_input(path, stdin) as file:
         source = _Source(file, again)
-        try:
-            yield _TextTable(source, form, engine, block)
-        finally:
-            source.close()
+        with closing(source):
+            if holds_arrow(source.read(_MAGIC)):
+                with source.whole() as whole:
+                    yield _ArrowTable(whole, source.name, form)
+            else:
+                yield _TextTable(source, form, engine, block)

@@ -13,6 +13,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ from ..errors import DataError
 from .text import NUMBER
 
 __all__ = ["BLOCK", "Layout", "OUTER", "Records", "Words", "converted", "guess_delimiter",
-           "header_cells", "number_of", "read_records", "words_of"]
+           "header_cells", "no_number", "number_of", "read_records",
+           "stripped"]
 
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
 LONGEST_RECORD = 1 << 24  # bytes
@@ -45,6 +47,11 @@ class Words(NamedTuple):
 
     words: tuple[str, ...]
     codes: np.ndarray
+
+
+def stripped(blanks: Collection[str]) -> frozenset[str]:
+    """The cells that are missing, without outer blanks."""
+    return frozenset(blank.strip(OUTER) for blank in blanks)
 
 
 def number_of(cell: str) -> float | None:
@@ -73,7 +80,8 @@ class Layout(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class Records(NamedTuple):
+@dataclass(frozen=True)
+class Records:
     """Whole records of a text table, of which the last ends with a line break as the others do.
 
     data: bytes in UTF-8;  line: number of the first line;  ends: places of the line breaks that
@@ -87,7 +95,7 @@ class Records(NamedTuple):
     ends: np.ndarray
     breaks: np.ndarray
 
-    @property
+    @functools.cached_property
     def starts(self) -> np.ndarray:
         """Where the records that are not empty begin, (n,)."""
         start = np.concatenate(([0], self.ends + 1))[:len(self.ends)]
@@ -105,9 +113,9 @@ class Records(NamedTuple):
         """The records without the first that is not empty."""
         cut = int(self.ends[np.searchsorted(self.ends, self.starts[0])]) + 1
         gone = np.searchsorted(self.breaks, cut)
-        return self._replace(data=self.data[cut:], line=self.line + int(gone),
-                             ends=self.ends[self.ends >= cut] - cut,
-                             breaks=self.breaks[gone:] - cut)
+        return replace(self, data=self.data[cut:], line=self.line + int(gone),
+                       ends=self.ends[self.ends >= cut] - cut,
+                       breaks=self.breaks[gone:] - cut)
 
 
 class _Fault(NamedTuple):
@@ -248,15 +256,15 @@ def _parsed(records, layout):
 def header_cells(records: Records, layout: Layout) -> list[str]:
     """The cells of the first record."""
     end = int(records.ends[np.searchsorted(records.ends, records.starts[0])]) + 1
-    rows, wrong = _parsed(records._replace(data=records.data[:end]), layout)
+    rows, wrong = _parsed(replace(records, data=records.data[:end]), layout)
     if wrong is not None:
         raise DataError(wrong, file=records.file, line=int(records.lines()[0]))
     return rows[0]
 
 
 def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
-              first: bool = False) -> tuple[int, dict]:
-    """The count of rows, and the `wanted` columns by position, as of `Table.blocks`.
+              first: bool = False) -> dict:
+    """The `wanted` columns by position, as of `Table.blocks`.
 
     first: the records are the first of the table.  Raises DataError for the first row that is
     not as it should be.
@@ -274,11 +282,11 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
         cells = [row[position] for row in rows]
         columns[position], row = _column(cells, kind, layout.blanks)
         if row is not None:
-            faults.append((row, position, _no_number(layout.names[position], cells[row])))
+            faults.append((row, position, no_number(layout.names[position], cells[row])))
     if faults:
         row, _, message = min(faults)
         raise DataError(message, file=records.file, line=int(records.lines()[row]))
-    return len(rows), columns
+    return columns
 
 
 def _ragged(found, layout, first):
@@ -290,7 +298,8 @@ def _ragged(found, layout, first):
     return text
 
 
-def _no_number(name, cell):
+def no_number(name: str, cell: str) -> str:
+    """What is said of a cell in the column of that name that should be a number."""
     cell = cell.strip(OUTER)
     shown = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
     text = f"expected a number in column '{name}', found '{shown}'"
@@ -304,10 +313,10 @@ def _column(cells, kind, blanks):
     if kind == "text":
         return cells, None
     if kind == "words":
-        return words_of(cells, blanks), None
+        return _words_of(cells, blanks), None
     values, row = _numbers(cells, blanks)
     if row is not None and kind == "either":
-        return words_of(cells, blanks), None
+        return _words_of(cells, blanks), None
     return values, row
 
 
@@ -345,10 +354,9 @@ def _plain(cells):
     return values if np.isfinite(values).all() else None
 
 
-def words_of(cells: Collection[str], blanks: Collection[str]) -> Words:
-    """The `Words` of cells; `blanks` as for `converted`."""
-    stripped = {cell: cell.strip(OUTER) for cell in set(cells)}
-    words = tuple(sorted(set(stripped.values()) - set(blanks)))
+def _words_of(cells, blanks):
+    bare = {cell: cell.strip(OUTER) for cell in set(cells)}
+    words = tuple(sorted(set(bare.values()) - set(blanks)))
     code = {word: i for i, word in enumerate(words)}
-    coded = {cell: code.get(word, -1) for cell, word in stripped.items()}
+    coded = {cell: code.get(word, -1) for cell, word in bare.items()}
     return Words(words, np.fromiter(map(coded.__getitem__, cells), np.int32, len(cells)))
