@@ -8,7 +8,7 @@ from ..errors import UsageError
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
                       input_format, LEARN_METRIC, learned_metric, Parser, refuse_ending,
-                      refuse_inputs, whole_number)
+                      refuse_inputs, TRAINING_DATA, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -22,7 +22,7 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, draw some of the rows, "
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
-        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
+        usage=f"%(prog)s {TRAINING_DATA} [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
               f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
               "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
@@ -164,7 +164,8 @@ def _refuse_inputs(recipe, source, output, test):
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
-    if same and {recipe.fraction, recipe.parts, recipe.partition, recipe.rows} == {None}:
+    if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
+                                              recipe.rows)):
         read = []
     refuse_inputs(written, [*read, recipe.norm_in])
 

@@ -5,8 +5,8 @@ import warnings
 
 from .hints import refuse_scheme
 from .messages import report
-from .options import (add_calibration, add_input_kind, input_format, Parser, probability,
-                      refuse_inputs, whole_number)
+from .options import (add_calibration, add_input_kind, input_format, LABELLED_POINTS, Parser,
+                      probability, refuse_inputs, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -20,7 +20,7 @@ def get_parser():
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.",
         usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [--calibration FILE | --uncalibrated] "
-              "[--landmarks P | --keep SHARE] [--data POINTS [-M [-E VALUE] | -A [-H]]] "
+              f"[--landmarks P | --keep SHARE] [--data POINTS {LABELLED_POINTS}] "
               "[-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
@@ -40,7 +40,7 @@ def get_parser():
     group.add_argument("--keep", type=probability, metavar="SHARE",
                        help="as few as leave at least this share of the points of --data their "
                             "class, such as 0.999")
-    group = add_input_kind(parser, "--data")
+    group = add_input_kind(parser, "--data", "label")
     group.add_argument("--data", metavar="POINTS",
                        help="points, with or without labels, whose classes are compared: a .vec "
                             "file, or text with -M or -A")

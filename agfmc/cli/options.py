@@ -41,12 +41,13 @@ from ..errors import UsageError
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
-__all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_executor",
-           "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
-           "add_table", "add_train", "add_workers", "check_norm_file", "data_files",
-           "finite_number", "input_format", "learned_metric", "list_of", "normalisation_options",
-           "probability", "proportions", "refuse_ending", "refuse_inputs", "table_options",
-           "time_span", "training_data_options", "whole_number", "workers"]
+__all__ = ["LABELLED_POINTS", "LEARN_METRIC", "PROPORTIONS", "Parser", "TRAINING_DATA",
+           "add_calibration", "add_executor", "add_input_kind", "add_label_options",
+           "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
+           "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
+           "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
+           "refuse_ending", "refuse_inputs", "table_options", "time_span",
+           "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -164,29 +165,34 @@ class _Formatter(argparse.HelpFormatter):
 
     def _format_usage(self, usage, *rest):
         # argparse wraps only what it made itself
-        first, program, *pieces = _pieces(super()._format_usage(usage, *rest).strip())
+        first, program, text = super()._format_usage(usage, *rest).strip().split(None, 2)
         lines = [f"{first} {program}"]
         indent = " " * (len(lines[0]) + 1)
-        room = self._width - len(indent)
-        for piece in pieces:
-            for part in [piece] if len(piece) <= room else piece.split():
-                if len(lines[-1]) + 1 + len(part) <= self._width:
-                    lines[-1] += f" {part}"
-                else:
-                    lines.append(indent + part)
+        for piece in _pieces(text, self._width - len(indent)):
+            if len(lines[-1]) + 1 + len(piece) <= self._width:
+                lines[-1] += f" {piece}"
+            else:
+                lines.append(indent + piece)
         return "\n".join(lines) + "\n\n"
 
 
-def _pieces(usage):
-    """The words of a usage, those in brackets together."""
+def _pieces(usage, room, outer=0):
+    """Yield the words of a usage, those in brackets together where there is room for them.
+
+    outer: the depth of brackets that hold nothing together.
+    """
     pieces, depth = [], 0
     for word in usage.split():
-        if depth:
+        if depth > outer:
             pieces[-1] += f" {word}"
         else:
             pieces.append(word)
         depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
-    return pieces
+    for piece in pieces:
+        if len(piece) <= room or " " not in piece:
+            yield piece
+        else:
+            yield from _pieces(piece, room, outer + 1)
 
 
 def _width():
@@ -311,7 +317,8 @@ def add_label_options(group):
 def add_input_kind(parser, what="train", roles=True):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
-    roles: the label and what else the columns of a table are for can be chosen.
+    roles: the columns of a table can be chosen, all or, "label", that of the classes: a model
+    knows the others.
     """
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
@@ -322,7 +329,7 @@ def add_input_kind(parser, what="train", roles=True):
                             + (". With a table: what is done with missing values: error "
                                "(default), mean, median or value:X in their place, or indicator: "
                                "the median, and a feature that is 1 where a value is missing"
-                               if roles else ""))
+                               if roles is True else ""))
     group.add_argument("-A", "--lvq", action="store_true",
                        help=f"{what} is LVQ text: a line with the number of features, then "
                             "a line of features and label for each sample")
@@ -352,7 +359,12 @@ def add_table(parser, what="train", roles=True):
         return group
     group.add_argument("--label", metavar="COLUMN",
                        help="the column of the classes, by its name, or its number from 1 "
-                            "(default: the one named class, label or target)")
+                            "(default: the one named class, label or target)"
+                            if roles is True else
+                            "the column of the classes, by its name, or its number from 1 "
+                            "(default: the one of the training table)")
+    if roles == "label":
+        return group
     group.add_argument("--id", type=_names, metavar="COLUMN,...",
                        help="columns that identify the rows, and are no features")
     group.add_argument("--ignore", type=_names, metavar="COLUMN,...",
@@ -409,6 +421,9 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     if args.table and (args.svm or lvq):
         raise UsageError("--table excludes -M and -A")
     if args.table or not (args.svm or lvq) and source is not None and is_table(source):
+        if args.missing is not None and not hasattr(args, "categorical"):
+            raise UsageError("-E with a table is for training: the model knows how missing values "
+                             "are filled")
         return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
                            ordinates=ordinates)
     for option, given in table_options(args):
@@ -486,6 +501,13 @@ def add_normalisation(parser, unnormalised=None):
     return group
 
 
+_LAYOUT = "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]"
+_OTHERS = "[-M [-E VALUE] | -A [-H] | {}]"
+# Of usages: the options of training data, and of points with classes for a model.
+TRAINING_DATA = _OTHERS.format(
+    "[--label COLUMN] [--id COLUMN,...] [--ignore COLUMN,...] [--categorical COLUMN,...] "
+    f"[--classes NAME,...] [-E POLICY] {_LAYOUT}")
+LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] {_LAYOUT}")
 LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
                "[--metric-options OPTIONS]]"  # of a usage
 
