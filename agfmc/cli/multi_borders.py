@@ -15,7 +15,7 @@ from .messages import (library_words, Progress, report, say, show, tell_landmark
                        tell_metric, tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
-                      time_span, TRAINING_DATA, whole_number, workers)
+                      table_words, time_span, TRAINING_DATA, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -393,6 +393,8 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
     if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
+    if form.kind == "table":
+        words += table_words(args)
     given = {**vars(args), "norm_file": work.norm_file, **other}
     for option, name in (
             ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),

@@ -46,8 +46,8 @@ __all__ = ["LABELLED_POINTS", "LEARN_METRIC", "PROPORTIONS", "Parser", "TRAINING
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
            "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
-           "refuse_ending", "refuse_inputs", "table_options", "time_span",
-           "training_data_options", "whole_number", "workers"]
+           "refuse_ending", "refuse_inputs", "table_options", "table_words",
+           "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -427,7 +427,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
                            ordinates=ordinates)
     for option, given in table_options(args):
-        if given:
+        if given not in (None, False):
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
                              "or .feather, or --table")
     missing = None
@@ -451,6 +451,28 @@ def table_options(args):
                          "categorical", "classes")]
 
 
+def table_words(args):
+    """The options of tables that are given, as words of a command line."""
+    words = []
+    for option, value in [*table_options(args), ("--missing", args.missing),
+                          ("--no-header", args.no_header)]:
+        if value is True:
+            words.append(option)
+        elif value not in (None, False):
+            words.append(f"{option}={value if isinstance(value, str) else _joined(value)}")
+    return words
+
+
+def _joined(names):
+    """Names as `_names` takes them apart."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
 def _layout(args):
     from ..tables import BLANKS, TableFormat
 
@@ -463,7 +485,8 @@ def _roles(args):
     from ..tables import ColumnRoles
 
     def given(name, otherwise=None):
-        return getattr(args, name, None) or otherwise
+        value = getattr(args, name, None)
+        return otherwise if value is None else value
 
     missing = given("missing", "error")
     with contextlib.suppress(argparse.ArgumentTypeError):
