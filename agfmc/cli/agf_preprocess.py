@@ -26,7 +26,9 @@ def get_parser():
               f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
               "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
-    parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")
+    parser.add_argument("input", nargs="?",
+                        help="base name of the .vec and .cls files to be read, or a table, or a "
+                             "text file with -M or -A")
     parser.add_argument("output", nargs="?",
                         help="base name of the files to be written; with -f, of the training "
                              "part, and with -d, output-00, output-01, ...")
@@ -81,8 +83,8 @@ def execute(args):
     from ..data_tools.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
-    form = input_format(args, args.input, args.lvq and not args.svm, not args.no_labels,
-                        args.ordinates)
+    form = input_format(args, None if args.from_stdin else args.input,
+                        args.lvq and not args.svm, not args.no_labels, args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
     features = partition = None
     if args.features:
@@ -150,8 +152,8 @@ def _refuse_inputs(recipe, source, output, test):
     from ..data_tools.preprocess import part_names
     from ..formats.metric_file import metric_path
 
-    kind = recipe.form.kind
-    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
+    kind = recipe.output_form.kind
+    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
     ends = ends if recipe.form.labels else ends[:1]
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
@@ -160,7 +162,7 @@ def _refuse_inputs(recipe, source, output, test):
     if recipe.fits_normalisation:
         norm_out = recipe.norm_out or f"{output}.std"
         written += [norm_out, None if recipe.metric is None else metric_path(norm_out)]
-    read = data_files(source, kind)
+    read = data_files(source, recipe.form.kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))

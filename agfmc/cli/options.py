@@ -38,6 +38,7 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
+from ..tables import is_table
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
@@ -268,6 +269,9 @@ def refuse_ending(base, written=(".vec", ".cls")):
             files = ", ".join(stem + end for end in written)
             raise UsageError(f"expected a base name for the output files, found '{base}': give "
                              f"'{stem}' for {files}")
+    if is_table(base):
+        raise UsageError(f"expected a base name for the output files, found '{base}': no table is "
+                         "written")
 
 
 def refuse_inputs(outputs, inputs):
@@ -413,7 +417,6 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     does not decide.
     """
     from ..models import InputFormat
-    from ..tables import is_table
 
     lvq = args.lvq if lvq is None else lvq
     if args.svm and lvq:
