@@ -8,7 +8,8 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, LABELLED_POINTS, Parser, refuse_inputs, whole_number)
+                      input_format, LABELLED_POINTS, Parser, refuse_inputs, require_normalisation,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -99,6 +100,7 @@ def execute(args):
     if configuration.merged_from is not None and args.output is not None:
         refuse_inputs([args.output], [args.model, *model_files(configuration.tree, args.path,
                                                                [args.output])])
+    require_normalisation(configuration, form, args.model)
     if configuration.lacks_normalisation and args.data is not None:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=2)

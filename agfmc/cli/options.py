@@ -42,13 +42,13 @@ from ..tables import is_table
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
-__all__ = ["LABELLED_POINTS", "LEARN_METRIC", "PROPORTIONS", "Parser", "TRAINING_DATA",
+__all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser", "TRAINING_DATA",
            "add_calibration", "add_executor", "add_input_kind", "add_label_options",
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
            "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
-           "refuse_ending", "refuse_inputs", "table_options", "table_words",
-           "time_span", "training_data_options", "whole_number", "workers"]
+           "refuse_ending", "refuse_inputs", "require_normalisation", "table_options",
+           "table_words", "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -529,11 +529,12 @@ def add_normalisation(parser, unnormalised=None):
 
 _LAYOUT = "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]"
 _OTHERS = "[-M [-E VALUE] | -A [-H] | {}]"
-# Of usages: the options of training data, and of points with classes for a model.
+# Of usages: the options of training data, of points with classes for a model, and of points.
 TRAINING_DATA = _OTHERS.format(
     "[--label COLUMN] [--id COLUMN,...] [--ignore COLUMN,...] [--categorical COLUMN,...] "
     f"[--classes NAME,...] [-E POLICY] {_LAYOUT}")
 LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] {_LAYOUT}")
+POINTS = _OTHERS.format(_LAYOUT)
 LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
                "[--metric-options OPTIONS]]"  # of a usage
 
@@ -574,6 +575,13 @@ def learned_metric(args):
     rounds = None if args.learn_metric == "auto" else args.learn_metric
     return MetricOptions(rounds, args.diagonal, args.components,
                          machine_options(args.metric_options or ""))
+
+
+def require_normalisation(configuration, form, model):
+    """`UsageError` where a table would go to a model without the normalisation of its points."""
+    if form.kind == "table" and configuration.lacks_normalisation:
+        raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
+                         "gives the normalisation that multi_borders wrote")
 
 
 def check_norm_file(args, inputs):
