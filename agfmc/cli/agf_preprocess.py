@@ -8,7 +8,7 @@ from ..errors import UsageError
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
                       input_format, LEARN_METRIC, learned_metric, Parser, refuse_ending,
-                      refuse_inputs, whole_number)
+                      refuse_inputs, TRAINING_DATA, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -22,11 +22,13 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, draw some of the rows, "
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
-        usage="%(prog)s [-M [-E VALUE] | -A [-H]] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
+        usage=f"%(prog)s {TRAINING_DATA} [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
               f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
               "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
-    parser.add_argument("input", nargs="?", help="base name of the .vec and .cls files to be read")
+    parser.add_argument("input", nargs="?",
+                        help="base name of the .vec and .cls files to be read, or a table, or a "
+                             "text file with -M or -A")
     parser.add_argument("output", nargs="?",
                         help="base name of the files to be written; with -f, of the training "
                              "part, and with -d, output-00, output-01, ...")
@@ -81,8 +83,8 @@ def execute(args):
     from ..data_tools.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
-    form = input_format(args, args.input, args.lvq and not args.svm, not args.no_labels,
-                        args.ordinates)
+    form = input_format(args, None if args.from_stdin else args.input,
+                        args.lvq and not args.svm, not args.no_labels, args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
     features = partition = None
     if args.features:
@@ -150,8 +152,8 @@ def _refuse_inputs(recipe, source, output, test):
     from ..data_tools.preprocess import part_names
     from ..formats.metric_file import metric_path
 
-    kind = recipe.form.kind
-    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names")
+    kind = recipe.output_form.kind
+    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
     ends = ends if recipe.form.labels else ends[:1]
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
@@ -160,11 +162,12 @@ def _refuse_inputs(recipe, source, output, test):
     if recipe.fits_normalisation:
         norm_out = recipe.norm_out or f"{output}.std"
         written += [norm_out, None if recipe.metric is None else metric_path(norm_out)]
-    read = data_files(source, kind)
+    read = data_files(source, recipe.form.kind)
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
-    if same and {recipe.fraction, recipe.parts, recipe.partition, recipe.rows} == {None}:
+    if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
+                                              recipe.rows)):
         read = []
     refuse_inputs(written, [*read, recipe.norm_in])
 

@@ -8,7 +8,8 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, Parser, refuse_inputs, whole_number)
+                      input_format, LABELLED_POINTS, Parser, refuse_inputs, require_normalisation,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -22,14 +23,15 @@ def get_parser():
         PROG,
         "Calibrate the class probabilities of a trained configuration with points that it was "
         "not trained on, show what that does, and write the model with the calibration.",
-        usage="%(prog)s {--data DATA [-M [-E VALUE] | -A [-H]] | --from BASE} [-Q DECODER] "
+        usage=f"%(prog)s {{--data DATA {LABELLED_POINTS} | --from BASE}} "
+              "[-Q DECODER] "
               "[--tree MODE] [--map KIND] [--folds N] [--seed N] [-a FILE] [-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N] [--json] [-o OUT] {control | model}")
     parser.add_argument("model", metavar="{control | model}",
                         help="model file, or control file for classification (- is standard "
                              "input); its calibration, if it has one, is kept for the other "
                              "decoders")
-    group = add_input_kind(parser, "--data")
+    group = add_input_kind(parser, "--data", "label")
     group.add_argument("--data", metavar="DATA",
                        help="points with labels that were kept apart from training: base name of "
                             ".vec and .cls files, a table, or a text file with -M or -A")
@@ -98,6 +100,7 @@ def execute(args):
     if configuration.merged_from is not None and args.output is not None:
         refuse_inputs([args.output], [args.model, *model_files(configuration.tree, args.path,
                                                                [args.output])])
+    require_normalisation(configuration, form, args.model)
     if configuration.lacks_normalisation and args.data is not None:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=2)

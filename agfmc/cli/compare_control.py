@@ -8,7 +8,7 @@ from ..score.scores import BY_OPTION
 from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
                           read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import add_train, LEARN_METRIC, Parser, whole_number
+from .options import add_train, LEARN_METRIC, Parser, TRAINING_DATA, whole_number
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -29,7 +29,7 @@ def get_parser():
               "[--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
-              "[-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
+              f"{TRAINING_DATA} [--min-class N] [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} train [control ...]")
     add_train(parser)
     parser.add_argument("control", nargs="*",

@@ -5,8 +5,8 @@ import warnings
 
 from .hints import refuse_scheme
 from .messages import report
-from .options import (add_calibration, add_input_kind, input_format, Parser, probability,
-                      refuse_inputs, whole_number)
+from .options import (add_calibration, add_input_kind, input_format, Parser, POINTS,
+                      probability, refuse_inputs, require_normalisation, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -20,7 +20,7 @@ def get_parser():
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.",
         usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [--calibration FILE | --uncalibrated] "
-              "[--landmarks P | --keep SHARE] [--data POINTS [-M [-E VALUE] | -A [-H]]] "
+              f"[--landmarks P | --keep SHARE] [--data POINTS {POINTS}] "
               "[-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
@@ -40,10 +40,10 @@ def get_parser():
     group.add_argument("--keep", type=probability, metavar="SHARE",
                        help="as few as leave at least this share of the points of --data their "
                             "class, such as 0.999")
-    group = add_input_kind(parser, "--data")
+    group = add_input_kind(parser, "--data", False)
     group.add_argument("--data", metavar="POINTS",
                        help="points, with or without labels, whose classes are compared: a .vec "
-                            "file, or text with -M or -A")
+                            "file, a table, or text with -M or -A")
     group = parser.add_argument_group("format of out")
     group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
     group.add_argument("--libsvm", action="store_true",
@@ -137,17 +137,21 @@ def _check_smaller(args):
 def _smaller(args, configuration, form):
     """The `SmallerConfiguration` of the options."""
     from ..errors import AgfmcWarning
+    from ..data_tools.table_data import table_points
+    from ..data_tools.training_data import recipe_for
     from ..formats.dataset import iter_points
     from ..formats.inputs import within_memory
     from ..prediction.smaller import smaller
 
     points = None
     if args.data is not None:
+        require_normalisation(configuration, form, args.control)
         if configuration.lacks_normalisation:
             warnings.warn(f"{args.control}: no normalisation is given (-a): the points of --data "
                           "are assumed to be normalised", AgfmcWarning, stacklevel=2)
-        points = list(within_memory(iter_points(args.data, form, d=configuration.features),
-                                    args.data))
+        parts = table_points(args.data, form, recipe_for(args.data, configuration.recipe)) \
+            if form.kind == "table" else iter_points(args.data, form, d=configuration.features)
+        points = list(within_memory(parts, args.data))
     return smaller(configuration, args.landmarks, args.keep, points, form.kind)
 
 

@@ -15,7 +15,7 @@ from .messages import (library_words, Progress, report, say, show, tell_landmark
                        tell_metric, tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
-                      time_span, whole_number, workers)
+                      table_words, time_span, TRAINING_DATA, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -29,7 +29,8 @@ def get_parser():
         "Train the binary classifiers that a control file describes, support vector machines by "
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
         "for classification.",
-        usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] [-M [--dense] | -A] "
+        usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] "
+              f"{TRAINING_DATA} [--dense] "
               "[--min-class N] [-n] [-a FILE [-u]] [-S N] "
               f"{LEARN_METRIC} "
               "[-j N | --executor WHERE] [--seed N] "
@@ -312,7 +313,7 @@ def _calibration(args, work, trained):
 
 
 def _save(args, work, tree, calibration=None, finish=lambda: None):
-    """Write control-out, the calibration and the recipe; without one an earlier one goes.
+    """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
 
     finish: called when both are written but for their names: as late as can be, as it looks
     for models of another run.
@@ -392,6 +393,8 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
     if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
+    if form.kind == "table":
+        words += table_words(args)
     given = {**vars(args), "norm_file": work.norm_file, **other}
     for option, name in (
             ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),

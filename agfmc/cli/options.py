@@ -38,15 +38,17 @@ from collections import deque
 
 from .._version import __version__
 from ..errors import UsageError
+from ..tables import is_table
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
 
-__all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_executor",
-           "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
-           "add_table", "add_train", "add_workers", "check_norm_file", "data_files",
-           "finite_number", "input_format", "learned_metric", "list_of", "normalisation_options",
-           "probability", "proportions", "refuse_ending", "refuse_inputs", "table_options",
-           "time_span", "training_data_options", "whole_number", "workers"]
+__all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser", "TRAINING_DATA",
+           "add_calibration", "add_executor", "add_input_kind", "add_label_options",
+           "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
+           "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
+           "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
+           "refuse_ending", "refuse_inputs", "require_normalisation", "table_options",
+           "table_words", "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -164,29 +166,34 @@ class _Formatter(argparse.HelpFormatter):
 
     def _format_usage(self, usage, *rest):
         # argparse wraps only what it made itself
-        first, program, *pieces = _pieces(super()._format_usage(usage, *rest).strip())
+        first, program, text = super()._format_usage(usage, *rest).strip().split(None, 2)
         lines = [f"{first} {program}"]
         indent = " " * (len(lines[0]) + 1)
-        room = self._width - len(indent)
-        for piece in pieces:
-            for part in [piece] if len(piece) <= room else piece.split():
-                if len(lines[-1]) + 1 + len(part) <= self._width:
-                    lines[-1] += f" {part}"
-                else:
-                    lines.append(indent + part)
+        for piece in _pieces(text, self._width - len(indent)):
+            if len(lines[-1]) + 1 + len(piece) <= self._width:
+                lines[-1] += f" {piece}"
+            else:
+                lines.append(indent + piece)
         return "\n".join(lines) + "\n\n"
 
 
-def _pieces(usage):
-    """The words of a usage, those in brackets together."""
+def _pieces(usage, room, outer=0):
+    """Yield the words of a usage, those in brackets together where there is room for them.
+
+    outer: the depth of brackets that hold nothing together.
+    """
     pieces, depth = [], 0
     for word in usage.split():
-        if depth:
+        if depth > outer:
             pieces[-1] += f" {word}"
         else:
             pieces.append(word)
         depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
-    return pieces
+    for piece in pieces:
+        if len(piece) <= room or " " not in piece:
+            yield piece
+        else:
+            yield from _pieces(piece, room, outer + 1)
 
 
 def _width():
@@ -262,6 +269,9 @@ def refuse_ending(base, written=(".vec", ".cls")):
             files = ", ".join(stem + end for end in written)
             raise UsageError(f"expected a base name for the output files, found '{base}': give "
                              f"'{stem}' for {files}")
+    if is_table(base):
+        raise UsageError(f"expected a base name for the output files, found '{base}': no table is "
+                         "written")
 
 
 def refuse_inputs(outputs, inputs):
@@ -311,7 +321,8 @@ def add_label_options(group):
 def add_input_kind(parser, what="train", roles=True):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
-    roles: the label and what else the columns of a table are for can be chosen.
+    roles: the columns of a table can be chosen, all or, "label", that of the classes: a model
+    knows the others.
     """
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
@@ -322,7 +333,7 @@ def add_input_kind(parser, what="train", roles=True):
                             + (". With a table: what is done with missing values: error "
                                "(default), mean, median or value:X in their place, or indicator: "
                                "the median, and a feature that is 1 where a value is missing"
-                               if roles else ""))
+                               if roles is True else ""))
     group.add_argument("-A", "--lvq", action="store_true",
                        help=f"{what} is LVQ text: a line with the number of features, then "
                             "a line of features and label for each sample")
@@ -352,7 +363,12 @@ def add_table(parser, what="train", roles=True):
         return group
     group.add_argument("--label", metavar="COLUMN",
                        help="the column of the classes, by its name, or its number from 1 "
-                            "(default: the one named class, label or target)")
+                            "(default: the one named class, label or target)"
+                            if roles is True else
+                            "the column of the classes, by its name, or its number from 1 "
+                            "(default: the one of the training table)")
+    if roles == "label":
+        return group
     group.add_argument("--id", type=_names, metavar="COLUMN,...",
                        help="columns that identify the rows, and are no features")
     group.add_argument("--ignore", type=_names, metavar="COLUMN,...",
@@ -401,7 +417,6 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     does not decide.
     """
     from ..models import InputFormat
-    from ..tables import is_table
 
     lvq = args.lvq if lvq is None else lvq
     if args.svm and lvq:
@@ -409,10 +424,13 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     if args.table and (args.svm or lvq):
         raise UsageError("--table excludes -M and -A")
     if args.table or not (args.svm or lvq) and source is not None and is_table(source):
+        if args.missing is not None and not hasattr(args, "categorical"):
+            raise UsageError("-E with a table is for training: the model knows how missing values "
+                             "are filled")
         return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
                            ordinates=ordinates)
     for option, given in table_options(args):
-        if given:
+        if given not in (None, False):
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
                              "or .feather, or --table")
     missing = None
@@ -436,6 +454,28 @@ def table_options(args):
                          "categorical", "classes")]
 
 
+def table_words(args):
+    """The options of tables that are given, as words of a command line."""
+    words = []
+    for option, value in [*table_options(args), ("--missing", args.missing),
+                          ("--no-header", args.no_header)]:
+        if value is True:
+            words.append(option)
+        elif value not in (None, False):
+            words.append(f"{option}={value if isinstance(value, str) else _joined(value)}")
+    return words
+
+
+def _joined(names):
+    """Names as `_names` takes them apart."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
 def _layout(args):
     from ..tables import BLANKS, TableFormat
 
@@ -448,7 +488,8 @@ def _roles(args):
     from ..tables import ColumnRoles
 
     def given(name, otherwise=None):
-        return getattr(args, name, None) or otherwise
+        value = getattr(args, name, None)
+        return otherwise if value is None else value
 
     missing = given("missing", "error")
     with contextlib.suppress(argparse.ArgumentTypeError):
@@ -486,6 +527,14 @@ def add_normalisation(parser, unnormalised=None):
     return group
 
 
+_LAYOUT = "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]"
+_OTHERS = "[-M [-E VALUE] | -A [-H] | {}]"
+# Of usages: the options of training data, of points with classes for a model, and of points.
+TRAINING_DATA = _OTHERS.format(
+    "[--label COLUMN] [--id COLUMN,...] [--ignore COLUMN,...] [--categorical COLUMN,...] "
+    f"[--classes NAME,...] [-E POLICY] {_LAYOUT}")
+LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] {_LAYOUT}")
+POINTS = _OTHERS.format(_LAYOUT)
 LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
                "[--metric-options OPTIONS]]"  # of a usage
 
@@ -526,6 +575,13 @@ def learned_metric(args):
     rounds = None if args.learn_metric == "auto" else args.learn_metric
     return MetricOptions(rounds, args.diagonal, args.components,
                          machine_options(args.metric_options or ""))
+
+
+def require_normalisation(configuration, form, model):
+    """`UsageError` where a table would go to a model without the normalisation of its points."""
+    if form.kind == "table" and configuration.lacks_normalisation:
+        raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
+                         "gives the normalisation that multi_borders wrote")
 
 
 def check_norm_file(args, inputs):

@@ -5,8 +5,8 @@ from .hints import refuse_scheme
 from .messages import report, show, tell_metric
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
                       check_norm_file, data_files, finite_number, input_format, LEARN_METRIC,
-                      list_of, normalisation_options, Parser, probability, training_data_options,
-                      whole_number)
+                      list_of, normalisation_options, Parser, probability, TRAINING_DATA,
+                      training_data_options, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -22,7 +22,7 @@ def get_parser():
         "adjacent codes.",
         usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
               "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC}] [-M | -A] [--min-class N] control [train]")
+              f"{LEARN_METRIC}] {TRAINING_DATA} [--min-class N] control [train]")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")

@@ -18,7 +18,8 @@ from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell, tell_metric
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
                       check_norm_file, data_files, input_format, LEARN_METRIC,
-                      normalisation_options, Parser, training_data_options, whole_number)
+                      normalisation_options, Parser, TRAINING_DATA, training_data_options,
+                      whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
@@ -39,7 +40,7 @@ def get_parser():
               "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
               "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
               "[-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} [-M | -A] [--min-class N] "
+              f"{LEARN_METRIC} {TRAINING_DATA} [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
               "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--uncalibrated] [--executor WHERE] [--platt WAY] "

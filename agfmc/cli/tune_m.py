@@ -14,7 +14,7 @@ from .experiments import (SEARCHES, add_answers, add_experiment, CONTINUES, for_
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
-                      refuse_inputs, time_span, whole_number)
+                      refuse_inputs, time_span, TRAINING_DATA, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -39,7 +39,7 @@ def get_parser():
               "[--json FILE] "
               "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
-              "[--state FILE | --no-state] [-M | -A] [--min-class N] [-n] [-S N] [-a FILE] "
+              f"[--state FILE | --no-state] {TRAINING_DATA} [--min-class N] [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")

@@ -21,6 +21,7 @@ from ..formats.dataset import read_training
 from ..control.limits import names_of_limits
 from ..formats.libsvm_data import check_words, svm_lines
 from ..formats.lvq import lvq_lines
+from ..formats.recipe_file import format_recipe, recipe_beside
 from ..formats.text import blocks, tokenise
 from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, write_table
 from ..models import Dataset, InputFormat
@@ -249,6 +250,11 @@ def _binary(base, data):
         files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
     if data.names is not None:
         files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
+    if data.recipe is not None:
+        files[recipe_beside(base)] = format_recipe(data.recipe).encode()
+    elif os.path.exists(recipe_beside(base)):
+        warnings.warn(f"{recipe_beside(base)} existed before, and is not of these points: remove "
+                      "it", AgfmcWarning, stacklevel=4)
     if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
         warnings.warn(f"{base}.cls existed before, and now belongs to these points",
                       AgfmcWarning, stacklevel=4)

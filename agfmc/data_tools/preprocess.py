@@ -15,6 +15,7 @@ from ..prepare import split
 from ..prepare.normalise import covariance
 from .convert import refuse_pipe, relabelled, write_together
 from .metric import fitted_normalisation, MetricOptions
+from .table_data import read_table
 from .training_data import about
 
 __all__ = ["Recipe", "covariances", "part_names", "preprocess"]
@@ -31,7 +32,8 @@ class Recipe:
     of every class where `stratified`, or each with that probability where
     `independent`;  parts: number of equal parts;  scale, nsv, metric:
     normalise, with statistics, and a metric learned, of the training part alone;  norm_in: apply
-    this file;  norm_out: write it;  form: `InputFormat` of input and output;  workers: threads.
+    this file;  norm_out: write it;  form: `InputFormat` of the input, and of the output but for a
+    table, which becomes binary data;  workers: threads.
     """
 
     partition: tuple | None = None
@@ -59,6 +61,11 @@ class Recipe:
         """True if a normalisation is fitted to the training part."""
         return self.scale or self.nsv is not None or self.metric is not None
 
+    @property
+    def output_form(self) -> InputFormat:
+        """The `InputFormat` of what is written."""
+        return InputFormat() if self.form.kind == "table" else self.form
+
 
 def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
                stdout=None) -> tuple[dict[str, int], Normalisation | None]:
@@ -68,7 +75,8 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     stream `stdout`.  All files appear together or not at all.
     -> {base: number of rows}, the normalisation, if there is one.
     """
-    refuse_pipe([source, output, test], recipe.form, recipe.form.labels)
+    refuse_pipe([source], recipe.form, recipe.form.labels)
+    refuse_pipe([output, test], recipe.output_form, recipe.form.labels)
     if output == "-":
         if recipe.parts is not None:
             raise UsageError("-d needs the name of the parts: they cannot go to standard output")
@@ -80,7 +88,7 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
     if recipe.metric is not None:
-        _check_outputs(outputs, recipe.form, norm_out)  # before the learning
+        _check_outputs(outputs, recipe.output_form, norm_out)  # before the learning
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
     if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
@@ -90,9 +98,13 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
                       AgfmcWarning, stacklevel=2)
     if normalisation is not None:
         with about(source):
-            outputs = {base: replace(part, x=normalisation.apply(part.x))
+            outputs = {base: replace(part, x=normalisation.apply(part.x), recipe=None)
                        for base, part in outputs.items()}
-    write_together(outputs, extra, recipe.form, stdout, before)
+    if recipe.form.kind == "table" and any(part.recipe is None for part in outputs.values()):
+        warnings.warn("the recipe of the table is not written, as the points are others than it "
+                      "makes: what is trained on them takes no tables (multi_borders "
+                      "normalises tables, too)", AgfmcWarning, stacklevel=2)
+    write_together(outputs, extra, recipe.output_form, stdout, before)
     return {base: len(part.x) for base, part in outputs.items()}, normalisation
 
 
@@ -134,15 +146,18 @@ def _prepared(recipe, source):
     """The Dataset with the rows and columns of the recipe, in its order."""
     _check(recipe)
     form = recipe.form
-    data = read_training(
+    data = read_table(source, form) if form.kind == "table" else read_training(
         source, form,
         negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
         mapped=recipe.rows is not None)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
     if recipe.compact:
+        given = data
         data, _ = relabelled(data)
-        if form.kind != "binary":
+        if np.array_equal(data.y, given.y):
+            data = replace(data, recipe=given.recipe)
+        if form.kind in ("svm", "lvq"):
             data = replace(data, names=None)  # -U is for numbers
     if recipe.rows is not None:
         data = _sampled(data, recipe, source)
@@ -151,7 +166,7 @@ def _prepared(recipe, source):
         if wrong:
             raise UsageError(f"there is no feature {wrong[0]}: {source} has "
                              f"{data.x.shape[1]}, counted from 0")
-        data = replace(data, x=data.x[:, list(recipe.features)])
+        data = replace(data, x=data.x[:, list(recipe.features)], recipe=None)
     if recipe.shuffle:
         data = _rows(data, split.shuffled(len(data.x), recipe.seed))
     if recipe.sort:
@@ -175,6 +190,8 @@ def _sampled(data, recipe, source):
 
 def _check(recipe):
     """UsageError where something needs labels that are not there."""
+    if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
+        raise UsageError("-C and -L are not for tables: a column of classes is needed")
     for what, wanted in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
                         ("--stratified", recipe.stratified)):
         if wanted and not recipe.form.labels:

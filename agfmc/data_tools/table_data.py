@@ -19,7 +19,7 @@ from ..prepare.column_survey import resolve_roles, survey_classes, survey_table
 from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables import TableRecipe
 
-__all__ = ["TableRows", "encoded_rows", "read_table", "table_labels"]
+__all__ = ["TableRows", "encoded_rows", "read_table", "table_labels", "table_points"]
 
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
 
@@ -55,6 +55,15 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
+
+
+def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
+    """Yield points (n, d) float32 of a table with the columns of a recipe, block by block."""
+    with open_table(path, form.layout) as table:
+        encoder = TableEncoder(table, recipe)
+        for part in encoded_rows(table, encoder):
+            yield part.x
+        encoder.warn_of_unknown()
 
 
 def _weights(table, block, position):

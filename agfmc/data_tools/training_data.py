@@ -20,17 +20,22 @@ from ..tables import TableRecipe
 from .table_data import read_table, table_labels
 
 __all__ = ["about", "for_classes", "large_classes", "load_training", "read_points",
-           "training_labels"]
+           "recipe_for", "training_labels"]
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
     """The `Dataset` of points with labels for a model; recipe: that of the model, for tables."""
     if form.kind != "table":
         return read_training(base, form)
+    return read_table(base, form, recipe_for(base, recipe))
+
+
+def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
+    """The recipe of a model, for a table; `DataError` where it has none."""
     if recipe is None:
         raise DataError("is a table, and the model has no recipe of columns: expected a model "
-                        "that was trained from a table", file=base)
-    return read_table(base, form, recipe)
+                        "that was trained from a table", file=table)
+    return recipe
 
 
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:

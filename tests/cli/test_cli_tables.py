@@ -1,0 +1,496 @@
+"""Commands that take training data, from tables: as from binary files made of them by hand."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.data_tools import table_data
+from agfmc.formats.recipe_file import read_recipe
+from agfmc.formats.vectors import read_vec, write_cls, write_vec
+
+NAMES = ["id", "length", "width", "colour", "code", "species"]
+SPECIES = ["ant", "bee fly", "cat"]
+LABEL = "--label", "species", "--id", "id"
+
+
+def rows(n=90, seed=3):
+    """Rows of text cells: id, length, width, colour, code, species."""
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, 3, n)
+    x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(n, 2)) * 0.8
+    colours = np.array(["red", "dark, blue", "green"])[(y + draw.integers(0, 2, n)) % 3]
+    codes = draw.integers(1, 4, n)
+    return [[f"r{i}", repr(a), f"{b:.3f}", colour, str(code), SPECIES[c]] for i, ((a, b), colour,
+            code, c) in enumerate(zip(x.tolist(), colours.tolist(), codes.tolist(), y.tolist()))]
+
+
+def text(table, names=None, mark=","):
+    """A table as text; names: the header, None for that of `rows`."""
+    def cell(word):
+        return f'"{word}"' if mark in word or '"' in word else word
+
+    names = NAMES if names is None else names
+    return "".join(mark.join(map(cell, row)) + "\n" for row in ([names] if names else []) + table)
+
+
+def by_hand(base, table, columns):
+    """base.vec, .cls and .names of these columns of features, as numpy makes them."""
+    write_vec(f"{base}.vec", np.column_stack(columns).astype(np.float32))
+    write_cls(f"{base}.cls", [SPECIES.index(row[5]) for row in table])
+    Path(f"{base}.names").write_text("".join(f"{name}\n" for name in SPECIES))
+
+
+def numbers(table, column):
+    return np.array([float(row[column]) for row in table])
+
+
+def categories(table, column):
+    found = [row[column] for row in table]
+    return [np.array(found) == word for word in sorted(set(found))]
+
+
+def outputs(*names):
+    """{name: content} of the files whose names begin with one of these."""
+    return {path.name: path.read_bytes() for path in sorted(Path().iterdir())
+            if path.name.startswith(names)}
+
+
+@pytest.fixture(autouse=True)
+def folder(folder):
+    table = rows()
+    (folder / "t.csv").write_text(text(table))
+    by_hand("b", table, [numbers(table, 1), numbers(table, 2), *categories(table, 3),
+                         numbers(table, 4)])
+    (folder / "pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    return folder
+
+
+def trained(run, base, *options, out="m", **keywords):
+    """What multi_borders writes: {name: content} of out and out.c."""
+    run("multi_borders", "pairs", base, out, f"{out}.c", "--platt", "loo", *options, **keywords)
+    return outputs(out)
+
+
+def same_models(run, first, second):
+    """The same models, control file and calibration from two sets of words."""
+    one, two = trained(run, *first, out="m"), trained(run, *second, out="m")
+    one.pop("m.c.recipe", None)
+    two.pop("m.c.recipe", None)
+    assert one and one == two
+    return one
+
+
+def without_times(found):
+    """A JSON value without what differs from run to run."""
+    if isinstance(found, dict):
+        return {key: without_times(value) for key, value in found.items()
+                if not key.endswith("_s") and key != "data"}
+    return list(map(without_times, found)) if isinstance(found, list) else found
+
+
+# --- the same answers as from binary files
+
+
+@pytest.mark.parametrize("options", [
+    [], ["-n"], ["-S", "2", "-n"], ["--min-class", "5", "--seed", "7", "-n", "--learn-metric", "1"],
+    ["-+", "learner=nystrom -m 20 -g 0.2"], ["-+", "-c 4 -g 0.3", "--platt", "cv"],
+    ["--executor", "threads:2"]], ids=str)
+def test_models_are_those_of_binary_files(run, options):
+    files = same_models(run, ["t.csv", *LABEL, *options], ["b", *options])
+    assert {"m.c", "m.c.cal", "m-00", "m-01", "m-02"} <= set(files)
+
+
+@pytest.mark.parametrize("scheme", [
+    "one-vs-one", "one-vs-rest", "random", "tree", "empirical", "adjacent-ordered", "best-tree",
+    "best-code", "random-tree", "ensemble"])
+def test_designs_are_those_of_binary_files(run, scheme):
+    found = [run("print_control", "-Q", scheme, *words, "--no-state").out
+             for words in (["t.csv", *LABEL], ["b"])]
+    assert found[0] == found[1] and "# class 1: bee fly\n" in found[0]
+
+
+def test_designs_of_normalised_and_of_few_points(run, folder):
+    small = folder / "small.csv"
+    small.write_text(text([*rows(), *[["s", "9", "9", "red", "1", "dog"]] * 2]))
+    options = "-n", "--min-class", "3"
+    found = run("print_control", "-Q", "empirical", "small.csv", *LABEL, *options)
+    assert "dog" in found.err
+    before = run("print_control", "-Q", "empirical", "b", *options).out
+    assert found.out.replace("# class 3: dog\n", "") == before
+    assert "# class 3: dog" not in run("print_control", "-Q", "one-vs-one", "small.csv", *LABEL,
+                                       "--min-class", "3").out.partition('"')[2]
+
+
+def test_best_configuration_is_that_of_binary_files(run):
+    found = [run("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "-d", "3", "--trials",
+                 "1", "-n", "--no-state", *words).out for words in (["t.csv", *LABEL], ["b"])]
+    assert found[0] == found[1]
+
+
+def test_comparisons_are_those_of_binary_files(run):
+    found = [json.loads(run("compare_control", *words, "one-vs-one", "one-vs-rest", "--json", "-d",
+                            "3", "-n", "--no-state").out) for words in (["t.csv", *LABEL], ["b"])]
+    assert found[0]["data"] == "t.csv"
+    assert without_times(found[0]) == without_times(found[1])
+
+
+def test_cross_validation_is_that_of_binary_files(run):
+    for name, *words in (["x", "t.csv", *LABEL], ["y", "b"]):
+        run("nfold", "pairs", words[0], name, "-d", "3", "-n", "--no-state", *words[1:])
+    one, two = outputs("x."), outputs("y.")
+    assert {"x.cls", "x.txt", "x.truth"} <= set(one)
+    assert list(one.values()) == list(two.values())
+
+
+def test_tuning_is_that_of_binary_files(run):
+    found = [run("tune_m", "pairs", *words, "-d", "3", "--log2c", "0:2", "--log2g=-3:-1",
+                 "--no-state").out for words in (["t.csv", *LABEL], ["b"])]
+    assert found[0] == found[1] and "-g" in found[0]
+
+
+def test_a_kept_result_is_used_for_the_same_points(run):
+    words = "pairs", "-d", "3", "--state", "state.sqlite"
+    run("nfold", *words[:1], "b", *words[1:])
+    again = run("nfold", *words[:1], "t.csv", *LABEL, *words[1:])
+    assert "that were there already" in again.err
+
+
+def test_orders_are_those_of_binary_files(run):
+    for options in ([], ["--path", "-n"]):
+        (Path("ordered")).write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}' if not options else
+                                     '"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
+        found = [run("order_classes", *options, "ordered", *words)
+                 for words in (["t.csv", *LABEL], ["b"])]
+        assert found[0].out == found[1].out and found[0].err == found[1].err
+
+
+def test_calibration_and_projection_by_points_of_tables(run):
+    trained(run, "t.csv", *LABEL, "-n")
+    other = rows(60, 4)
+    permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
+    for name in ("o", "o.csv"):
+        Path(name).write_text(text(permuted, ["species", "more", "colour", "width", "length",
+                                              "code"]))
+    by_hand("o", other, [numbers(other, 1), numbers(other, 2), *categories(other, 3),
+                         numbers(other, 4)])
+    a = "-a", "m.std"
+    found = [run("calibrate_m", *a, "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
+             for table in (["--table"], [])]
+    assert found[0] == found[1]
+    assert Path("o0.cal").read_bytes() == Path("o1.cal").read_bytes()
+    small = [run("mbh2mbm", *a, "--keep", "0.9", "--data", name, "m.c", f"{name}.mbm").err
+             for name in ("o.csv", "o.vec")]
+    assert small[0] == small[1] and "of 60 points keep their class" in small[0]
+    assert Path("o.csv.mbm").read_bytes() == Path("o.vec.mbm").read_bytes()
+    for words in (["calibrate_m", "--data", "o.csv", "m.c"],
+                  ["mbh2mbm", "--keep", "0.9", "--data", "o.csv", "m.c", "x.mbm"]):
+        run(*words, status=2).line("m.c was trained on normalised points, and tables are not")
+    trained(run, "b", out="n")
+    for words in (["calibrate_m", "--data", "o.csv", "n.c"],
+                  ["mbh2mbm", "--keep", "0.9", "--data", "o.csv", "n.c", "x.mbm"]):
+        run(*words, status=1).line("o.csv: is a table, and the model has no recipe of columns")
+
+
+# --- preprocessing
+
+
+def test_preprocessing_a_table(run):
+    run("agf_preprocess", "t.csv", "p", *LABEL)
+    for end in (".vec", ".cls", ".names"):
+        assert Path("p" + end).read_bytes() == Path("b" + end).read_bytes()
+    assert read_recipe("p.recipe").features[2:5] == (
+        "colour=dark, blue", "colour=green", "colour=red")
+    for options in (["-f", "0.3", "--stratified"], ["-z", "-f", "0.2"], ["--rows", "40", "-d",
+                                                                          "2"]):
+        rest = ["q"] if "-f" in options else []
+        for source, words in (("t.csv", LABEL), ("b", ())):
+            out = f"{source[0]}_"
+            run("agf_preprocess", source, out, *words, *options, *[out + end for end in rest])
+        one = {name[1:]: content for name, content in outputs("t_").items()}
+        two = {name[1:]: content for name, content in outputs("b_").items()}
+        recipes = {name for name in one if name.endswith(".recipe")}
+        assert len(recipes) == sum(name.endswith(".vec") for name in one) > 0
+        assert {name: one[name] for name in one.keys() - recipes} == two
+        assert {one[name] for name in recipes} == {Path("p.recipe").read_bytes()}
+        for name in outputs("t_", "b_"):
+            os.remove(name)
+
+
+def test_the_recipe_goes_where_its_points_go(run):
+    run("agf_preprocess", "t.csv", "p", *LABEL)
+    recipe = Path("p.recipe").read_bytes()
+    run("agf_preprocess", "-z", "p", "q")
+    assert Path("q.recipe").read_bytes() == recipe
+    run("agf_preprocess", "-U", "p", "u")
+    assert Path("u.recipe").read_bytes() == recipe
+    trained(run, "q")
+    assert Path("m.c.recipe").read_bytes() == recipe
+    for options in (["-n"], ["-F", "0", "2"], ["0", "/", "1"]):
+        told = run("agf_preprocess", "t.csv", "v", *LABEL, *options)
+        assert "the recipe of the table is not written" in told.err
+        assert not Path("v.recipe").exists()
+        run("agf_preprocess", "p", "w", *options)
+        assert not Path("w.recipe").exists()
+    told = run("agf_preprocess", "p", "q", "-n")
+    assert "q.recipe existed before, and is not of these points: remove it" in told.err
+
+
+def test_preprocessing_from_standard_input(run):
+    run("agf_preprocess", "-0", "--table", "p", *LABEL, stdin=Path("t.csv").read_bytes())
+    assert Path("p.vec").read_bytes() == Path("b.vec").read_bytes()
+    run("agf_preprocess", "t.csv", "-1", *LABEL, status=2).refused("cannot go through a pipe")
+    run("agf_preprocess", "-C", "t.csv", "q", status=2).refused("-C and -L are not for tables")
+    run("agf_preprocess", "t.csv", "q.csv", *LABEL, status=2).refused("no table is written")
+    assert run("agf_preprocess", "-P", "t.csv", *LABEL).out == run("agf_preprocess", "-P", "b").out
+
+
+# --- every kind of table
+
+
+def arrow_files(folder):
+    """The table in Parquet and Feather, with types, not words."""
+    pa = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("agfmc.formats.table_arrow")
+    table = rows()
+    made = pa.table({name: [float(row[i]) if i in (1, 2) else int(row[i]) if i == 4 else row[i]
+                            for row in table] for i, name in enumerate(NAMES)})
+    parquet.write_table(made, folder / "t.parquet")
+    feather.write_feather(made, folder / "t.feather")
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv.gz", "semicolons", "crlf", "bom", "parquet",
+                                  "feather", "stdin", "any"])
+def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
+    before = trained(run, "t.csv", *LABEL)
+    content, name, options, stdin = Path("t.csv").read_bytes(), f"t.{kind}", [], b""
+    if kind == "tsv":
+        Path(name).write_text(text(rows(), mark="\t"))
+    elif kind == "csv.gz":
+        Path(name).write_bytes(gzip.compress(content))
+    elif kind == "semicolons":
+        name = "s.csv"
+        Path(name).write_text(text(rows(), mark=";"))
+    elif kind in ("crlf", "bom"):
+        name = "s.csv"
+        Path(name).write_bytes(content.replace(b"\n", b"\r\n") if kind == "crlf" else
+                               b"\xef\xbb\xbf" + content)
+    elif kind == "stdin":
+        name, options, stdin = "-", ["--table"], content
+    elif kind == "any":
+        name, options = "t", ["--table", "--delimiter", "tab"]
+        Path(name).write_text(text(rows(), mark="\t"))
+    else:
+        arrow_files(folder)
+    after = trained(run, name, *LABEL, *options, stdin=stdin)
+    one, two = before.pop("m.c.recipe"), after.pop("m.c.recipe")
+    assert one.replace(b'"source": "t.csv"', f'"source": "{name}"'.encode()) == two
+    assert before == after
+
+
+def test_standard_input_of_other_commands(run):
+    content = Path("t.csv").read_bytes()
+    for command in (["print_control", "-Q", "empirical", "-"],
+                    ["order_classes", "pairs", "-"],
+                    ["tune_m", "pairs", "-", "--log2c", "0", "--log2g=-1", "-d", "2",
+                     "--no-state"]):
+        given = run(*command, "--table", *LABEL, stdin=content).out
+        command[command.index("-")] = "t.csv"
+        assert given == run(*command, *LABEL).out
+
+
+def test_no_header_numbers_for_names_and_other_blanks(run):
+    table = [[*row[:2], *("none" if i == 5 else cell for cell in row[2:3]), *row[3:]]
+             for i, row in enumerate(rows())]
+    Path("h.csv").write_text(text(table, ()))
+    filled = [*table[5]]
+    filled[2] = "7.5"
+    by_hand("h", table, [numbers(table, 1), numbers([*table[:5], filled, *table[6:]], 2),
+                         *categories(table, 4)])
+    same_models(run, ["h.csv", "-H", "--label", "6", "--id", "1", "--ignore", "4", "--categorical",
+                      "5", "--blanks", "none,-", "-E", "7.5"], ["h"])
+
+
+def test_classes_in_an_order_of_their_own(run):
+    run("print_control", "-Q", "one-vs-one", "t.csv", "--label", "species", "--classes",
+        "cat,ant", status=1).refused("t.csv: column 'species' has the class 'bee fly'")
+    out = run("print_control", "-Q", "one-vs-one", "t.csv", "--label", "species", "--classes",
+              "cat,ant,bee fly").out
+    assert out.startswith("# class 0: cat\n# class 1: ant\n# class 2: bee fly\n")
+    run("multi_borders", "pairs", "t.csv", "m", "m.c", *LABEL, "--classes", "cat,ant,bee fly")
+    assert Path("m.c").read_text().startswith("# class 0: cat\n")
+
+
+# --- missing values
+
+
+FILLS = {  # policy: ([fill of length], [feature beside it])
+    "mean": lambda seen: (np.float32(seen.mean()), []),
+    "median": lambda seen: (np.median(seen), []),
+    "value:-2.5": lambda seen: (-2.5, []),
+    "indicator": lambda seen: (np.median(seen), ["beside"])}
+
+
+@pytest.mark.parametrize("policy", FILLS)
+def test_missing_values(run, policy):
+    table = rows()
+    for row, column, blank in ((3, 1, ""), (50, 1, "NA"), (7, 3, "?")):
+        table[row][column] = blank
+    Path("v.csv").write_text(text(table))
+    absent = np.isin(np.arange(len(table)), (3, 50))
+    seen = np.array([float(row[1]) for row, gone in zip(table, absent) if not gone],
+                    np.float32).astype(float)
+    fill, beside = FILLS[policy](seen)
+    length = np.where(absent, fill, [0 if gone else float(row[1])
+                                     for row, gone in zip(table, absent)])
+    colours = [row[3] for row in table]
+    known = sorted(set(colours) - {"?"})
+    if policy in ("mean", "median"):
+        colours[7] = max(known, key=colours.count)
+    if policy == "value:-2.5":
+        colours[7], known = "-2.5", ["-2.5", *known]
+    features = [length, *[absent] * len(beside), numbers(table, 2),
+                *(np.array(colours) == word for word in known)]
+    if beside:
+        features.append(np.arange(len(table)) == 7)
+    by_hand("v", table, [*features, numbers(table, 4)])
+    same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v"])
+    run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, status=1).refused(
+        "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here")
+
+
+# --- the recipe, earlier runs, printed commands
+
+
+def test_the_recipe_lies_beside_the_control_file(run):
+    trained(run, "t.csv", *LABEL)
+    recipe = read_recipe("m.c.recipe")
+    assert recipe.classes == ("ant", "bee fly", "cat") and recipe.ids == ("id",)
+    trained(run, "b")
+    assert not Path("m.c.recipe").exists()
+    out = run("multi_borders", "pairs", "t.csv", "m", "-", *LABEL).out
+    assert read_recipe("m.recipe") == recipe and "m-02 1 / 2;\n" in out
+    run("mbh2mbm", "--calibration", "m.cal", "-", "m.mbm", stdin=out)
+    run("multi_borders", "pairs", "b", "m", "-")
+    assert not Path("m.recipe").exists()
+
+
+def test_an_earlier_run_counts_for_the_same_points(run):
+    trained(run, "t.csv", *LABEL)
+    again = ("multi_borders", "pairs", "t.csv", "m", "m.c", "--platt", "loo", *LABEL)
+    assert "kept from an earlier run: 3 of 3" in run(*again).err
+    os.remove("m-01")
+    assert "kept from an earlier run: 2 of 3" in run(*again).err
+    table = rows()
+    table[0][1] = "0.25"
+    Path("t.csv").write_text(text(table))
+    assert "kept from an earlier run: 1 of 3" in run(*again).err  # without that row's class
+    assert "kept from an earlier run: 3 of 3" in run(*again).err
+    assert "kept" not in run(*again, "--ignore", "code").err
+
+
+@pytest.mark.parametrize("control", ['"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
+                                     '"learner=nystrom -m 20 -g 0.2" 0 / 1 2; '
+                                     '"learner=nystrom -m 20 -g 0.2" 0 1 / 2; {0 1 2}'])
+def test_printed_commands_carry_the_options_of_the_table(run, folder, control):
+    Path("plan").write_text(control)
+    table = [[*row[:4], "" if i == 4 else row[4], row[5] + ", of course"]
+             for i, row in enumerate(rows())]
+    Path("odd; name").write_text(text(table, mark=";").replace("species", "of what, kind"))
+    options = ["--table", "--label", "of what, kind", "--id", "1", "--ignore", "width",
+               "--categorical", "code", "--classes",
+               '"cat, of course","ant, of course","bee fly, of course"', "-E", "indicator",
+               "--delimiter", ";", "--blanks", "none", "-n", "--quiet"]
+    run("multi_borders", "plan", "odd; name", "m", "m.c", *options)
+    before = outputs("m")
+    for name in before:
+        os.remove(name)
+    first = run("multi_borders", "-0", "plan", "odd; name", "m", "m.c", *options)
+    root = Path(__file__).resolve().parents[2]
+    script = first.out.replace("multi_borders ", f"{sys.executable} {root}/bin/multi_borders ")
+    subprocess.run(["sh", "-ec", script], check=True, cwd=folder,
+                   env={**os.environ, "PYTHONPATH": str(root)})
+    run("multi_borders", "plan", "odd; name", "m", "m.c", *options)
+    assert outputs("m") == before and "m.c.recipe" in before
+
+
+def test_one_model_alone(run):
+    whole = trained(run, "t.csv", *LABEL)
+    os.remove("m-01")
+    run("multi_borders", "--only", "m-01", "pairs", "t.csv", "m", "m.c", "--platt", "loo", *LABEL)
+    assert Path("m-01").read_bytes() == whole["m-01"]
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="svm-train is not installed")
+def test_another_program_trains(run):
+    words = "--", "svm-train -q"
+    run("multi_borders", *words, "pairs", "t.csv", "m", "m.c", *LABEL)
+    one = {name: content for name, content in outputs("m-").items()}
+    run("multi_borders", *words, "pairs", "b", "m", "m.c")
+    assert one == outputs("m-") and len(one) == 3
+
+
+def test_points_that_stay_in_a_file(run, monkeypatch):
+    words = ["-+", "learner=nystrom -m 20 -g 0.2", "-n", "-E", "median"]
+    table = rows()
+    table[8][1] = ""
+    Path("t.csv").write_text(text(table))
+    before = trained(run, "t.csv", *LABEL, *words)
+    kept = table_data._in_a_file
+    calls = []
+    monkeypatch.setattr(table_data, "_LAZY", 100)
+    monkeypatch.setattr(table_data, "_in_a_file",
+                        lambda *given: calls.append(1) or kept(*given))
+    assert trained(run, "t.csv", *LABEL, *words, "--retrain") == before and calls == [1]
+
+
+# --- options that do not fit
+
+
+@pytest.mark.parametrize("words, message", [
+    (["multi_borders", "pairs", "b", "m", "c", "--label", "x"],
+     "--label is for tables: a file that ends in .csv, .tsv, .parquet or .feather, or --table"),
+    (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
+    (["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
+     "--classes is for tables"),
+    (["nfold", "-A", "pairs", "t.csv", "--delimiter", ";"], "--delimiter is for tables"),
+    (["tune_m", "--table", "-M", "pairs", "t.csv"], "--table excludes -M and -A"),
+    (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
+    (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
+    (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
+    (["compare_control", "t.csv", "-E", "zero"],
+     "there is no way 'zero' to treat missing values: expected error, mean, median, indicator or "
+     "value:X"),
+    (["print_control", "-Q", "one-vs-one", "4", "--id", "x"], "--id is for tables"),
+    (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
+    (["calibrate_m", "--from", "x", "--table", "m.c"], "-M, -A and --table are for --data"),
+    (["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
+     "-E with a table is for training: the model knows how missing values are filled"),
+    (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"],
+     "the columns of a table are for is known to the model"),
+    (["agf_preprocess", "t.csv", "q", "--delimiter", "ab"], "expected one character"),
+    (["agf_preprocess", "t.csv", "q", "--classes", "a,a"], "a class is named twice"),
+    (["agf_preprocess", "t.csv", "q", "--id", "a,,b"], "a name is empty in 'a,,b'"),
+    (["multi_borders", "pairs", "t.csv", "m", "c", "--weight", "w"],
+     "weights are read by table2agf; training does not take them yet")],
+    ids=lambda value: value if isinstance(value, str) else None)
+def test_options_that_do_not_fit(run, words, message):
+    run(*words, status=2).refused(message)
+
+
+def test_a_number_is_a_value_for_missing_ones(run):
+    table = rows()
+    table[0][1] = ""
+    Path("t.csv").write_text(text(table))
+    first = trained(run, "t.csv", *LABEL, "-E", "3")
+    assert first == trained(run, "t.csv", *LABEL, "--missing", "value:3.0")
+    assert read_recipe("m.c.recipe").missing == "value:3.0"
+    assert read_vec("b.vec").shape == (90, 6)
