@@ -18,6 +18,7 @@ from ..models import Dataset, InputFormat
 from ..prepare.column_survey import resolve_roles, survey_classes, survey_table
 from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables import TableRecipe
+from .row_ids import RowIds
 
 __all__ = ["TableRows", "encoded_rows", "read_table", "table_labels"]
 
@@ -38,11 +39,14 @@ class TableRows(NamedTuple):
 
 
 def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
-                 weight: int | None = None, text: tuple[int, ...] = ()) -> Iterator[TableRows]:
+                 weight: int | None = None, text: tuple[int, ...] = (),
+                 unique: tuple[int, ...] = ()) -> Iterator[TableRows]:
     """`TableRows` of a table, block by block; label, weight, text: positions of columns.
 
-    Raises `DataError` for cells that the recipe cannot take, with file, line and column.
+    unique: of those of the text that together are the id of a row, which no other has.  Raises
+    `DataError` for cells that the recipe cannot take, with file, line and column.
     """
+    seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     wanted = dict(encoder.wanted)
     both = set(wanted) & {label, weight, *text}  # a feature that is copied too
@@ -51,10 +55,14 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
     for block in table.blocks(wanted):
+        if seen is not None:
+            seen.add(block)
         x = encoder.points(block)
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
+    if seen is not None:
+        seen.finish()
 
 
 def _weights(table, block, position):
