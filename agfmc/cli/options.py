@@ -45,8 +45,8 @@ __all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_exec
            "add_input_kind", "add_label_options", "add_min_class", "add_normalisation", "add_seed",
            "add_table", "add_train", "add_workers", "check_norm_file", "data_files", "finite_number",
            "input_format", "learned_metric", "list_of", "normalisation_options", "probability",
-           "proportions", "refuse_ending", "refuse_inputs", "table_options", "time_span", "training_data_options",
-           "whole_number", "workers"]
+           "proportions", "refuse_ending", "refuse_inputs", "table_format", "table_options",
+           "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -409,8 +409,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     if args.table and (args.svm or lvq):
         raise UsageError("--table excludes -M and -A")
     if args.table or not (args.svm or lvq) and source is not None and is_table(source):
-        return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
-                           ordinates=ordinates)
+        return table_format(args, labels, ordinates)
     for option, given in table_options(args):
         if given:
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
@@ -427,6 +426,14 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
                        not args.no_header, labels, ordinates)
+
+
+def table_format(args, labels=True, ordinates=False):
+    """The `InputFormat` of a table, of the options of `add_table`, -E and -H."""
+    from ..models import InputFormat
+
+    return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
+                       ordinates=ordinates)
 
 
 def table_options(args):
