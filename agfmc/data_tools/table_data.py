@@ -225,7 +225,8 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
-        for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids):
+        for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
+                                 unique=roles.ids):
             points.write(part.x)
             if part.y is not None:
                 files[".cls"].write(cls_bytes(part.y))

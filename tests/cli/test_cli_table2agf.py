@@ -160,3 +160,11 @@ def test_a_column_that_single_precision_does_not_hold(run, rows):
         row[:2] = str(int(row[0]) - 1_700_000_000), str(float(row[1]) - 1e9)
     write("w.csv", times, ["time", "near", "far", "kind"])
     assert "single" not in run("table2agf", "w.csv", "w", "--label", "kind").err
+
+
+def test_an_id_that_stands_twice_is_an_error(run, rows):
+    rows[50][0] = "R004"
+    write("t.csv", rows)
+    run("table2agf", "t.csv", "b", *WORDS, status=1).refused(
+        "t.csv:52: column 'id' has 'R004': the id is that of line 6 already")
+    assert os.listdir() == ["t.csv"]
