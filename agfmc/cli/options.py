@@ -47,8 +47,8 @@ __all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser",
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
            "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
-           "refuse_ending", "refuse_inputs", "require_normalisation", "table_options",
-           "table_words", "time_span", "training_data_options", "whole_number", "workers"]
+           "refuse_ending", "refuse_inputs", "require_normalisation", "table_format",
+           "table_options", "table_words", "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -427,8 +427,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         if args.missing is not None and not hasattr(args, "categorical"):
             raise UsageError("-E with a table is for training: the model knows how missing values "
                              "are filled")
-        return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
-                           ordinates=ordinates)
+        return table_format(args, labels, ordinates)
     for option, given in table_options(args):
         if given not in (None, False):
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
@@ -445,6 +444,14 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
                        not args.no_header, labels, ordinates)
+
+
+def table_format(args, labels=True, ordinates=False):
+    """The `InputFormat` of a table, of the options of `add_table`, -E and -H."""
+    from ..models import InputFormat
+
+    return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
+                       ordinates=ordinates)
 
 
 def table_options(args):

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, one_line, UsageError
-from ..formats.atomic import temporary_file
+from ..errors import AgfmcWarning, DataError, one_line, UsageError
+from ..formats.atomic import replacing_all, temporary_file, writing
+from ..formats.class_names import names_bytes
+from ..formats.csv_text import csv_line, csv_lines
 from ..formats.inputs import refuse_beyond
 from ..formats.lazy_points import LazyPoints, StoredTable
+from ..formats.recipe_file import format_recipe
 from ..formats.table import open_table, Table
+from ..formats.vectors import cls_bytes, con_bytes, VecWriter
 from ..models import Dataset, InputFormat
 from ..prepare.column_survey import resolve_roles, survey_classes, survey_table
 from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables import TableRecipe
+from .row_ids import RowIds
 
-__all__ = ["TableRows", "encoded_rows", "read_table", "table_labels", "table_points"]
+__all__ = ["CONVERTED", "Converted", "TableRows", "convert_table", "encoded_rows", "read_table",
+           "table_labels", "table_points"]
 
+CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
+_PIECE = 1 << 20  # values at a time
 
 
 class TableRows(NamedTuple):
@@ -38,11 +48,14 @@ class TableRows(NamedTuple):
 
 
 def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
-                 weight: int | None = None, text: tuple[int, ...] = ()) -> Iterator[TableRows]:
+                 weight: int | None = None, text: tuple[int, ...] = (),
+                 unique: tuple[int, ...] = ()) -> Iterator[TableRows]:
     """`TableRows` of a table, block by block; label, weight, text: positions of columns.
 
-    Raises `DataError` for cells that the recipe cannot take, with file, line and column.
+    unique: of those of the text that together are the id of a row, which no other has.  Raises
+    `DataError` for cells that the recipe cannot take, with file, line and column.
     """
+    seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     wanted = dict(encoder.wanted)
     both = set(wanted) & {label, weight, *text}  # a feature that is copied too
@@ -51,10 +64,14 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
     for block in table.blocks(wanted):
+        if seen is not None:
+            seen.add(block)
         x = encoder.points(block)
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
+    if seen is not None:
+        seen.finish()
 
 
 def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
@@ -145,13 +162,12 @@ class _spooled:
         try:
             rows, labels = 0, []
             for part in self._parts:
-                self._file.write(np.ascontiguousarray(part.x, "<f4").tobytes())
+                with writing("a temporary file"):
+                    self._file.write(np.ascontiguousarray(part.x, "<f4").tobytes())
                 rows += len(part.x)
                 labels.append(part.y)
-            self._file.flush()
-        except OSError as error:
-            self._file.close()
-            raise DataError(f"cannot write a temporary file: {error.strerror}") from error
+            with writing("a temporary file"):
+                self._file.flush()
         except BaseException:
             self._file.close()
             raise
@@ -163,13 +179,135 @@ class _spooled:
 
 def _finished(file, shape, recipe):
     """The recipe with its fills, which are in the file of points (n, d) then."""
-    if not shape[0]:
-        return recipe
-    x = np.memmap(file, "<f4", "r+", shape=shape)
-    recipe = filled_recipe(recipe, x)
-    fill_missing(x, recipe)
-    x.flush()
+    stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
+    recipe = filled_recipe(recipe, LazyPoints(stored))
+    with writing("a temporary file"):
+        for start, block in _filled(stored, recipe):
+            os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
     return recipe
+
+
+def _filled(stored, recipe):
+    """(first row, points) of a stored table (n, d), block by block, with the fills of a recipe."""
+    rows, width = stored.shape
+    step = max(1, _PIECE // width)
+    for start in range(0, rows, step):
+        block = stored.read(start, min(start + step, rows)).copy()
+        fill_missing(block, recipe)
+        yield start, block
+
+
+class Converted(NamedTuple):
+    """What became of a table: its recipe, the number of rows, and those of each class (k,).
+
+    counts: None without labels.
+    """
+
+    recipe: TableRecipe
+    rows: int
+    counts: np.ndarray | None
+
+
+def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None,
+                  stdin=None) -> Converted:
+    """A table to base.vec, base.cls, base.names and base.recipe, all or none; -> `Converted`.
+
+    recipe: of training, which points to be classified or scored are made by, or None: then it is
+    made of this table.  base.ids (text) is written where there are columns of ids, base.wgt where
+    there is one of weights.  Without labels (`form.labels`), which needs a recipe, only base.vec
+    and base.ids are.  Memory does not grow with the rows.
+    """
+    with open_table(path, form.layout, stdin, again=True) as table, ExitStack() as stack:
+        given = recipe is not None
+        if given:
+            roles = _roles_beside(table, form, recipe)
+        else:
+            survey = survey_table(table, form.roles)
+            recipe, roles = survey.recipe, survey.roles
+        encoder = TableEncoder(table, recipe)
+        ends = [end for end, wanted in zip(CONVERTED, (
+            True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if wanted]
+        _warn_of_others_files(base, ends)
+        files = dict(zip(ends, stack.enter_context(
+            replacing_all([base + end for end in ends], binary=True))))
+        points = _Points(files[".vec"], recipe, stack)
+        if roles.ids:
+            files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
+        counts = np.zeros(len(recipe.classes), dtype=np.int64)
+        for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
+                                 unique=roles.ids):
+            points.write(part.x)
+            if part.y is not None:
+                files[".cls"].write(cls_bytes(part.y))
+                counts += np.bincount(part.y, minlength=len(counts))
+            if roles.ids:
+                files[".ids"].write(csv_lines(part.text))
+            if part.weights is not None:
+                files[".wgt"].write(con_bytes(part.weights, f"{base}.wgt"))
+        recipe = points.finish()
+        if form.labels:
+            files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
+            files[".recipe"].write(format_recipe(recipe).encode())
+        encoder.warn_of_unknown()
+        if given:
+            encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
+                roles.label, roles.weight, *roles.ids) if at is not None)})
+    return Converted(recipe, points.rows, counts if form.labels else None)
+
+
+class _Points:
+    """Points that are written to a `.vec`: at once, or, where the recipe lacks a fill, at last."""
+
+    def __init__(self, vec, recipe, stack):
+        self._writer = VecWriter(vec, len(recipe.features))
+        self._recipe, self.rows = recipe, 0
+        self._held = stack.enter_context(temporary_file()) if any(
+            one.fill != one.fill for one in recipe.columns) else None
+
+    def write(self, x):
+        """Points (n, d) float32, NaN where a fill is not known."""
+        self.rows += len(x)
+        if self._held is None:
+            self._writer.write(x)
+        else:
+            with writing("a temporary file"):
+                self._held.write(np.ascontiguousarray(x, "<f4").tobytes())
+
+    def finish(self):
+        """All points in the `.vec`; -> the recipe with its fills."""
+        if self._held is None:
+            return self._recipe
+        with writing("a temporary file"):
+            self._held.flush()
+        stored = StoredTable(self._held.fileno(), "a temporary file", "<f4", 0,
+                             (self.rows, len(self._recipe.features)))
+        recipe = filled_recipe(self._recipe, LazyPoints(stored))
+        for _, block in _filled(stored, recipe):
+            self._writer.write(block)
+        return recipe
+
+
+def _roles_beside(table, form, recipe):
+    """The `Roles` of a table of which the recipe names the columns of features."""
+    own = form.roles
+    if form.labels and own.label is None and recipe.label not in table.names:
+        raise DataError(f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
+                        "names another one", file=table.file)
+    absent = [name for name in recipe.ids if name not in table.names]
+    if absent and not own.ids:
+        warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
+                      "in training: no ids are written", AgfmcWarning, stacklevel=3)
+    ids = own.ids or (() if absent else recipe.ids)
+    return resolve_roles(table, replace(_label_of(own, recipe), ids=ids, weight=own.weight),
+                         form.labels)
+
+
+def _warn_of_others_files(base, ends):
+    """A warning of each file of that base name that would stay there, as it is of other points."""
+    for end in CONVERTED:
+        if end not in ends and os.path.exists(base + end):
+            warnings.warn(f"{base}{end} existed before, and is not of these points: remove it",
+                          AgfmcWarning, stacklevel=3)
 
 
 def table_labels(path: str, form: InputFormat, stdin=None) -> tuple[dict[int, int],

@@ -22,6 +22,7 @@ _MANY_WORDS = 100  # of which a line tells
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
+_STEPS = 1024  # of single precision, at least, between the least and the greatest number
 
 
 class Roles(NamedTuple):
@@ -136,6 +137,7 @@ class _Column:
     ascending: bool = True  # each number is one more than the one before
     last: float | None = None
     values: np.ndarray | None = field(default_factory=lambda: np.empty(0))  # all different
+    merged: bool = False  # single precision makes equal what differs
 
     def add(self, block, cells):
         """What a block of rows holds of it."""
@@ -155,6 +157,8 @@ class _Column:
             return
         self.numbers += len(values)
         self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        if not self.merged and _steps(values.min(), values.max()) < 2 * _STEPS:
+            self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
         self.whole = self.whole and bool(np.all(values == np.rint(values)))
         if not self.whole:
             self.values = None
@@ -308,6 +312,10 @@ def _recipe_of(table, column, roles):
         if column.whole_and_different():
             _warn(table, f"column {name} has another whole number in every row: if it is an "
                          "identifier, and not a measurement, --ignore or --id leaves it out")
+        if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
+            _warn(table, f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+                         f"single precision has {steps + 1:.0f} numbers, and different cells "
+                         f"become equal: subtract a constant, as {column.low:.12g}, from it")
         fill = np.nan if filled is None else number_of(filled)
         if fill is None:
             if column.missing:
@@ -339,6 +347,13 @@ def _recipe_of(table, column, roles):
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
     return ColumnRecipe(column.name, tuple(_ordered(words)), fill, indicator)
+
+
+def _steps(low, high):
+    """The steps of single precision, as wide as at the larger end, from one number to another."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = float(np.spacing(np.float32(max(abs(low), abs(high)))))
+    return (high - low) / step if step < np.inf else np.inf
 
 
 def _ordered(words):

@@ -14,7 +14,7 @@ from ..tables import plain_word, TableRecipe
 
 __all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
 
-_ROWS = 1 << 16  # at a time
+_VALUES = 1 << 20  # at a time
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -179,8 +179,9 @@ def fill_missing(x, recipe: TableRecipe) -> None:
 
 
 def _blocks(x) -> Iterator[np.ndarray]:
-    for start in range(0, len(x), _ROWS):
-        yield x[start:start + _ROWS]
+    step = max(1, _VALUES // x.shape[1])
+    for start in range(0, len(x), step):
+        yield x[start:start + step]
 
 
 def _means(x, features):

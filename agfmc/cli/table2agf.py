@@ -1,0 +1,84 @@
+"""table2agf: a table of rows and named columns to libAGF's binary files."""
+
+import os
+
+from ..errors import UsageError
+from .messages import report
+from .options import add_table, data_files, Parser, refuse_ending, refuse_inputs, table_format
+
+__all__ = ["execute", "get_parser"]
+
+PROG = "table2agf"
+_SHOWN = 5  # features, and classes, of a report
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary files base.vec and "
+        "base.cls, with the names of the classes in base.names, and in base.recipe how its cells "
+        "become numbers.",
+        usage="%(prog)s [--label COLUMN] [--id COLUMN,...] [--weight COLUMN] [--ignore COLUMN,...] "
+              "[--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] [--delimiter C] [-H] "
+              "[--no-quotes] [--blanks WORD,...] [--recipe FILE [-C]] table base")
+    parser.add_argument("source", metavar="table",
+                        help="the table, whatever its name, or - for standard input")
+    parser.add_argument("base", help="base name of the files to be written")
+    group = parser.add_argument_group("conversion")
+    group.add_argument("-E", "--missing", metavar="POLICY",
+                       help="what is done with missing values: error (default), mean, median or "
+                            "value:X in their place, or indicator: the median, and a feature "
+                            "that is 1 where a value is missing")
+    group.add_argument("--weight", metavar="COLUMN",
+                       help="a column of weights of the rows: base.wgt is written")
+    group.add_argument("--recipe", metavar="FILE",
+                       help="the recipe of the training table: test data then get its features, "
+                            "columns found by name, and its numbers of the classes")
+    group.add_argument("-C", "--no-labels", action="store_true",
+                       help="with --recipe: the table has no column of the classes; base.vec "
+                            "alone is written, and base.ids where there are ids")
+    group.add_argument("-H", "--no-header", action="store_true",
+                       help="there is no first line with the names of the columns, which are "
+                            "numbers from 1 then")
+    add_table(parser, "table")
+    return parser.finish()
+
+
+def execute(args):
+    """Convert, and report what the table holds."""
+    from ..data_tools.table_data import CONVERTED, convert_table
+    from ..formats.recipe_file import read_recipe
+
+    if args.recipe is not None:
+        for option, given in (("-E", args.missing), ("--ignore", args.ignore), (
+                "--categorical", args.categorical), ("--classes", args.classes)):
+            if given is not None:
+                raise UsageError(f"{option} is for training data: with --recipe, the recipe says "
+                                 "that")
+    elif args.no_labels:
+        raise UsageError("-C needs --recipe, which says how the columns become features")
+    if args.no_labels and args.label is not None:
+        raise UsageError("-C and --label exclude each other")
+    refuse_ending(args.base, (*CONVERTED[:2], ".recipe", ".names"))
+    outputs = data_files(args.base, ends=CONVERTED)
+    # a recipe that is given is written again as it is
+    again = args.recipe == f"{args.base}.recipe"
+    refuse_inputs(outputs, [args.source, None if again else args.recipe])
+    recipe = None if args.recipe is None else read_recipe(args.recipe)
+    done = convert_table(args.source, table_format(args, not args.no_labels), args.base, recipe)
+    text = f"{_count(done.rows, 'row')}, {_count(len(done.recipe.features), 'feature')} (" \
+        + _first(done.recipe.features) + ")"
+    if done.counts is not None:
+        text += ", classes: " + _first([f"{name} {count}" for name, count in zip(
+            done.recipe.classes, done.counts.tolist())])
+    report(args, PROG, f"{os.path.basename(args.base)}.vec: {text}")
+
+
+def _count(number, what):
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _first(words):
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(words[:_SHOWN]) + more

@@ -1,0 +1,170 @@
+"""table2agf: tables to binary files, with the points and models of the table itself."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.csv_text import csv_line, csv_lines
+from agfmc.formats.recipe_file import read_recipe
+from agfmc.formats.vectors import read_cls, read_dat, read_vec, write_cls, write_vec
+
+COLOURS = ["blue", "dark, blue", "red"]
+
+
+@pytest.fixture(autouse=True)
+def rows(folder):
+    """60 rows (id, a, b, colour, kind): `t.csv`, in which b is missing twice."""
+    rng = np.random.default_rng(5)
+    kind = rng.integers(0, 3, 60)
+    a, b = rng.normal(size=60) + kind, rng.normal(size=60).round(3)
+    colour = rng.integers(0, 3, 60)
+    table = [[f"R{i:03d}", repr(float(a[i])), repr(float(b[i])), COLOURS[colour[i]],
+              ["oak", "elm", "ash"][kind[i]]] for i in range(60)]
+    table[7][2] = table[40][2] = "NA"
+    write("t.csv", table)
+    return table
+
+
+def write(path, table, header=("id", "a", "b", "colour", "kind")):
+    Path(path).write_bytes(csv_line(header) + csv_lines(list(zip(*table))))
+
+
+def by_hand(rows):
+    """The points and classes of the rows, with numpy alone."""
+    b = np.array([np.nan if row[2] == "NA" else np.float32(row[2]) for row in rows])
+    b[np.isnan(b)] = np.median(b[~np.isnan(b)])
+    x = np.column_stack([[float(row[1]) for row in rows], b,
+                         *[[row[3] == word for row in rows] for word in COLOURS]])
+    return x, np.array([["ash", "elm", "oak"].index(row[4]) for row in rows])
+
+
+WORDS = "--label", "kind", "--id", "id", "-E", "median"
+
+
+def test_points_classes_names_and_ids(run, rows):
+    done = run("table2agf", "t.csv", "b", *WORDS)
+    counts = [sum(row[4] == name for row in rows) for name in ("ash", "elm", "oak")]
+    done.line("b.vec: 60 rows, 5 features (a, b, colour=blue, colour=dark, blue, colour=red), "
+              "classes: ash {}, elm {}, oak {}".format(*counts))
+    x, y = by_hand(rows)
+    assert read_vec("b.vec").tolist() == x.astype(np.float32).tolist()
+    assert read_cls("b.cls").tolist() == y.tolist()
+    assert Path("b.names").read_text() == "ash\nelm\noak\n"
+    assert Path("b.ids").read_text() == "id\n" + "".join(row[0] + "\n" for row in rows)
+    recipe = read_recipe("b.recipe")
+    assert recipe.features == ("a", "b", "colour=blue", "colour=dark, blue", "colour=red")
+    assert (recipe.label, recipe.ids, recipe.source) == ("kind", ("id",), "t.csv")
+    assert not Path("b.wgt").exists()
+
+
+def test_models_have_the_bytes_of_those_of_the_table_and_of_files_made_by_hand(run, rows):
+    run("table2agf", "t.csv", "b", *WORDS)
+    x, y = by_hand(rows)
+    write_vec("h.vec", x)
+    write_cls("h.cls", y)
+    Path("c.mbt").write_text("".join(f'"" {pair};' for pair in ("0 / 1", "0 / 2", "1 / 2"))
+                             + "{0 1 2}")
+    for data, words in (("b", ()), ("h", ()), ("t.csv", WORDS)):
+        run("multi_borders", "c.mbt", data, "m" + data[0], data[0] + ".mbc", *words)
+    models = [[Path(f"m{data}-0{i}").read_bytes() for i in range(3)] for data in "bht"]
+    assert models[0] == models[1] == models[2]
+    assert Path("b.mbc.recipe").read_bytes() == Path("t.mbc.recipe").read_bytes()
+    assert Path("b.mbc.cal").read_bytes() == Path("t.mbc.cal").read_bytes()
+    assert not Path("h.mbc.recipe").exists()
+
+
+def test_test_data_have_the_features_and_numbers_of_training(run, rows):
+    run("table2agf", "t.csv", "b", *WORDS)
+    few = [[row[3], row[4], row[0], row[2], row[1], "more"] for row in rows if row[4] != "ash"]
+    few[0][0] = "green"
+    write("few.csv", few, ["colour", "kind", "id", "b", "a", "e"])
+    done = run("table2agf", "--recipe", "b.recipe", "few.csv", "f")
+    assert "column 'e' is not needed" in done.err and "first 'green' in line 2" in done.err
+    kept = [i for i, row in enumerate(rows) if row[4] != "ash"]
+    x = read_vec("b.vec")[kept]
+    x[0, 2:] = 0
+    assert read_vec("f.vec").tolist() == x.tolist()
+    assert read_cls("f.cls").tolist() == read_cls("b.cls")[kept].tolist()
+    assert Path("f.names").read_bytes() == Path("b.names").read_bytes()
+    assert Path("f.recipe").read_bytes() == Path("b.recipe").read_bytes()
+    assert Path("f.ids").read_text().split() == ["id", *(row[2] for row in few)]
+
+
+def test_points_without_classes(run, rows):
+    run("table2agf", "t.csv", "b", *WORDS)
+    write("n.csv", [row[1:4] for row in rows], ["a", "b", "colour"])
+    assert "no column 'id'" in run("table2agf", "--recipe", "b.recipe", "-C", "n.csv", "n").err
+    assert read_vec("n.vec").tolist() == read_vec("b.vec").tolist()
+    assert {path.name for path in Path().glob("n.*")} == {"n.csv", "n.vec"}
+    run("table2agf", "--recipe", "b.recipe", "n.csv", "o", status=1).refused(
+        "n.csv: lacks the column 'kind' of the classes")
+
+
+def test_a_stream_weights_and_order_of_classes(run, rows):
+    weighted = [[*row[1:], str(0.5 * i)] for i, row in enumerate(rows)]
+    write("w.csv", weighted, ["a", "b", "colour", "kind", "w"])
+    text = Path("w.csv").read_text().replace(",", ";").replace('"dark; blue"', '"dark, blue"')
+    done = run("table2agf", "-", "w", "--label", "4", "--weight", "w", "--ignore", "b,colour",
+               "--classes", "oak,elm,ash", "--delimiter", ";", stdin=text)
+    done.line("60 rows, 1 feature (a), classes: oak ")
+    assert read_dat("w.wgt").tolist() == [0.5 * i for i in range(60)]
+    assert Path("w.names").read_text() == "oak\nelm\nash\n"
+    assert read_cls("w.cls").tolist() == (2 - by_hand(rows)[1]).tolist()
+
+
+@pytest.mark.parametrize("words, status, text", [
+    (["t.csv", "b"], 1, "t.csv: no column is named class, label or target"),
+    (["t.csv", "b", "--label", "kind"], 1, "t.csv:9: 2 missing values in column 'b' (2)"),
+    (["t.csv", "b", *WORDS, "--weight", "a"], 1, "column 'a' of the weights: expected a number"),
+    (["t.csv", "b", *WORDS, "--weight", "colour"], 1, "t.csv:2: expected a number in column "),
+    (["t.csv", "b.vec", *WORDS], 2, "expected a base name"),
+    (["t.csv", "b", "-C"], 2, "-C needs --recipe"),
+    (["t.csv", "b", "--recipe", "r.recipe", "-E", "mean"], 2, "-E is for training data"),
+    (["t.csv", "b", "--recipe", "r.recipe", "-C", "--label", "kind"], 2, "exclude each other"),
+    (["t.csv", "b", "--recipe", "t.csv"], 1, "t.csv: expected a recipe"),
+    (["t.csv", "b", "-E", "zero"], 2, "there is no way 'zero'"),
+    (["c.csv", "c", *WORDS], 1, "c.csv:3: 4 cells, expected 5"),
+    (["absent.csv", "b"], 1, "absent.csv: cannot read: No such file"),
+])
+def test_refused_in_one_line_and_nothing_written(run, rows, words, status, text):
+    Path("c.csv").write_text("id,a,b,colour,kind\nR,1,2,blue,oak\nS,1,2,blue\n")
+    before = sorted(os.listdir())
+    run("table2agf", *words, "--quiet", status=status).refused(text)
+    assert sorted(os.listdir()) == before
+
+
+def test_an_input_is_not_overwritten(run, rows):
+    os.rename("t.csv", "t.cls")
+    run("table2agf", "t.cls", "t", *WORDS, status=2).refused("would overwrite an input")
+
+
+def test_files_of_other_points_are_told(run, rows):
+    run("table2agf", "t.csv", "b", *WORDS)
+    done = run("table2agf", "t.csv", "b", "--label", "kind", "--ignore", "id,b")
+    assert "b.ids existed before, and is not of these points" in done.err
+
+
+def test_a_column_that_single_precision_does_not_hold(run, rows):
+    times = [[str(1_700_000_000 + 7 * i), str(i % 5 + 1e9), str(1e9 * (i % 3)), row[4]]
+             for i, row in enumerate(rows)]
+    write("w.csv", times, ["time", "near", "far", "kind"])
+    done = run("table2agf", "w.csv", "w", "--label", "kind")
+    told = [line for line in done.err.splitlines() if "single precision" in line]
+    assert len(told) == 2
+    assert "column 'time' goes from 1700000000 to 1700000413, where single precision has 4 " \
+        in told[0]
+    assert "column 'near' goes from 1000000000 to 1000000004" in told[1]
+    for row in times:
+        row[:2] = str(int(row[0]) - 1_700_000_000), str(float(row[1]) - 1e9)
+    write("w.csv", times, ["time", "near", "far", "kind"])
+    assert "single" not in run("table2agf", "w.csv", "w", "--label", "kind").err
+
+
+def test_an_id_that_stands_twice_is_an_error(run, rows):
+    rows[50][0] = "R004"
+    write("t.csv", rows)
+    run("table2agf", "t.csv", "b", *WORDS, status=1).refused(
+        "t.csv:52: column 'id' has 'R004': the id is that of line 6 already")
+    assert os.listdir() == ["t.csv"]

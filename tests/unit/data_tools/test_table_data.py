@@ -1,0 +1,27 @@
+"""Tables as points."""
+
+import pytest
+
+from agfmc.data_tools.table_data import encoded_rows
+from agfmc.errors import DataError
+from agfmc.formats.table import open_table
+from agfmc.prepare.table_points import TableEncoder
+from agfmc.tables import ColumnRecipe, TableRecipe
+
+RECIPE = TableRecipe((ColumnRecipe("x"), ColumnRecipe("c", ("blue", "red"))), "class", ("a", "b"),
+                     ("id",))
+
+
+def rows(tmp_path, table, **more):
+    path = tmp_path / "t.csv"
+    path.write_text(table)
+    with open_table(str(path)) as opened:
+        return list(encoded_rows(opened, TableEncoder(opened, RECIPE), **more))
+
+
+def test_ids_that_are_repeated_are_refused_where_they_must_differ(tmp_path):
+    table = "id,c,x\n1,red,1\n2,blue,2\n1,red,3\n"
+    part, = rows(tmp_path, table, text=(0,))
+    assert part.text == [["1", "2", "1"]]
+    with pytest.raises(DataError, match="4: column 'id' has '1': the id is that of line 2"):
+        rows(tmp_path, table, text=(0,), unique=(0,))
