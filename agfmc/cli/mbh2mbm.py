@@ -111,7 +111,10 @@ def execute(args):
     if configuration.calibration is not None:
         calibrated = ", without the calibration: that format has no place for it" if form else \
             f", with a calibration of {len(configuration.calibration.decoders)} decoders"
-    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}")
+    recipe = ", without the recipe: table2agf --recipe writes points for it" \
+        if form and configuration.recipe is not None else ""
+    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}"
+                       f"{recipe}")
     if found is not None:
         _tell(args, found, calibrated=trained.calibration is not None and not form)
 

@@ -1,4 +1,4 @@
-"""mbm_info: describe a model file, or a normalisation."""
+"""mbm_info: describe a model file, a normalisation, or a recipe of tables."""
 
 import os
 import sys
@@ -15,12 +15,14 @@ def get_parser():
     parser = Parser(
         "mbm_info",
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
-        "normalisation, and the settings that made it. Of a normalisation (.std): its features, "
-        "and what a learned metric was learned from, with the weight of each feature.",
+        "normalisation, the recipe of tables, and the settings that made it. Of a normalisation "
+        "(.std): its features, and what a learned metric was learned from, with the weight of "
+        "each feature. Of a recipe (.recipe): the columns of the table, and what they become.",
         usage="%(prog)s [--control | --json] [-y FOLDER] [--calibration FILE | --uncalibrated] "
               "[--feature-names FILE] [--plot FILE] model")
     parser.add_argument("model", help="model file, or a control file whose models are read, or a "
-                                      "normalisation, whose name ends in .std")
+                                      "normalisation, whose name ends in .std, or a recipe of "
+                                      "tables, whose name ends in .recipe")
     group = parser.add_argument_group("input")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the models that a control file names")
@@ -37,7 +39,7 @@ def get_parser():
 
 
 def execute(args):
-    """Load the model or the normalisation, and print its description."""
+    """Load the model, normalisation or recipe, and print its description."""
     if args.control and args.json:
         raise UsageError("--control and --json exclude each other")
     from ..formats.vectors import holds_map
@@ -45,6 +47,9 @@ def execute(args):
     if args.model.endswith(".metric") and os.path.isfile(args.model):
         raise UsageError(f"{args.model} is the record beside a normalisation: give "
                          f"{args.model.removesuffix('.metric')}.std")
+    if args.model.endswith(".recipe"):
+        _show_recipe(args)
+        return
     if args.model.endswith(".std") or holds_map(args.model):
         _show_normalisation(args)
         return
@@ -52,10 +57,7 @@ def execute(args):
     from ..prediction.configuration import load
     from ..prediction.description import describe, format_description
 
-    for given, option in ((args.feature_names, "--feature-names"), (args.plot, "--plot")):
-        if given is not None:
-            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is "
-                             "none")
+    _refuse_for_normalisations(args)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
     if args.control:
@@ -66,16 +68,40 @@ def execute(args):
         sys.stdout.write(format_description(describe(configuration)))
 
 
+def _refuse_for_normalisations(args):
+    for given, option in ((args.feature_names, "--feature-names"), (args.plot, "--plot")):
+        if given is not None:
+            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is "
+                             "none")
+
+
+def _refuse_for_models(args, what):
+    for given, option in ((args.control, "--control"), (args.path, "-y"),
+                          (args.calibration, "--calibration"),
+                          (args.uncalibrated, "--uncalibrated")):
+        if given:
+            raise UsageError(f"{option} is for models: {args.model} is a {what}")
+
+
+def _show_recipe(args):
+    from ..formats.recipe_file import read_recipe
+    from ..prediction.description import describe_recipe, format_recipe_lines
+
+    _refuse_for_normalisations(args)
+    _refuse_for_models(args, "recipe of tables")
+    info = describe_recipe(read_recipe(args.model))
+    if args.json:
+        _print_json(info)
+    else:
+        sys.stdout.write(format_recipe_lines(info))
+
+
 def _show_normalisation(args):
     from ..formats.metric_file import metric_path, read_feature_names
     from ..formats.vectors import read_std
     from ..prediction.description import describe_normalisation, format_normalisation
 
-    for given, option in ((args.control, "--control"), (args.path, "-y"),
-                          (args.calibration, "--calibration"),
-                          (args.uncalibrated, "--uncalibrated")):
-        if given:
-            raise UsageError(f"{option} is for models: {args.model} is a normalisation")
+    _refuse_for_models(args, "normalisation")
     if args.plot is not None:
         from ..picture.canvas import check_picture
         from ..picture.metric import draw_weights

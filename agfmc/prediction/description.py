@@ -1,4 +1,4 @@
-"""Descriptions of a trained configuration and of a normalisation, as plain data and as text."""
+"""Descriptions of a configuration, a normalisation and a recipe, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import numpy as np
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import ModelError, one_line
+from ..formats.recipe_file import recipe_to_json
 from ..models import Configuration, KERNELS, Normalisation
 from ..provenance import Provenance
+from ..tables import TableRecipe
 from .decoding import class_samples
 
-__all__ = ["describe", "describe_normalisation", "format_description", "format_normalisation"]
+__all__ = ["describe", "describe_normalisation", "describe_recipe", "format_description",
+           "format_normalisation", "format_recipe_lines"]
+
+_LONGEST_NAME = 30  # of a column or a word, in a table
+_SHOWN = 12  # of them, and of labels
 
 
 def describe(configuration: Configuration) -> dict:
@@ -54,6 +60,7 @@ def describe(configuration: Configuration) -> dict:
         "coefficients": int(model.indptr[-1]),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),
+        "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
     }
 
 
@@ -99,7 +106,55 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
         lines += ["", " weight  feature (from 0)",
                   *(f"{row['weight']:7.4f}  {row['feature']}"
                     + (f" {row['name']}" if "name" in row else "") for row in metric["weights"])]
-    return "".join(f"{one_line(line)}\n" for line in lines)
+    return _text(lines)
+
+
+def describe_recipe(recipe: TableRecipe) -> dict:
+    """A dictionary of plain values: all of a recipe, and the names of its features."""
+    return {**recipe_to_json(recipe), "features": list(recipe.features)}
+
+
+def format_recipe_lines(info: dict) -> str:
+    """The dictionary of `describe_recipe` as text for people."""
+    return _text([*_recipe_lines(info), "", *_column_lines(info)])
+
+
+def _recipe_lines(info):
+    """The lines about the table that a recipe was made of."""
+    lines = [f"table             {info['source'] or 'not told'}: {len(info['columns'])} columns, "
+             f"{len(info['features'])} features; missing values: {info['missing']}",
+             f"label             {info['label']}: {len(info['classes'])} classes, "
+             + _listed(info["classes"])]
+    if info["ids"]:
+        lines.append(f"identifiers       {_listed(info['ids'])}")
+    return lines + [f"weights           {info['weight']}"] * (info["weight"] is not None)
+
+
+def _column_lines(info):
+    """A line for each column of a recipe: what it is, and what it becomes."""
+    rows = [("column", "kind", "features", "if missing", "categories")]
+    for one in info["columns"]:
+        words, fill = one["categories"], one["fill"]
+        becomes = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
+            "0" if one["indicator"] else "error"
+        rows.append((_cut(one["name"]), "number" if words is None else "words",
+                     str((1 if words is None else len(words)) + one["indicator"]),
+                     _cut(becomes) + ", told" * one["indicator"],
+                     "" if words is None else _listed(words)))
+    name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
+    return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
+            for row in rows]
+
+
+def _listed(names):
+    """Names that may hold blanks, in one line; of many the first."""
+    more = f", ... ({len(names)})" if len(names) > _SHOWN else ""
+    return ", ".join(map(_cut, names[:_SHOWN])) + more
+
+
+def _cut(name):
+    name = one_line(name)
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME - 3]}..."
 
 
 def _metric(configuration):
@@ -185,6 +240,7 @@ def format_description(info: dict) -> str:
             f", normalised by the model to {info['features_of_support_vectors']}"
             if info["normalised"] else ""),
         *([] if info["metric"] is None else [_metric_line(info["metric"])]),
+        *([] if info["recipe"] is None else _recipe_lines(info["recipe"])),
         f"support vectors   {stored} stored, {total} coefficients in the binary models together",
     ]
     lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]
@@ -213,9 +269,15 @@ def format_description(info: dict) -> str:
         lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
                       f"\"{direct['options']}\", classes "
                       + " / ".join(_short(labels) for labels in direct["branches"])]
+    if info["recipe"] is not None:
+        lines += ["", *_column_lines(info["recipe"])]
     if info["control"] is not None:
         lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
-    return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's model holds any text
+    return _text(lines)
+
+
+def _text(lines):
+    return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's file holds any text
 
 
 def _member_lines(info):
@@ -251,8 +313,8 @@ def _calibration_lines(found):
 
 
 def _short(labels):
-    text = " ".join(map(str, labels[:12]))
-    return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
+    text = " ".join(map(str, labels[:_SHOWN]))
+    return f"{text} ... ({len(labels)})" if len(labels) > _SHOWN else text
 
 
 def _kernel(kernel):

@@ -1,0 +1,83 @@
+"""Recipes of tables in models: what mbm_info shows of them, and which commands keep them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.recipe_file import format_recipe, read_recipe
+from agfmc.prediction.configuration import load
+from agfmc.tables import ColumnRecipe, TableRecipe
+
+RECIPE = TableRecipe(
+    (ColumnRecipe("size", fill=0.1), ColumnRecipe("age", fill=3.0, indicator=True),
+     ColumnRecipe("colour\x1b[31m", ("blue", "red"), "red"),
+     ColumnRecipe("n" * 50, tuple(map(str, range(15))), None, True), ColumnRecipe("last")),
+    "kind", ("a", "b"), ("id", "sub id"), "w", "indicator", "t\n.csv")
+SHOWN = rf"""
+table             t\n.csv: 5 columns, 22 features; missing values: indicator
+label             kind: 2 classes, a, b
+identifiers       id, sub id
+weights           w
+
+column                          kind    features  if missing  categories
+size                            number         1  0.1
+age                             number         2  3, told
+colour\x1b[31m                  words          2  red         blue, red
+{"n" * 27}...  words         16  0, told     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
+last                            number         1  error
+"""
+
+
+def test_a_recipe_is_shown(folder, run):
+    Path("t.recipe").write_text(format_recipe(RECIPE), encoding="utf-8")
+    assert run("mbm_info", "t.recipe").out == SHOWN[1:]
+    found = json.loads(run("mbm_info", "--json", "t.recipe").out)
+    assert found["features"][1:4] == ["age", "age is missing", "colour\x1b[31m=blue"]
+    assert found["columns"][2] == {"name": "colour\x1b[31m", "categories": ["blue", "red"],
+                                   "fill": "red", "indicator": False}
+    for option in ("--control", "--uncalibrated", "-y.", "--plot=t.png"):
+        run("mbm_info", option, "t.recipe", status=2).refused("t.recipe")
+    Path("u.recipe").write_text("{}")
+    run("mbm_info", "u.recipe", status=1).refused("u.recipe: expected a recipe")
+
+
+@pytest.fixture
+def table(folder, run):
+    """t.csv of 60 rows, and the models of m.mbc that were trained from it."""
+    sizes = np.random.default_rng(2).normal(size=60).round(2) + 5 * (np.arange(60) % 3)
+    rows = [f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
+            for row, size in enumerate(sizes)]
+    rows[3] = "a3,,,k0"
+    Path("t.csv").write_text("\n".join(["id,size,colour,kind", *rows]) + "\n")
+    run("multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-", "t.csv", "m",
+        "m.mbc", stdin=run("print_control", "-Q", "one-vs-one", "3").out)
+    return read_recipe("m.mbc.recipe")
+
+
+def test_models_keep_their_recipe(table, run):
+    assert table.features == ("size", "colour=blue", "colour=green", "colour=red")
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    shown = run("mbm_info", "m.mbc.recipe").out
+    for model in ("m.mbc", "m.mbm"):
+        told = run("mbm_info", model).out
+        assert all(line in told.splitlines() for line in shown.splitlines())
+        assert json.loads(run("mbm_info", "--json", model).out)["recipe"] == \
+            json.loads(run("mbm_info", "--json", "m.mbc.recipe").out)
+    run("mbh2mbm", "--landmarks", "5", "m.mbm", "less.mbm")
+    run("calibrate_m", "--data", "t.csv", "-o", "again.mbm", "m.mbm")
+    for model in ("m.mbm", "less.mbm", "again.mbm"):
+        assert load(model).recipe == table
+    Path("names").write_text("x\ny\nz\n")
+    run("mbh2mbm", "--names", "names", "m.mbm", "named.mbm")
+    assert load("named.mbm").recipe == replace(table, classes=("x", "y", "z"))
+
+
+def test_other_formats_have_no_recipe(table, run):
+    for option in ("--libsvm", "-Z"):
+        told = run("mbh2mbm", option, "m.mbc", "other").err
+        assert "without the recipe: table2agf --recipe writes points for it" in told
+        assert load("other").recipe is None
+    assert "recipe" not in run("mbh2mbm", "m.mbc", "m.mbm").err
