@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ..errors import ControlError, DataError, UsageError
 from ..score.scores import BY_OPTION, SCORES
@@ -10,8 +11,8 @@ from .options import (add_executor, add_input_kind, add_min_class, add_normalisa
                       add_workers, finite_number, input_format, learned_metric, time_span,
                       whole_number, workers)
 
-__all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_splits",
-           "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
+__all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
+           "add_splits", "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
            "read_one_candidate", "report_reused", "result_cache", "state"]
 
 CONTINUES = "the same command continues from there"
@@ -50,6 +51,13 @@ def add_splits(parser, trials):
     group.add_argument("--trials", type=whole_number(1, 10**6), metavar="N",
                        help=f"number of times that this is done (default {trials})")
     return group
+
+
+def add_sample(group):
+    """--sample, of the commands that choose by experiments."""
+    group.add_argument("--sample", type=whole_number(1), metavar="N",
+                       help="choose by about N rows, drawn at random: of each class its share, "
+                            "but five at least, or all that there are")
 
 
 def add_trying(group, by=False, platt="cv"):
@@ -156,6 +164,7 @@ def read_experiment(args, source, plan, loo):
     from ..data_tools.training_data import about, load_training
     from ..experiments.experiment import Experiment
     from ..formats.vectors import read_std
+    from ..prepare.split import stratified_sample
     from ..training.fit import TrainingSettings
 
     workers(args)  # refuses before the data are read
@@ -165,6 +174,9 @@ def read_experiment(args, source, plan, loo):
                          "part has its own: leave -a out, or give it alone")
     metric = learned_metric(args)
     data, _, _ = load_training(source, form, min_class=args.min_class)
+    if getattr(args, "sample", None) is not None:
+        rows = stratified_sample(data.y, args.sample, plan.seed)
+        data = replace(data, x=data.x[rows], y=data.y[rows])
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     warn_of_mapped(source, data)
@@ -215,8 +227,6 @@ def _check_named(tree, by):
 @contextmanager
 def result_cache(args, prog, experiment):
     """The `Experiment` with its workers and a cache of results, for `with`."""
-    from dataclasses import replace
-
     from ..experiments.on_workers import forgetting
 
     with library_words(), forgetting(), workers(args) as pool, \

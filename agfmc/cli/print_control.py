@@ -2,23 +2,25 @@
 
 import os
 import sys
+import time
 from contextlib import contextmanager
 
 from ..codes import schemes
 from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
-from ..errors import DataError, UsageError
+from ..errors import DataError, JobsFailed, UsageError
 from ..score.scores import BY_OPTION
 from ..tables import is_table
 from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
                       drawn_design, found_design, joined_controls, Operands, searches_with,
                       searching_options, wanted_by, with_average, with_losses)
-from .experiments import (add_answers, add_splits, add_state, add_trying, for_data, plan_of,
-                          read_experiment, report_reused, result_cache)
+from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
+                          for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell, tell_metric
 from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
                       check_norm_file, data_files, input_format, LEARN_METRIC,
-                      normalisation_options, Parser, TRAINING_DATA, training_data_options,
+                      normalisation_options, Parser, time_span, TRAINING_DATA,
+                      training_data_options,
                       whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
@@ -43,7 +45,8 @@ def get_parser():
               f"{LEARN_METRIC} {TRAINING_DATA} [--min-class N] "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
               "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--uncalibrated] [--executor WHERE] [--platt WAY] "
+              "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
+              "[--platt WAY] "
               "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
               "{n | data | control | table} [nrow | control ...]")
     parser.add_argument(
@@ -109,8 +112,12 @@ def get_parser():
                             "--draws, the loss of points that is to be least: log-loss, error, or "
                             "cost:FILE, costs of answers (default log-loss). With few points for "
                             "each class uncertainty is too large, even of random answers")
+    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+                       help="with --best: stop after TIME, in seconds, M:SS or H:MM:SS, and write "
+                            "the best of the splits that are finished; the exit status is then 3, "
+                            "and the same command continues from there")
     add_answers(group)
-    add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given")
+    add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
     add_state(parser)
     add_searching(parser)
     add_drawing(parser)
@@ -138,8 +145,7 @@ def execute(args):
                          if len(args.controls) > 1 else "argument nrow: expected a whole number, "
                          f"found '{args.controls[0]}'; -Q ensemble joins control files")
     if args.best:
-        with best(args) as tree:
-            _output(args, tree, None)
+        _write_best(args)
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
@@ -151,6 +157,22 @@ def execute(args):
         _output(args, with_average(args, found.tree), None, found)
         return
     _output(args, *designed(args, scheme, input_format(args, args.source)))
+
+
+def _write_best(args):
+    from ..training.run import TimeUp
+
+    try:
+        with best(args) as (tree, choice):
+            _output(args, tree, None)
+            if not choice.complete:
+                # raised in here, so that what is finished is kept
+                raise JobsFailed(f"time limit reached after {choice.splits} of "
+                                 f"{choice.result['splits']} splits, the best of which is "
+                                 f"written; {CONTINUES}")
+    except TimeUp:
+        raise JobsFailed("time limit reached before the end of the first split; "
+                         f"{CONTINUES}") from None
 
 
 def _output(args, tree, heights, found=None):
@@ -200,6 +222,7 @@ def _refuse_idle(args, scheme):
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
     for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
+                          ("--sample", args.sample), ("--time-limit", args.time_limit),
                           ("--executor", args.executor), ("--uncalibrated", args.uncalibrated),
                           ("--platt", args.platt != "cv")):
         if given not in (None, False):
@@ -375,15 +398,17 @@ def _require_two(labels, source):
 
 @contextmanager
 def best(args):
-    """The control tree, for `with`: what is finished is kept until that block ends well.
+    """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
 
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
+    Raises `TimeUp` where --time-limit comes before the end of the first split.
     """
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
     from ..experiments.tables import feature_words, features_line, plain_table, row_notes
 
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     for given, option in searching_options(args):
         if given:
             raise UsageError(f"{option} is for a search alone, not for --best")
@@ -407,8 +432,9 @@ def best(args):
         candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     with result_cache(args, PROG, experiment) as experiment:
-        with Progress(args, "comparing") as progress:
-            choice = find_best(experiment, candidates, by=by, progress=progress)
+        with Progress(args, "comparing", deadline=deadline) as progress:
+            choice = find_best(experiment, candidates, by=by, progress=progress,
+                               deadline=deadline)
         report_reused(args, PROG, experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
@@ -420,7 +446,7 @@ def best(args):
                  f"{plain_table(result)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        yield with_heading(tree, "options", args.options or tree.options or None)
+        yield with_heading(tree, "options", args.options or tree.options or None), choice
 
 
 def _report_choice(args, choice):

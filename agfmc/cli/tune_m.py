@@ -4,19 +4,20 @@ import argparse
 import os
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
-from .experiments import (SEARCHES, add_answers, add_experiment, CONTINUES, for_data, plan_of,
+from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, for_data, plan_of,
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
                       refuse_inputs, time_span, TRAINING_DATA, whole_number)
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["PROG", "execute", "get_parser", "searched"]
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
@@ -35,7 +36,8 @@ def get_parser():
               "[--log2r LO:HI[:STEP]] "
               "[--degrees LO:HI] [--coef0 VALUE,...] "
               "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
-              "[-d PARTS | -f FRACTION | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
+              "[-d PARTS | -f FRACTION | --loo] [--trials N] [--sample N] [--seed N] "
+              "[-+ OPTIONS] "
               "[--json FILE] "
               "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
@@ -92,6 +94,7 @@ def get_parser():
                        help="a decoder of classify_m, or for trees recursive or full (default: "
                             "what suits the control; for trees full)")
     add_answers(group)
+    add_sample(group)
     group = parser.add_argument_group("output")
     group.add_argument("--json", metavar="FILE", help="everything that was tried, as JSON")
     group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
@@ -105,12 +108,23 @@ def get_parser():
 
 def execute(args):
     """Read, search, write."""
+    _check_outputs(args)
+    with searched(args) as (result, tree, words, cache):
+        _write(args, result, tree, words)
+        if not result["complete"]:
+            # raised in here, so that what is finished is kept
+            raise JobsFailed(_unfinished(cache, result, tree))
+
+
+@contextmanager
+def searched(args):
+    """(result, control tree, `SearchWords`, cache), for `with`: what is finished is kept until that
+    block ends well."""
     from ..experiments.search import Axis, SearchSpace
     from ..experiments.tables import feature_words
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    _check_outputs(args)
     by = BY_OPTION[args.by]
     plan = plan_of(args, 1, 5)
     candidate = _again(args, read_one_candidate(args, PROG))
@@ -134,10 +148,7 @@ def execute(args):
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train,
                   **feature_words(experiment.settings), **result}
-        _write(args, result, tree, _words(task, result))
-        if not result["complete"]:
-            # raised in here, so that what is finished is kept
-            raise JobsFailed(_unfinished(experiment.cache, result, tree))
+        yield result, tree, _words(task, result), experiment.cache
 
 
 def _words(task, result):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..score.significance import mcnemar, resampled_t
+from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import difference_of, pooled, summary, zero_probability
@@ -48,7 +50,7 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     "sd", "p_value"}} or None, and in place of all that `error` where it could not be trained.
     "pooled" is the score of the held-out points of all splits together.
     """
-    rows, reference, _ = _compared(experiment, candidates, against, by, progress, tuning)
+    rows, reference, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
     result = _result(experiment, rows, reference, by)
     return result if tuning is None else {**result, "tuned": tuning.words}
 
@@ -65,7 +67,10 @@ def _result(experiment, rows, reference, by):
 
 
 def _compared(experiment, candidates, against, by, progress, tuning=None):
-    """(rows, the one that the others are compared with, for each row its outcomes)."""
+    """(rows, the one that the others are compared with, for each row its outcomes, splits done).
+
+    A `TimeUp` that `progress` raises ends the comparison after the splits that are finished.
+    """
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
     plan, tally, trial = experiment.plan, {}, _trial_of(tuning, experiment, candidates)
@@ -78,8 +83,13 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
 
     for split in experiment.splits(progress and tell):
         words = _best_words(names, tally, by) + split.name if progress else ""
-        outcomes = trial(split, candidates, experiment, progress=part_of(
-            progress, done - cached, plan.count - cached, words))
+        try:
+            outcomes = trial(split, candidates, experiment, progress=part_of(
+                progress, done - cached, plan.count - cached, words))
+        except TimeUp:
+            if not done:
+                raise
+            break
         cached += all(outcome.resumed for outcome in outcomes)
         for outcome in outcomes:
             tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
@@ -99,7 +109,7 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
         if "error" not in row:
             row["difference"] = None if row is reference else \
                 _differences(row, reference, plan, outcomes, known)
-    return rows, reference, outcomes_of
+    return rows, reference, outcomes_of, done
 
 
 def _trial_of(tuning, experiment, candidates):
@@ -222,7 +232,8 @@ class Choice:
 
     tree: the training control tree;  row: its row of the table;  top: the row with the best
     score;  margin: the `Difference` between top and the first row, which decided; None where
-    top is the first row, or where that has no such score;  result: what `compare` returns.
+    top is the first row, or where that has no such score;  result: what `compare` returns;
+    splits: the number of those that were finished.
     """
 
     tree: object
@@ -230,10 +241,16 @@ class Choice:
     top: dict
     margin: object
     result: dict
+    splits: int
+
+    @property
+    def complete(self) -> bool:
+        """False where the time limit came before the last split."""
+        return self.splits == self.result["splits"]
 
 
 def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
-              progress=None) -> Choice:
+              progress=None, deadline: float | None = None) -> Choice:
     """The configuration that is best by a score of all held-out points, as a `Choice`.
 
     The first row is kept where the best is not better than it by more than the standard
@@ -242,10 +259,13 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     "Classification and regression trees", 1984).
 
     The tree is made from all the data, normalised as the training parts were; it is
-    a coding matrix where a tree did best as one.  Arguments as for `compare`.  Raises
-    `JobsFailed` where no candidate could be trained, or none has the score.
+    a coding matrix where a tree did best as one.  Arguments as for `compare`;  deadline: on the
+    clock of `time.monotonic`: then the splits that are finished choose.  Raises `JobsFailed`
+    where no candidate could be trained, or none has the score, and `TimeUp` where the deadline
+    came before the end of the first split.
     """
-    rows, reference, outcomes = _compared(experiment, candidates, None, by, progress)
+    rows, reference, outcomes, done = _compared(
+        experiment, candidates, None, by, _until(deadline, progress))
     top = best_row(rows, by)
     if top is None:
         failed = [row["error"] for row in rows if "error" in row]
@@ -263,7 +283,21 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     decoder, = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
-    return Choice(tree, row, top, margin, _result(experiment, rows, reference, by))
+    return Choice(tree, row, top, margin, _result(experiment, rows, reference, by), done)
+
+
+def _until(deadline, progress):
+    """`progress` that raises `TimeUp` after a deadline on `time.monotonic`, if there is one."""
+    if deadline is None:
+        return progress
+
+    def tell(*words):
+        if time.monotonic() >= deadline:
+            raise TimeUp
+        if progress is not None:
+            progress(*words)
+
+    return tell
 
 
 @dataclass(frozen=True, eq=False)
