@@ -399,7 +399,7 @@ ERRORS = [
     ("multi_borders", "-M plan table.csv m2 o", 1, r"table\.csv:1: .* without -M and -A, and "),
     ("multi_borders", "table.csv plan m2 o", 1, r"table\.csv:1:1: .*found a table: is the order"),
     ("classify_m", "table.csv trn.vec out", 1, r"table\.csv:1:1: .*found a table: is the order"),
-    ("agf_preprocess", "table.csv x", 1, r"table\.csv: is a table: training .* `table2agf table\."),
+    ("table2agf", "table.csv x", 1, r"table\.csv: no column is named class, label or target"),
     ("multi_borders", "plan wide.svm m2 o", 1, r"wide\.svm: .* like LIBSVM text \(-M"),
     ("svm2agf", "table.csv x", 1,
      r"table\.csv:1: .* a table with commas: training .* `table2agf table\.csv base --label COL"),
