@@ -8,6 +8,7 @@ from itertools import chain
 from ..control.parse import MAX_TEXT, parse
 from ..control.write import tree_lines
 from ..errors import ControlError
+from ..tables import is_table
 from .atomic import replacing
 from .inputs import read_bytes, refuse_irregular
 from .mbm import MAGIC
@@ -27,9 +28,11 @@ def read_control(path, raw=None):
         raise ControlError("expected a control file, found a model: print_control "
                            "writes one, mbm_info --control prints that of the model",
                            file=source, line=1, column=1)
-    if path.endswith(".vec") and b"\0" in raw[:64]:
-        raise ControlError("expected a control file or a model, found points (.vec): is the order "
-                           "of the operands right?", file=source, line=1, column=1)
+    data = "points (.vec)" if path.endswith(".vec") and b"\0" in raw[:64] else \
+        "a table" if is_table(path) else None
+    if data is not None:
+        raise ControlError(f"expected a control file or a model, found {data}: is the order of "
+                           "the operands right?", file=source, line=1, column=1)
     if len(raw) > MAX_TEXT:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Dataset, InputFormat
+from ..tables import ENDINGS
 from .inputs import open_input
-from .text import foreign_line
+from .text import foreign_line, foreign_start
 from .lvq import iter_lvq, read_lvq
 from .class_names import named_by_value, read_names
 from .libsvm_data import iter_svm, read_svm, read_svm_labels, store_svm
@@ -124,17 +125,21 @@ def _check_base(base, ending):
     if base.endswith((".vec", ".cls")):
         raise DataError(f"expected the base name of the data, {base[:-4]}", file=base)
     with open_input(base) as file:
-        foreign = foreign_line(file.read(4096).lstrip().split(b"\n", 1)[0])
-    raise DataError(f"there is no {base}{ending}; "
-                    + (foreign or "LIBSVM text is read with -M, LVQ text with -A"), file=base)
+        head = file.read(4096)
+    foreign = foreign_start(head, base) or foreign_line(head.lstrip().split(b"\n", 1)[0], base)
+    raise DataError(f"there is no {base}{ending}; " + (
+        foreign or "LIBSVM text is read with -M, LVQ text with -A, a table with --table"),
+        file=base)
 
 
 def _refuse_missing(base, ending):
-    """DataError where there is text of the name of data that are not there."""
-    for end in (".svm", ".lvq", ".csv", ".tsv", ".txt"):
+    """DataError where there is text or a table of the name of data that are not there."""
+    for end in (".svm", ".lvq", *ENDINGS, ".txt"):
         if os.path.isfile(base + end):
-            raise DataError(f"there is no {base}{ending}; there is {base}{end}: text is named with "
-                            "its ending, LIBSVM text with -M, LVQ text with -A", file=base)
+            how = "name it with its ending" if end in ENDINGS else (
+                "text is named with its ending, LIBSVM text with -M, LVQ text with -A"
+                + ", a table with --table" * (end == ".txt"))
+            raise DataError(f"there is no {base}{ending}; there is {base}{end}: {how}", file=base)
 
 
 def _names_beside(base, names):

@@ -20,7 +20,8 @@ from .atomic import replacing, temporary_file, writing
 from .inputs import memory_limit, open_input
 from .class_names import ByValue, numeric, show, TextLabels
 from .lazy_points import LazyPoints, StoredTable
-from .text import blank_out, BLOCK, blocks, CONTROL, foreign_line, NUMBER, tokenise, values
+from .text import (blank_out, BLOCK, blocks, CONTROL, NUMBER, table_line, TABLE_MARKS, tokenise,
+                   values)
 
 __all__ = ["SparseTable", "check_points", "check_words", "iter_svm", "read_svm", "read_svm_labels",
            "sparse_rows", "store_svm", "svm_lines", "write_svm"]
@@ -290,9 +291,9 @@ def _refuse_table(data, first_line, file):
     They would be taken for points without features, and each line for a label.
     """
     lines = [line for line in data.split(b"\n") if line.strip()]
-    for mark in (b",", b";"):
-        if all(mark in line and len(line.split()) == 1 for line in lines):
-            raise DataError(f"expected LIBSVM text; {foreign_line(lines[0])}", file=file,
+    for mark in TABLE_MARKS:
+        if all(mark in line.strip() and len(line.split()) == 1 for line in lines):
+            raise DataError(f"expected LIBSVM text; {table_line(lines[0], file)}", file=file,
                             line=first_line)
 
 
@@ -357,17 +358,18 @@ def _explain(data, first_line, labels, d):
         words = line.split()
         if not words:
             continue
+        table = table_line(line, labels.file)
         if CONTROL.search(line):
             problem = "there is a control character in the line"
         elif b":" in words[0]:
             problem = f"the line has no label before {show(words[0])}"
         elif len(words) > 1 and b":" not in line:
-            problem = f"{show(words[1])} is not index:value; " + (
-                foreign_line(line) or "values without indices are LVQ text (-A, lvq2agf)")
+            problem = f"{show(words[1])} is not index:value"
+            table = table or "values without indices are LVQ text (-A, lvq2agf)"
         else:
             problem = _entries_problem(words[1:], d)
         if problem:
-            raise DataError(problem, file=labels.file, line=number)
+            raise DataError(problem + f"; {table}" * bool(table), file=labels.file, line=number)
         labels.check(words[0], number)
 
 

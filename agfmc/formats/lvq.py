@@ -107,7 +107,7 @@ def _width(tokens, data, file, header, labels):
     line, count = int(tokens.line[0]), int(tokens.count[0])
 
     def foreign():
-        return foreign_line(data.lstrip().split(b"\n", 1)[0])
+        return foreign_line(data.lstrip().split(b"\n", 1)[0], file)
 
     if not header:
         if count - bool(labels) < 1:
@@ -156,7 +156,7 @@ def _explain(data, first_line, header_line, width, column, labels):
             )
         for word in words[:width]:
             if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                other = foreign_line(text) or _headings(words, line)
+                other = foreign_line(text, column.file) or _headings(words, line)
                 raise DataError(f"the value {show(word)} is not a finite number"
                                 + f"; {other}" * bool(other), file=column.file, line=line)
         if labels:

@@ -4,8 +4,8 @@ The text formats share this: blank lines and comments from `#` to the end of the
 allowed everywhere, and so are CRLF and a last line without newline.  A decimal of at most 15
 digits is a whole number that float64 holds, over a power of ten that it holds too, so one
 division gives the float64 that is nearest (Clinger 1990); exponents, longer numbers and
-whatever is wrong are left to numpy.  `is_text` and `foreign_line` recognise text where another
-format is expected.
+whatever is wrong are left to numpy.  `is_text`, `foreign_line` and `foreign_start` recognise what
+comes where another format is expected.
 """
 
 import re
@@ -15,19 +15,26 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import DataError
+from ..tables import is_table
 
-__all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "Tokens", "VALUES",
-           "blank_out", "blocks", "foreign_line", "is_text", "numbers", "tokenise", "values"]
+__all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "TABLE_MARKS", "Tokens",
+           "VALUES", "blank_out", "blocks", "foreign_line", "foreign_start", "is_text", "numbers",
+           "table_line", "table_way", "tokenise", "values"]
 
 # What was expected where there is text, {} being its name.
-POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A"
+POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"
 SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
 LABELS = "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, " \
          "svm2agf of LIBSVM text, lvq2agf of LVQ text"
 VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text " \
          "with numbers in the place of labels"
 _SURE = 16  # numbers that are text, though no newline ends it
-_ENTRY = re.compile(rb"\d+:\S")
+TABLE_MARKS = {b";": "semicolons", b"|": "bars", b"\t": "tabs", b",": "commas"}
+_ENTRY = re.compile(rb"\d+:[-+.\w]*,?\Z")
+_SPACED = re.compile(rb"(?<!\d),|,(?!\d)")  # no comma of a decimal fraction
+_STARTS = {b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table, ",
+           b"PAR1": "it is a Parquet table: ", b"ARRO": "it is an Arrow table (.feather): ",
+           b"FEA1": "it is an Arrow table (.feather): "}
 _PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
 _LINE = 1 << 12  # bytes of a line that tell what it is
 
@@ -53,23 +60,44 @@ def is_text(data, floats=False):
     return len(np.unique(words) if floats else words) >= _SURE
 
 
-def foreign_line(line):
-    """A hint for a line in another format: its likely kind and what can be read, or ""."""
+def foreign_line(line, name):
+    """A hint for a line in another format: its likely kind and what reads the file, or ""."""
     line = line[:_LINE].split(b"#")[0]
-    words = line.split()
-    if any(_ENTRY.match(word) for word in words[1:]):
+    if any(_ENTRY.match(word) for word in line.split()[1:]):
         return "it looks like LIBSVM text (-M, svm2agf)"
     if _PARTITION.match(line):
         return "it looks like a control file, not like data"
-    for mark, quoted, name in ((b",", ",", "commas"), (b";", "';'", "semicolons")):
-        pieces = line.count(mark)  # and not the commas of decimal fractions
-        if pieces and (len(words) == 1 or pieces > len(words) or
-                       any(word.endswith(mark) for word in words)):
-            return (f"it looks like a table with {name}: what can be read is LIBSVM text, `label "
-                    "index:value ...`, or LVQ text, values and last the label with blanks between: "
-                    f"`tail -n +2 FILE | tr {quoted} ' ' | lvq2agf -H - base` makes it binary, "
-                    "where the first line holds headings and the last column the label")
-    return ""
+    return table_line(line, name)
+
+
+def table_line(line, name):
+    """A hint for a line of a table, of the file with the name, or ""."""
+    line = line[:_LINE]
+    words = line.split()
+    if any(_ENTRY.match(word) for word in words[1:]):
+        return ""
+    mark = max(TABLE_MARKS, key=line.count)
+    cells = line.split(mark)
+    found = len(cells) > 1
+    if mark == b"\t":  # LVQ text may have them too, with one word at most
+        found = sum(not NUMBER.fullmatch(cell.strip()) for cell in cells) > 1
+    elif mark == b",":
+        found = found and (len(words) == 1 or len(cells) > len(words) + 1
+                           or _SPACED.search(line) is not None)
+    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" if found else ""
+
+
+def foreign_start(data, name):
+    """A hint for the first bytes of a file that is no text: a table of another kind, or ""."""
+    return "".join(kind + table_way(name) for start, kind in _STARTS.items()
+                   if data.startswith(start))
+
+
+def table_way(name):
+    """The words that say what reads the table of a name."""
+    how = "without -M and -A" if is_table(name) else "with --table"
+    return (f"training and classification read it {how}, and `table2agf {name} base --label "
+            "COLUMN` makes it binary")
 
 
 BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
@@ -93,6 +121,8 @@ def blocks(file, size=BLOCK):
     held = 0
     while True:
         piece = file.read(size)
+        if first and (other := foreign_start(piece, file.name)):
+            raise DataError(f"is not text; {other}", file=file.name)
         if b"\0" in piece:
             line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
                                                                          piece.find(b"\0"))

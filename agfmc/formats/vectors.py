@@ -14,12 +14,13 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Normalisation
+from ..tables import ENDINGS
 from .atomic import replacing, replacing_all
 from .inputs import memory_limit, open_input, read_bytes, within_memory
 from .lazy_points import LazyPoints, StoredTable
 from .metric_file import (check_metric_output, format_metric, metric_path, remove_metric,
                           with_metric)
-from .text import is_text, LABELS, POINTS, SCALE, VALUES
+from .text import foreign_start, is_text, LABELS, POINTS, SCALE, VALUES
 
 __all__ = ["VecReader", "VecWriter", "cls_bytes", "con_bytes", "open_vec", "read_cls", "read_con",
            "holds_map", "read_dat", "read_std", "read_vec", "std_files", "write_cls", "write_std",
@@ -42,7 +43,7 @@ class VecReader:
     """
 
     def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
-        self._context = open_input(path, stdin, (".vec",))
+        self._context = open_input(path, stdin, (".vec", *ENDINGS))
         self._wanted = wanted
         self._file = self._context.__enter__()
         self.name = self._file.name
@@ -57,7 +58,9 @@ class VecReader:
         header = self._file.read(4)
 
         def fail(message):
-            if header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
+            if other := foreign_start(header, self.name):
+                message = f"is not a .vec file; {other}"
+            elif header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
                 message = f"looks like text, expected {self._wanted.format(self.name)}"
             return DataError(message, file=self.name)
 

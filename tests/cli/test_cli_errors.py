@@ -103,7 +103,8 @@ def _make(run):
     run("multi_borders", "-y", "kept", "direct", "trn", "d", "kept/direct")
     write("kept/above", Path("kept/ctl").read_text().replace("k-0", "kept/k-0"))
     write("labels.txt", "2\n5\n9\n5\n")
-    write("table.csv", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
+    for end in ("csv", "txt"):
+        write(f"table.{end}", "a,b,kind\n1.5,2,x\n2.5,3,y\n")
     np.arange(5, dtype="<f4").tofile("v.dat")
     np.full(5, 2, dtype="<f4").tofile("flat.dat")
 
@@ -391,10 +392,17 @@ ERRORS = [
      r"ctl: looks like text, .* a normalisation .*svm-scale -r ctl data`"),
     ("classify_m", "-M all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
     ("classify_m", "-A all.mbm table.csv out", 1, r"table\.csv:1: .* a table with commas"),
-    ("multi_borders", "plan table.csv m2 o", 1, r"table\.csv: .* a table with commas"),
+    ("multi_borders", "plan table.txt m2 o", 1,
+     r"table\.txt: there is no table\.txt\.vec; .* a table with commas: .* with --table"),
+    ("multi_borders", "plan table m2 o", 1,
+     r"table: there is no table\.vec; there is table\.csv: name it with its ending$"),
+    ("multi_borders", "-M plan table.csv m2 o", 1, r"table\.csv:1: .* without -M and -A, and "),
+    ("multi_borders", "table.csv plan m2 o", 1, r"table\.csv:1:1: .*found a table: is the order"),
+    ("classify_m", "table.csv trn.vec out", 1, r"table\.csv:1:1: .*found a table: is the order"),
+    ("table2agf", "table.csv x", 1, r"table\.csv: no column is named class, label or target"),
     ("multi_borders", "plan wide.svm m2 o", 1, r"wide\.svm: .* like LIBSVM text \(-M"),
     ("svm2agf", "table.csv x", 1,
-     r"table\.csv:1: .* a table with commas.*: `tail .* \| tr , ' ' \| lvq2agf -H - base`"),
+     r"table\.csv:1: .* a table with commas: training .* `table2agf table\.csv base --label COL"),
     ("lvq2agf", "table.csv x", 1, r"table\.csv:1: .* a table with commas"),
     ("lvq2agf", "wide.svm x", 1, r"wide\.svm:1: .* looks like LIBSVM text"),
     ("agf2ascii", "-M table.csv x", 1, r"there is no table\.csv\.vec: expected the base name"),
