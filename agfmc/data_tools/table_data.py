@@ -59,7 +59,8 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     wanted = dict(encoder.wanted)
-    both = set(wanted) & {label, weight, *text}  # a feature that is copied too
+    both = set(wanted) & {label, weight}
+    copied = {at: kind for at, kind in wanted.items() if at in text}  # features in two kinds
     wanted |= dict.fromkeys(text, "text") | ({} if label is None else {label: "words"}) \
         | ({} if weight is None else {weight: "number"})
     if both:
@@ -67,7 +68,7 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     for block in table.blocks(wanted):
         if seen is not None:
             seen.add(block)
-        x = encoder.points(block)
+        x = encoder.points(table.of_text(block, copied) if copied else block)
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
