@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from .errors import UsageError
 
-__all__ = ["BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES", "MISSING_POLICIES",
-           "TableFormat", "TableRecipe", "is_table", "plain_word"]
+__all__ = ["ANSWER_ENDINGS", "BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES",
+           "MISSING_POLICIES", "TableFormat", "TableRecipe", "is_answer_table", "is_table",
+           "plain_word"]
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")  # of tables
+ANSWER_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".jsonl.gz")
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
 
 
@@ -116,6 +118,11 @@ class TableRecipe:
 def is_table(path: str) -> bool:
     """True where the name of a file ends as those of tables do."""
     return str(path).lower().endswith(ENDINGS)
+
+
+def is_answer_table(path: str) -> bool:
+    """True where the name of a file ends as those of tables of answers do."""
+    return str(path).lower().endswith(ANSWER_ENDINGS)
 
 
 def plain_word(cell: str) -> str:

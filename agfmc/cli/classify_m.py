@@ -9,11 +9,12 @@ from contextlib import suppress
 
 from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
-from ..errors import AgfmcWarning, and_more, DataError, UsageError
+from ..errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
+from ..tables import is_answer_table
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
-                      data_files, input_format, list_of, Parser, probability, PROPORTIONS,
+                      data_files, input_format, list_of, names, Parser, probability, PROPORTIONS,
                       proportions, refuse_ending, refuse_inputs, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
@@ -29,7 +30,8 @@ def get_parser():
     parser = Parser(
         PROG,
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
-        "their confidence ratings (output.con), and prints the class probabilities.",
+        "their confidence ratings (output.con), and prints the class probabilities; or, to a "
+        "table, the ids of the rows, their classes and probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--stop P | --top K] "
               "[--reject P | --max-error E [--confidence C]] "
               "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
@@ -37,23 +39,36 @@ def get_parser():
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
               "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--finalists T] "
               "[--seed N] [--pair-errors FILE] [--priors P [--trained-priors P]] [--count] "
-              "[--margins] [-c CODE] [-Z] [-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
+              "[--margins] [-c CODE] [-Z] [--table] [--delimiter C] [--no-quotes] "
+              "[--blanks WORD,...] [--id COLUMN,...] [--all-columns] "
+              "[-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
               "[--allow-commands] "
-              "{control | model} test output")
+              "{control | model} test {table | output}")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
                              "one model file: .mbm, libAGF's ASCII model, or LIBSVM's")
-    parser.add_argument("test", help="points to classify: a .vec file, or text with -M or -A "
+    parser.add_argument("test", help="points to classify: a table (.csv, .tsv, .parquet, "
+                                     ".feather; or --table), a .vec file, or text with -M or -A "
                                      "(- is standard input, to its end)")
-    parser.add_argument("output", help="base name of output.cls (int32 classes) and output.con "
-                                       "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
-                                       "the text file that is written in their place")
+    parser.add_argument("output", metavar="{table | output}",
+                        help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, or, of a "
+                             "table, - for CSV on standard output); else the base name of "
+                             "output.cls (int32 classes) and output.con "
+                             "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
+                             "the text file that is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
     _add_guarantees(parser.add_argument_group("answers with a guarantee, from calibration points"))
     _add_queries(parser.add_argument_group("decoders that ask some of the classifiers"))
-    kinds = add_input_kind(parser, "test")
+    kinds = add_input_kind(parser, "test", roles=False)
     kinds.add_argument("-C", "--no-labels", action="store_true",
                        help="with -A: the lines hold no labels")
+    group = parser.add_argument_group("answers to a table")
+    group.add_argument("--id", type=names, metavar="COLUMN,...",
+                       help="columns that identify the rows, by names or numbers from 1, which the "
+                            "answers repeat (default: those of training, else the rows are "
+                            "numbered from 1)")
+    group.add_argument("--all-columns", action="store_true",
+                       help="the answers repeat all columns of the table")
     group = parser.add_argument_group("other programs")
     group.add_argument("-O", "--predictor", metavar="COMMAND",
                        help="program that reads the binary models, called `COMMAND points model "
@@ -173,10 +188,7 @@ def _add_queries(group):
 def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
-    from ..formats.dataset import iter_points
     from ..formats.vectors import read_std
-    from ..kernel.machine import KernelCounter
-    from ..prediction.answers import Layout, write_answers, write_predictions
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
@@ -212,6 +224,10 @@ def execute(args):
                          uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
                          own_decoder=own)
     configuration = load_configuration(source)
+    if form.kind == "table" and configuration.recipe is None:
+        raise ModelError("was not trained from a table, and does not know the columns of one: "
+                         "train it from the table itself, or convert the rows to points as those "
+                         "of training were", file=args.model)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
         raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
                          "leave it out, or choose average or geometric")
@@ -222,32 +238,71 @@ def execute(args):
                       "(-a): the points are assumed to be normalised", AgfmcWarning,
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
-    layout = Layout(args.header, quantity_of(classifier, args.quantiles or ())
-                    if args.quantity else None)
+    quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
     _check_files(args, form.kind, classifier)
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
-    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
-                         sparse=classifier.values.takes_sparse)
-    if external:
-        done = write_predictions(classifier, chunks, args.output, _show)
-    else:
-        with pool as executor:
-            done = write_answers(classifier, chunks, executor, args.output, _show, layout,
-                                 KernelCounter(classifier.values.model) if args.count else None)
+    with pool as executor:
+        done = _classified(args, form, configuration.recipe, classifier, quantity, executor)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
     _report(args, classifier, done)
+
+
+def _classified(args, form, recipe, classifier, quantity, executor):
+    """The `Summary` of the points, whose answers are written."""
+    from ..formats.dataset import iter_points
+    from ..kernel.machine import KernelCounter
+    from ..prediction.answers import Layout, write_answers, write_predictions
+    from ..prediction.table_answers import answer_table, numbered, write_answer_table
+
+    counter = KernelCounter(classifier.values.model) if args.count else None
+
+    def to_table(heads, rows):
+        table = answer_table(classifier, _names_of(classifier, recipe), heads, args.output,
+                             quantity)
+        if classifier.decoding.descends(classifier.tree) and args.tree is None \
+                and args.top is None and args.stop is None:
+            report(args, PROG, "a descent of the tree gives the probability of its class alone: "
+                               "--tree full gives those of all classes")
+        return write_answer_table(classifier, rows, executor, table, args.output, _show, counter)
+
+    if form.kind == "table":
+        from ..data_tools.table_data import rows_to_classify
+
+        with rows_to_classify(args.test, form, recipe, args.all_columns) as rows:
+            return to_table(rows.heads, rows.chunks(classifier.rows))
+    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
+                         sparse=classifier.values.takes_sparse)
+    if args.predictor is not None:
+        return write_predictions(classifier, chunks, args.output, _show)
+    if _to_table(args, form.kind):
+        return to_table(("row",), numbered(chunks))
+    return write_answers(classifier, chunks, executor, args.output, _show,
+                         Layout(args.header, quantity), counter)
+
+
+def _names_of(classifier, recipe):
+    """The names of the classes, labels ascending; a number where there is none."""
+    known = dict(enumerate(recipe.classes if recipe is not None else ())) | classifier.tree.names
+    return [known.get(label, str(label)) for label in classifier.classes.tolist()]
+
+
+def _to_table(args, kind):
+    """True where the answers are a table."""
+    return kind == "table" or args.predictor is None and is_answer_table(args.output)
 
 
 def _check_together(args, kind):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
     refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                               "trained")
-    external = args.predictor is not None
+    external, to_table = args.predictor is not None, _to_table(args, kind)
+    _check_table(args, kind, to_table)
     for wrong, message in (
-            (not os.path.basename(args.output) or args.output == "-" and not external,
+            (not os.path.basename(args.output)
+             or args.output == "-" and not external and not to_table,
              f"expected a base name for the output files, found '{args.output}'"),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
              and args.test != "-" and not os.path.exists(args.test),
@@ -272,6 +327,8 @@ def _check_together(args, kind):
              "--executor cannot be combined with other programs: -O, --allow-commands")):
         if wrong:
             raise UsageError(message)
+    if to_table:
+        return
     if not external:
         refuse_ending(args.output, (".cls", ".con"))
     if args.test != "-" and os.path.realpath(args.test) in map(
@@ -280,13 +337,30 @@ def _check_together(args, kind):
                          f"{args.test}: choose another name")
 
 
+def _check_table(args, kind, to_table):
+    """`UsageError` for options that do not go with a table, or not with points."""
+    table = kind == "table"
+    for wrong, message in (
+            (table and args.predictor is not None,
+             "-O: other programs read points, not tables"),
+            (table and args.output != "-" and not is_answer_table(args.output),
+             "the answers to a table are a table: expected a name that ends in .csv, .tsv or "
+             ".jsonl, with .gz or without, or - for standard output, found "
+             f"'{args.output}'"),
+            (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
+             ".csv, .tsv, .parquet or .feather, or --table"),
+            (args.header and to_table, "--header: a table of answers has one")):
+        if wrong:
+            raise UsageError(message)
+
+
 def _check_files(args, kind, classifier):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
     from ..formats.controlfile import model_files
     from ..prediction.answers import output_ends
 
     tree = classifier.tree
-    outputs = [args.output] if args.predictor is not None else [
+    outputs = [args.output] if args.predictor is not None or _to_table(args, kind) else [
         args.output + end for end in output_ends(classifier.decoding)]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     refuse_inputs(outputs, [

@@ -46,9 +46,10 @@ __all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser",
            "add_calibration", "add_executor", "add_input_kind", "add_label_options",
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
-           "learned_metric", "list_of", "normalisation_options", "probability", "proportions",
-           "refuse_ending", "refuse_inputs", "require_normalisation", "table_format",
-           "table_options", "table_words", "time_span", "training_data_options", "whole_number", "workers"]
+           "learned_metric", "list_of", "names", "normalisation_options", "probability",
+           "proportions", "refuse_ending", "refuse_inputs", "require_normalisation",
+           "table_format", "table_options", "table_words", "time_span", "training_data_options",
+           "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -356,7 +357,7 @@ def add_table(parser, what="train", roles=True):
     group.add_argument("--no-quotes", action="store_true",
                        help="a double quote is a character like others (default: cells may stand "
                             "in double quotes)")
-    group.add_argument("--blanks", type=_names, metavar="WORD,...",
+    group.add_argument("--blanks", type=names, metavar="WORD,...",
                        help="cells that are missing values (default: empty ones, NA, NaN, nan, "
                             "null, NULL and ?; empty ones always are)")
     if not roles:
@@ -369,19 +370,19 @@ def add_table(parser, what="train", roles=True):
                             "(default: the one of the training table)")
     if roles == "label":
         return group
-    group.add_argument("--id", type=_names, metavar="COLUMN,...",
+    group.add_argument("--id", type=names, metavar="COLUMN,...",
                        help="columns that identify the rows, and are no features")
-    group.add_argument("--ignore", type=_names, metavar="COLUMN,...",
+    group.add_argument("--ignore", type=names, metavar="COLUMN,...",
                        help="columns that are left out")
-    group.add_argument("--categorical", type=_names, metavar="COLUMN,...",
+    group.add_argument("--categorical", type=names, metavar="COLUMN,...",
                        help="columns of numbers that stand for words, as columns of words do: "
                             "each word is a feature, 1 or 0")
-    group.add_argument("--classes", type=_names, metavar="NAME,...",
+    group.add_argument("--classes", type=names, metavar="NAME,...",
                        help="all classes in their order (default: sorted)")
     return group
 
 
-def _names(text):
+def names(text):
     """A type for options: names with commas between them; quotes hold a comma in one."""
     import csv
 
@@ -474,7 +475,7 @@ def table_words(args):
 
 
 def _joined(names):
-    """Names as `_names` takes them apart."""
+    """Names as `names` takes them apart."""
     import csv
     import io
 

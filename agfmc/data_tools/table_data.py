@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import contextmanager, ExitStack
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +21,14 @@ from ..formats.recipe_file import format_recipe
 from ..formats.table import open_table, Table
 from ..formats.vectors import cls_bytes, con_bytes, VecWriter
 from ..models import Dataset, InputFormat
-from ..prepare.column_survey import resolve_roles, survey_classes, survey_table
+from ..prepare.column_survey import (column_positions, resolve_roles, survey_classes,
+                                     survey_table)
 from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables import TableRecipe
 from .row_ids import RowIds
 
-__all__ = ["CONVERTED", "Converted", "TableRows", "convert_table", "encoded_rows", "read_table",
-           "table_labels", "table_points"]
+__all__ = ["CONVERTED", "Converted", "RowsToClassify", "TableRows", "convert_table",
+           "encoded_rows", "read_table", "rows_to_classify", "table_labels", "table_points"]
 
 CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
@@ -58,7 +59,8 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     wanted = dict(encoder.wanted)
-    both = set(wanted) & {label, weight, *text}  # a feature that is copied too
+    both = set(wanted) & {label, weight}
+    copied = {at: kind for at, kind in wanted.items() if at in text}  # features in two kinds
     wanted |= dict.fromkeys(text, "text") | ({} if label is None else {label: "words"}) \
         | ({} if weight is None else {weight: "number"})
     if both:
@@ -66,7 +68,7 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     for block in table.blocks(wanted):
         if seen is not None:
             seen.add(block)
-        x = encoder.points(block)
+        x = encoder.points(table.of_text(block, copied) if copied else block)
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
@@ -316,3 +318,54 @@ def table_labels(path: str, form: InputFormat, stdin=None) -> tuple[dict[int, in
     with open_table(path, form.layout, stdin, again=True) as table:
         names, counts = survey_classes(table, form.roles)
     return counts, dict(enumerate(names))
+
+
+@dataclass(frozen=True)
+class RowsToClassify:
+    """The rows of a table without classes, and what tells them apart in answers.
+
+    heads: names of the columns that are copied, of the ids or all, or of the one that numbers
+    the rows.
+    """
+
+    heads: tuple[str, ...]
+    _table: Table
+    _encoder: TableEncoder
+    _copied: tuple[int, ...]
+    _unique: tuple[int, ...]
+
+    def chunks(self, rows: int) -> Iterator[tuple[np.ndarray, list]]:
+        """Yield (x (n, d) float32, the cells of the heads), `rows` rows at a time or fewer.
+
+        Then there is a warning of words that training did not know.
+        """
+        first = 1
+        for part in encoded_rows(self._table, self._encoder, text=self._copied,
+                                 unique=self._unique):
+            for at in range(0, len(part.x), rows):
+                x = part.x[at:at + rows]
+                cells = [column[at:at + rows] for column in part.text]
+                yield x, cells or [range(first, first + len(x))]
+                first += len(x)
+        self._encoder.warn_of_unknown()
+
+
+@contextmanager
+def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False,
+                     stdin=None) -> Iterator[RowsToClassify]:
+    """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
+
+    Its ids are those of `form.roles`, else those of the training table that it has too;
+    everything: all its columns are copied.  Raises `DataError` where columns are lacking, and
+    where a row has the id of an earlier one.
+    """
+    with open_table(path, form.layout, stdin) as table:
+        encoder = TableEncoder(table, recipe)
+        there = [name for name in recipe.ids if name in table.names]
+        ids = column_positions(table, form.roles.ids or there, "--id")
+        copied = tuple(range(len(table.names))) if everything else ids
+        encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
+                                *(table.names[at] for at in copied)})
+        heads = tuple(table.names[at] for at in copied) or ("row",)
+        unique = ids if form.roles.ids or len(there) == len(recipe.ids) else ()
+        yield RowsToClassify(heads, table, encoder, copied, unique)

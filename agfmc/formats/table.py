@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from ..tables import TableFormat
 from .atomic import temporary_file
 from .inputs import open_input
 from .table_arrow import ArrowFile, TextBlocks, holds_arrow
-from .table_text import (BLOCK, OUTER, Layout, Words, converted, guess_delimiter, header_cells,
-                         number_of, read_records, stripped)
+from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, guess_delimiter,
+                         header_cells, no_number, number_of, read_records, stripped)
 
 __all__ = ["Block", "Table", "Words", "is_table", "number_of", "open_table"]
 
@@ -76,14 +76,16 @@ class Table:
     """An open table.
 
     file: its name for messages;  names: of the columns, without outer blanks, or numbers from 1;
-    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row".
+    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row";  blanks: the
+    cells, without outer blanks, that are missing.
     """
 
     counted = "line"
 
-    def __init__(self, file: str, names: tuple[str, ...]):
+    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str]):
         self.file = file
         self.names = names
+        self.blanks = blanks
 
     def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
         """Yield the rows of the wanted columns, in `Block`s.
@@ -94,6 +96,22 @@ class Table:
         table without rows.
         """
         raise NotImplementedError
+
+    def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
+        """A block whose columns of these positions, which are text, are of other kinds.
+
+        Raises DataError as `blocks` does.
+        """
+        columns, faults = dict(block.columns), []
+        for position, kind in kinds.items():
+            cells = block[position]
+            columns[position], row = column_of(cells, kind, self.blanks)
+            if row is not None:
+                faults.append((row, position, no_number(self.names[position], cells[row])))
+        if faults:
+            row, _, message = min(faults)
+            raise block.error(row, message)
+        return replace(block, columns=columns)
 
 
 class _Source:
@@ -197,7 +215,7 @@ class _TextTable(Table):
         self._layout = Layout(
             form.delimiter or self._guessed(head.removeprefix(_MARK), form.quotes), form.quotes,
             form.header, stripped(form.blanks))
-        super().__init__(source.name, self._names())
+        super().__init__(source.name, self._names(), self._layout.blanks)
         self._layout = self._layout._replace(names=self.names)
 
     def _guessed(self, head, quotes):
@@ -264,12 +282,11 @@ class _ArrowTable(Table):
 
     def __init__(self, file, name, form):
         self._arrow = ArrowFile(file, name)
-        self._blanks = stripped(form.blanks)
-        super().__init__(name, column_names(self._arrow.names, name))
+        super().__init__(name, column_names(self._arrow.names, name), stripped(form.blanks))
 
     def blocks(self, wanted):
         first = 1
-        for rows, columns, fault in self._arrow.blocks(wanted, self._blanks):
+        for rows, columns, fault in self._arrow.blocks(wanted, self.blanks):
             block = Block(rows, self.file, self.counted, columns,
                           functools.partial(np.arange, first, first + rows))
             if fault is not None:

@@ -21,9 +21,8 @@ import numpy as np
 from ..errors import DataError
 from .text import NUMBER
 
-__all__ = ["BLOCK", "Layout", "OUTER", "Records", "Words", "converted", "guess_delimiter",
-           "header_cells", "no_number", "number_of", "read_records",
-           "stripped"]
+__all__ = ["BLOCK", "Layout", "OUTER", "Records", "Words", "column_of", "converted",
+           "guess_delimiter", "header_cells", "no_number", "number_of", "read_records", "stripped"]
 
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
 LONGEST_RECORD = 1 << 24  # bytes
@@ -280,7 +279,7 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
     columns = {}
     for position, kind in wanted.items():
         cells = [row[position] for row in rows]
-        columns[position], row = _column(cells, kind, layout.blanks)
+        columns[position], row = column_of(cells, kind, layout.blanks)
         if row is not None:
             faults.append((row, position, no_number(layout.names[position], cells[row])))
     if faults:
@@ -308,8 +307,8 @@ def no_number(name: str, cell: str) -> str:
     return text
 
 
-def _column(cells, kind, blanks):
-    """-> (a column of that kind, the row of the first word where numbers were expected)."""
+def column_of(cells: list[str], kind: str, blanks: frozenset[str]) -> tuple:
+    """(the column of that kind, the row of the first word where numbers were expected or None)."""
     if kind == "text":
         return cells, None
     if kind == "words":

@@ -41,7 +41,8 @@ class Answers:
     how the decoders' iterations ended;  queried (n, m): which binary classifiers
     were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
     each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
-    probable classes, whose probabilities are the columns, or None where they are not wanted.
+    probable classes, whose probabilities are the columns, or None where they are not wanted;
+    winner (n,): what the decoder gives for the class that is most probable, or for the set.
     """
 
     classes: np.ndarray
@@ -51,6 +52,7 @@ class Answers:
     queried: np.ndarray | None = None
     sets: np.ndarray | None = None
     ranked: np.ndarray | None = None
+    winner: np.ndarray | None = None
 
 
 class Classifier:
@@ -135,7 +137,7 @@ class Classifier:
         if self.counting and queried is None:
             queried = np.ones((len(leaf), self.values.count), dtype=bool)
         return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried, sets,
-                       None if ranked is None else self._labels[ranked])
+                       None if ranked is None else self._labels[ranked], winner)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """`Answers` for any number of points x (n, d), with `workers` threads.
@@ -153,7 +155,7 @@ class Classifier:
 
         stops = sum((stop for part in parts for stop in part.stops), Stops())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
-                       joined("queried"), joined("sets"), joined("ranked"))
+                       joined("queried"), joined("sets"), joined("ranked"), joined("winner"))
 
     def by_member(self, x: np.ndarray) -> list[np.ndarray]:
         """Probabilities (n, k) of points x (n, d) by each member of an ensemble, uncalibrated.

@@ -1,0 +1,185 @@
+"""Tables of answers as text: CSV or tab-separated with a header, or one JSON object a line.
+
+A line has a head, which the row of the input gives, and a tail, which the answer gives; tails are
+made by whoever has the answers, a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from json.encoder import encode_basestring as json_string
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import UsageError
+from .atomic import replacing
+
+__all__ = ["AnswerText", "Part", "opened"]
+
+_BETWEEN = " | "  # of the names in a set
+_LEVEL = 6  # of gzip
+
+
+class Part(NamedTuple):
+    """A part of an answer: a column, or several, or a member of the JSON object.
+
+    kind: "word", numbers (n,) of words, -1 for none;  "number", (n,);  "numbers", (n, c);  "set",
+    (n, words) bool;  "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of
+    arrays;  name: of the column, and of the member;  names (c,): of numbers, whose columns have
+    the prefix before them, and of the pairs, whose columns are the prefix and p, then these;
+    form: of numbers.
+    """
+
+    kind: str
+    name: str
+    names: tuple[str, ...] = ()
+    prefix: str = ""
+    form: str = "%.6f"
+
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        if self.kind == "ranked":
+            return [name + number for number in self.names for name in (self.prefix, "p")]
+        return [self.prefix + name for name in self.names] if self.kind == "numbers" else \
+            [self.name]
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """The text of answers.
+
+    words: the names of the classes;  parts: of an answer;  delimiter: between cells, None for JSON.
+    """
+
+    words: tuple[str, ...]
+    parts: tuple[Part, ...]
+    delimiter: str | None = ","
+
+    def __post_init__(self):
+        split = [word for word in self.words if _BETWEEN in word]
+        if split and self.delimiter and any(part.kind == "set" for part in self.parts):
+            raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
+                             f"'{_BETWEEN}' between them: .jsonl writes lists")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, or of the members, behind those of the head."""
+        return [part.name for part in self.parts] if self.delimiter is None else \
+            [name for part in self.parts for name in part.columns()]
+
+    def header(self, heads: Sequence[str]) -> str:
+        """The first line; heads: names of the columns of the head."""
+        if self.delimiter is None:
+            return ""
+        return self.delimiter.join(map(self._quoted, [*heads, *self.names])) + "\n"
+
+    def lines(self, heads: Sequence[str], columns: Sequence, tails: list[str]) -> str:
+        """Whole lines of some rows: cells of the head, a list or a `range` for each name, tails."""
+        if self.delimiter is not None:
+            cells = [map(str, column) if isinstance(column, range) else self._cells(column)
+                     for column in columns]
+            return "".join(map(operator.add, map(self.delimiter.join, zip(*cells)), tails))
+        form = "".join(f"{_member(name)}%s, " for name in heads)
+        cells = [column if isinstance(column, range) else map(json_string, column)
+                 for column in columns]
+        return "".join(map(operator.add, map(f"{{{form}".__mod__, zip(*cells)), tails))
+
+    def _cells(self, column):
+        together = "\0".join(column)
+        if any(mark in together for mark in (self.delimiter, '"', "\r", "\n")):
+            return map(self._quoted, column)
+        return column
+
+    def _quoted(self, cell):
+        if any(mark in cell for mark in (self.delimiter, '"', "\r", "\n")):
+            return '"' + cell.replace('"', '""') + '"'
+        return cell
+
+    def tails(self, values: Sequence) -> list[str]:
+        """The rest of the line of each row; values: of each part."""
+        forms, columns = [], []
+        for part, value in zip(self.parts, values):
+            form, more = getattr(self, f"_{part.kind}")(part, value)
+            forms.append(_member(part.name) + form if self.delimiter is None else form)
+            columns += more
+        whole = self.delimiter + self.delimiter.join(forms) + "\n" if self.delimiter else \
+            ", ".join(forms) + "}\n"
+        return list(map(whole.__mod__, zip(*columns)))
+
+    @functools.cached_property
+    def _encoded(self):
+        """The words as they stand in the text, and behind them that of none."""
+        if self.delimiter is None:
+            return [*map(json_string, self.words), "null"]
+        return [*map(self._quoted, self.words), ""]
+
+    def _word(self, part, numbers):
+        return "%s", [list(map(self._encoded.__getitem__, numbers.tolist()))]
+
+    def _number(self, part, values):
+        if self.delimiter is not None or np.isfinite(values).all():
+            return part.form, [values.tolist()]
+        return "%s", [[part.form % one if np.isfinite(one) else "null" for one in values.tolist()]]
+
+    def _numbers(self, part, values):
+        forms, columns = [], []
+        for name, column in zip(part.names, values.T):
+            form, more = self._number(part, column)
+            forms.append(form if self.delimiter is not None else _member(name) + form)
+            columns += more
+        return (self.delimiter.join(forms) if self.delimiter is not None else
+                "{" + ", ".join(forms) + "}"), columns
+
+    def _ranked(self, part, values):
+        forms, columns = [], []
+        for numbers, p in zip(values[0].T, values[1].T):
+            form, more = self._number(part, p)
+            forms.append(f"%s{self.delimiter}{form}" if self.delimiter is not None else
+                         f'{{"{part.prefix}": %s, "p": {form}}}')
+            columns += self._word(part, numbers)[1] + more
+        return (self.delimiter.join(forms) if self.delimiter is not None else
+                "[" + ", ".join(forms) + "]"), columns
+
+    def _set(self, part, members):
+        known: dict[bytes, str] = {}
+        texts = []
+        for row, bits in zip(members, np.packbits(members, axis=1)):
+            key = bits.tobytes()
+            if key not in known:
+                known[key] = self._text_of_set(np.flatnonzero(row).tolist())
+            texts.append(known[key])
+        return "%s", [texts]
+
+    def _text_of_set(self, numbers):
+        if self.delimiter is None:
+            return "[" + ", ".join([self._encoded[number] for number in numbers]) + "]"
+        return self._quoted(_BETWEEN.join([self.words[number] for number in numbers]))
+
+
+def _member(name):
+    """The name of a member of a JSON object, in a form for the operator %."""
+    return json_string(name).replace("%", "%%") + ": "
+
+
+@contextmanager
+def opened(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], None]]:
+    """A function that writes to a file, which appears whole or not at all; `-`: `show`.
+
+    A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
+    """
+    if path == "-":
+        yield show
+        show(b"")
+        return
+    with replacing(path, binary=True) as file:
+        if not path.lower().endswith(".gz"):
+            yield file.write
+            return
+        with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as zipped:
+            yield zipped.write

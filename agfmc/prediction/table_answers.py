@@ -1,0 +1,136 @@
+"""Answers of a classifier as a table: ids, the class as a word, probabilities under its names."""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import UsageError
+from ..formats.answer_table import AnswerText, opened, Part
+from .answers import Summary
+from .classifier import Answers, Classifier, classify
+from .quantity import Quantity
+
+__all__ = ["AnswerTable", "answer_table", "numbered", "write_answer_table"]
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """The columns of a table of answers, and how they follow from `Answers`.
+
+    heads: the names of the columns of the input that come first;  labels (k,): of the classes,
+    ascending.
+    """
+
+    text: AnswerText
+    heads: tuple[str, ...]
+    labels: np.ndarray
+    quantity: Quantity | None = None
+
+    def values(self, answers: Answers) -> list:
+        """The values of the parts of the text."""
+        found: list = [self._numbers(answers.classes)]
+        for part in self.text.parts[1:]:
+            if part.kind == "number":
+                found.append(answers.winner)
+            elif part.kind == "set":
+                found.append(answers.sets)
+            elif part.kind == "ranked":
+                found.append((self._numbers(answers.ranked), answers.columns))
+            else:
+                found.append(answers.columns if self.quantity is None else
+                             self.quantity(answers.columns))
+        return found
+
+    def _numbers(self, labels):
+        """Places of labels among those of the classes, -1 for none."""
+        return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
+
+
+def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[str], path: str,
+                 quantity: Quantity | None = None) -> AnswerTable:
+    """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
+
+    heads: columns of the input;  path: of the output, whose ending says how it is written.  A
+    column of the input with a name of the answer's gets `input:` before it.
+    """
+    plain = path.lower().removesuffix(".gz")
+    delimiter = None if plain.endswith(".jsonl") else "\t" if plain.endswith(".tsv") else ","
+    text = AnswerText(tuple(names), _parts(classifier, tuple(names), quantity), delimiter)
+    own = set(text.names)
+    heads = tuple(f"input:{name}" if name in own else name for name in heads)
+    twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in own)
+    if twice:
+        raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
+                         "input")
+    return AnswerTable(text, heads, classifier.classes, quantity)
+
+
+def _parts(classifier, names, quantity):
+    decoding = classifier.decoding
+    parts = [Part("word", "class")]
+    if decoding.prints_values:
+        letter = "f" if decoding.raw else "r"
+        values = tuple(f"{letter}{i + 1}" for i in range(classifier.values.count))
+        return (*parts, Part("numbers", "values", values, form="%.9g"))
+    votes = decoding.decoder.gives == "votes" and classifier.all_classes
+    parts.append(Part("number", "score", form="%.9g") if votes else Part("number", "p"))
+    if quantity is not None:
+        levels = tuple(f"quantile:{level:g}" for level in quantity.levels)
+        parts.append(Part("numbers", "quantity", ("mean", *levels), form="%.7g"))
+    elif decoding.top is not None:
+        ranks = range(1, min(decoding.top, len(names)) + 1)
+        parts.append(Part("ranked", "top", tuple(map(str, ranks)), "class"))
+    elif decoding.stop is not None or decoding.guarantees.coverage is not None:
+        parts.append(Part("set", "set"))
+    elif decoding.guarantees.p_values:
+        parts.append(Part("numbers", "p_values", names, "p_value:"))
+    elif votes:
+        parts.append(Part("numbers", "scores", names, "score:", "%.9g"))
+    elif classifier.all_classes:
+        parts.append(Part("numbers", "probabilities", names, "p:"))
+    return tuple(parts)
+
+
+def numbered(chunks: Iterable) -> Iterator[tuple]:
+    """(x, columns of the head) for chunks of points without ids: their numbers from 1."""
+    first = 1
+    for x in chunks:
+        yield x, [range(first, first + len(x))]
+        first += len(x)
+
+
+def write_answer_table(classifier: Classifier, rows: Iterable[tuple], workers, table: AnswerTable,
+                       path: str, show, counter=None) -> Summary:
+    """The answers to rows (x, columns of the head), in their order, to a file or show(bytes).
+
+    workers, counter: as for `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
+    """
+    summary, waiting = Summary(), deque()
+
+    def chunks():
+        for x, columns in rows:
+            waiting.append(columns)  # which stay here, and are taken in the same order
+            yield x
+
+    with opened(path, show) as write:
+        write(_bytes(table.text.header(table.heads)))
+        for answers, tails in classify(classifier, chunks(), workers,
+                                       functools.partial(_written, table)):
+            write(_bytes(table.text.lines(table.heads, waiting.popleft(), tails)))
+            summary.add(answers, counter)
+    return summary
+
+
+def _written(table, answers):
+    """Answers without what is in the table, and the tails of their lines."""
+    return replace(answers, columns=None, ranked=None, winner=None), \
+        table.text.tails(table.values(answers))
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogateescape")
