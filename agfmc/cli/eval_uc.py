@@ -5,7 +5,8 @@ import sys
 
 from ..errors import UsageError
 from .messages import json_text
-from .options import add_seed, Parser, PROPORTIONS, proportions, whole_number
+from .options import (add_seed, add_table, names, Parser, PROPORTIONS, proportions, table_layout,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -18,11 +19,15 @@ def get_parser():
         "contingency table, calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
               "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
-              "[--sets FILE [--control FILE]] [--before FILE] [--json | --csv] [--plot FILE] "
-              "truth result [probabilities]")
-    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
-    parser.add_argument("result", help="base name of result.cls and result.con, as classify_m "
-                                       "writes them")
+              "[--sets FILE] [--control FILE] [--before FILE] [--json | --csv] [--plot FILE] "
+              "{answers --truth COLUMN [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] | "
+              "truth result [probabilities]}")
+    parser.add_argument("truth", metavar="{answers | truth}",
+                        help="a table of answers, as classify_m writes it (.csv, .tsv, .jsonl; "
+                             "with --table any file, or -); or file of true classes (.cls), or - "
+                             "for standard input")
+    parser.add_argument("result", nargs="?",
+                        help="base name of result.cls and result.con, as classify_m writes them")
     parser.add_argument("probabilities", nargs="?",
                         help="what classify_m printed: k probabilities and a class in each line, "
                              "with or without a first line `labels ...` (- is standard input)")
@@ -44,12 +49,24 @@ def get_parser():
                        help="sets of classes, as classify_m --coverage and --stop write them: "
                             "coverage and sizes")
     group.add_argument("--control", metavar="FILE",
-                       help="with --sets: a control file, or a model, of whose tree the sets are "
+                       help="with sets: a control file, or a model, of whose tree the sets are "
                             "nodes, as those of classify_m --stop: hierarchical precision and "
                             "recall")
     group.add_argument("--before", metavar="FILE",
                        help="probabilities before calibration, as classify_m --uncalibrated "
                             "prints them: both side by side")
+    group = add_table(parser, "the answers", roles=False)
+    group.add_argument("--truth", dest="column", metavar="COLUMN",
+                       help="the column of the true classes, in the table of the answers or of "
+                            "--data")
+    group.add_argument("--data", metavar="TABLE",
+                       help="the table of the true classes, if it is not that of the answers")
+    group.add_argument("--id", type=names, metavar="COLUMN,...",
+                       help="with --data: columns by which the rows of both tables are joined "
+                            "(default: those that both have; else the rows are in one order)")
+    group.add_argument("--predicted", metavar="COLUMN",
+                       help="the column of the answers (default class); the probability of a "
+                            "class is in the column p:CLASS")
     group = parser.add_argument_group("output")
     group.add_argument("-b", "--brief", action="store_true",
                        help="one line for scripts: accuracy and uncertainty coefficient")
@@ -74,7 +91,8 @@ def get_parser():
                        help="labels of the columns of probabilities, ascending")
     group.add_argument("--names", metavar="FILE",
                        help="names of the classes, line i for label i (default: the .names file "
-                            "beside truth, if there is one)")
+                            "beside truth, if there is one); of a table their order (default: "
+                            "that of the columns of probabilities)")
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="proportions of the true classes where the classifier will be used, "
                             f"for which all scores are then estimated: {PROPORTIONS}")
@@ -94,18 +112,14 @@ def _labels(text):
 def execute(args):
     """Read, score, print."""
     from ..prediction.evaluation import Asked, compared_scores, evaluate, warn_of_other_numbers
-    from ..prediction.result_files import names_beside
 
-    if args.truth == "-" and args.probabilities == "-":
-        raise UsageError("truth and probabilities cannot both be standard input")
-    if args.control is not None and args.sets is None:
-        raise UsageError("--control needs --sets")
+    _check_operands(args)
     if args.json and args.csv:
         raise UsageError("choose one of --json and --csv")
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)
-    results = _results(args)
+    results, names_of = _results(args)
     whole = args.json or args.csv or args.plot is not None
     if (args.brief or args.brier) and not whole:
         scores, names = compared_scores(results), {}
@@ -113,7 +127,7 @@ def execute(args):
     else:
         scores = evaluate(results, args.bins, Asked(args.top, args.ordered, args.by_class,
                                                     args.intervals, args.seed))
-        names = names_beside(args.truth, results.labels, args.names)
+        names = names_of()
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
@@ -124,24 +138,77 @@ def execute(args):
     sys.stdout.write(text)
 
 
+def _is_table(args):
+    from ..formats.answer_columns import JSON_ENDINGS
+    from ..tables import is_table
+
+    return args.table or args.column is not None or is_table(args.truth) or \
+        args.truth.lower().endswith(JSON_ENDINGS)
+
+
+def _check_operands(args):
+    of_tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
+                 ("--delimiter", args.delimiter), ("--no-quotes", args.no_quotes),
+                 ("--blanks", args.blanks)]
+    if _is_table(args):
+        if args.column is None:
+            raise UsageError(f"expected --truth COLUMN, the column of the true classes in "
+                             f"{args.truth}, or in the table of --data")
+        for option, given in (("-k", args.classes), ("--labels", args.labels),
+                              ("--sets", args.sets), ("the operand result", args.result)):
+            if given is not None:
+                raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
+                                 "and --data names the table of the true classes")
+        if [args.truth, args.data, args.before].count("-") > 1:
+            raise UsageError("two tables cannot both be standard input")
+        return
+    for option, given in of_tables:
+        if given:
+            raise UsageError(f"{option} is for a table of answers, with --truth COLUMN")
+    if args.result is None:
+        raise UsageError("operands are missing: expected a table of answers and --truth COLUMN, or "
+                         "truth result [probabilities] (try eval_uc --help)")
+    if args.truth == "-" and args.probabilities == "-":
+        raise UsageError("truth and probabilities cannot both be standard input")
+    if args.control is not None and args.sets is None:
+        raise UsageError("--control needs --sets")
+
+
 def _results(args):
-    """The `Results` of all files."""
+    """The `Results` of all files, and a function that gives the {label: name}."""
     from ..prediction.configuration import read_tree
     from ..prediction.evaluation import weighted
-    from ..prediction.result_files import load_results, with_probabilities_before, with_sets
+
+    tree = None if args.control is None else read_tree(args.control)
+    results, names_of = (_of_table if _is_table(args) else _of_files)(args, tree)
+    for option, given in (("--top", args.top), ("--by-class", args.by_class)):
+        if given and results.p is None:
+            raise UsageError(f"{option} needs probabilities of all classes: " + (
+                "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
+    return results if args.priors is None else weighted(results, args.priors), names_of
+
+
+def _of_table(args, tree):
+    from ..formats.class_names import read_names
+    from ..prediction.answer_scores import AnswerSource, load_answers
+
+    results, names_found = load_answers(AnswerSource(
+        args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
+        table_layout(args), () if args.names is None else read_names(args.names)), tree)
+    return results, lambda: dict(enumerate(names_found))
+
+
+def _of_files(args, tree):
+    from ..prediction.result_files import (load_results, names_beside, with_probabilities_before,
+                                           with_sets)
 
     results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
                            args.names)
-    if args.priors is not None:
-        results = weighted(results, args.priors)
-    for option, given in (("--top", args.top), ("--by-class", args.by_class)):
-        if given and results.p is None:
-            raise UsageError(f"{option} needs probabilities: give the file that classify_m printed")
     if args.before is not None:
         results = with_probabilities_before(results, args.before)
-    if args.sets is None:
-        return results
-    return with_sets(results, args.sets, None if args.control is None else read_tree(args.control))
+    if args.sets is not None:
+        results = with_sets(results, args.sets, tree)
+    return results, lambda: names_beside(args.truth, results.labels, args.names)
 
 
 def _text(args, scores):

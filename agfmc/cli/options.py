@@ -48,8 +48,8 @@ __all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
            "learned_metric", "list_of", "names", "normalisation_options", "probability",
            "proportions", "refuse_ending", "refuse_inputs", "require_normalisation",
-           "table_format", "table_options", "table_words", "time_span", "training_data_options",
-           "whole_number", "workers"]
+           "table_format", "table_layout", "table_options", "table_words", "time_span",
+           "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -451,8 +451,8 @@ def table_format(args, labels=True, ordinates=False):
     """The `InputFormat` of a table, of the options of `add_table`, -E and -H."""
     from ..models import InputFormat
 
-    return InputFormat("table", layout=_layout(args), roles=_roles(args), labels=labels,
-                       ordinates=ordinates)
+    return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
+                       labels=labels, ordinates=ordinates)
 
 
 def table_options(args):
@@ -484,12 +484,13 @@ def _joined(names):
     return text.getvalue()
 
 
-def _layout(args):
+def table_layout(args, header=True):
+    """The `TableFormat` of the options of `add_table`."""
     from ..tables import BLANKS, TableFormat
 
     blanks = BLANKS if args.blanks is None else ("", *args.blanks)
     delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
-    return TableFormat(delimiter, not args.no_header, not args.no_quotes, blanks)
+    return TableFormat(delimiter, header, not args.no_quotes, blanks)
 
 
 def _roles(args):

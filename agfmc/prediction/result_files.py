@@ -19,7 +19,8 @@ from ..score.sets import Hierarchy, Paths
 from .decoding import listed
 from .evaluation import Results, Sets, warn_of_no_probabilities
 
-__all__ = ["load_results", "names_beside", "with_probabilities_before", "with_sets"]
+__all__ = ["load_results", "names_beside", "paths_of_sets", "with_probabilities_before",
+           "with_sets", "without_votes"]
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
@@ -72,16 +73,23 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
                         f"command without {probabilities}, and such points count as wrong",
                         file=truth_path)
+    p, winner = without_votes(p, winner, probabilities or base + ".con")
+    return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def without_votes(p, winner, file):
+    """p (n, k) or None, and winner (n,), of which both become None where they are votes.
+
+    Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
+    """
     if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
             (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
-        warnings.warn(f"the values in {probabilities or base + '.con'} are votes, not "
-                      "probabilities: scores of probabilities are left out", AgfmcWarning,
-                      stacklevel=2)
-        p = winner = None
-    elif winner is not None:
-        warn_of_no_probabilities(winner if p is None else p,
-                                 f"the probabilities in {probabilities or base + '.con'}")
-    return Results(truth, result, found if labels is None else labels, k, winner, p)
+        warnings.warn(f"the values in {file} are votes, not probabilities: scores of probabilities "
+                      "are left out", AgfmcWarning, stacklevel=3)
+        return None, None
+    if winner is not None:
+        warn_of_no_probabilities(winner if p is None else p, f"the probabilities in {file}")
+    return p, winner
 
 
 def _labels(labels, found, k, needed):
@@ -148,12 +156,16 @@ def with_sets(results, path, tree=None):
                         f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
     holds = np.zeros(len(sets.size), dtype=bool)
     holds[points[sets.labels == results.truth[points]]] = True
-    return replace(results, sets=Sets(
-        sets.size, holds, None if tree is None else _paths(sets, results.truth, tree, path)))
+    paths = None if tree is None else paths_of_sets(sets, results.truth, tree, path)
+    return replace(results, sets=Sets(sets.size, holds, paths))
 
 
-def _paths(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str) -> Paths:
-    """The `Paths` of sets that are nodes of a tree, and of the true classes (n,)."""
+def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
+                  numbers: np.ndarray | None = None) -> Paths:
+    """The `Paths` of sets that are nodes of a tree, and of the true classes (n,).
+
+    numbers (n,): of the lines in the file `path`, else from 1.
+    """
     where = "the tree" if tree.source is None else f"the tree in {tree.source}"
     if tree.is_ensemble:
         raise DataError(f"sets are nodes of one tree, and {where} is not the only one: expected a "
@@ -180,7 +192,7 @@ def _paths(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str) -> Paths:
         found = sets.labels[points == wrong[0]].tolist()
         raise DataError(f"expected a class, or all classes below a node of {where}, found "
                         + (listed(found) if found else "an empty set"), file=path,
-                        line=int(wrong[0]) + 1)
+                        line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]))
     return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
 
 

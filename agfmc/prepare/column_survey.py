@@ -12,8 +12,8 @@ from ..errors import AgfmcWarning, DataError, one_line, Place, UsageError
 from ..formats.table import number_of, Table, Words
 from ..tables import ColumnRecipe, ColumnRoles, LABEL_NAMES, plain_word, TableRecipe
 
-__all__ = ["Roles", "Survey", "column_positions", "resolve_roles", "survey_classes",
-           "survey_table"]
+__all__ = ["Roles", "Survey", "column_positions", "listed_names", "ordered_words",
+           "resolve_roles", "survey_classes", "survey_table"]
 
 _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
@@ -93,7 +93,7 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
             found.append(int(name) - 1)
         else:
             raise DataError(f"{option}: there is no column {_quoted(name)}; the columns are "
-                            + _listed(table.names), file=table.file)
+                            + listed_names(table.names), file=table.file)
     return tuple(found)
 
 
@@ -101,17 +101,18 @@ def _label_position(table):
     found = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
     if len(found) == 1:
         return found[0]
-    several = f"columns {_listed([table.names[at] for at in found])} could hold the classes" \
+    several = f"columns {listed_names([table.names[at] for at in found])} could hold the classes" \
         if found else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
     raise DataError(f"{several}: --label names the one that does; the columns are "
-                    + _listed(table.names), file=table.file)
+                    + listed_names(table.names), file=table.file)
 
 
 def _quoted(name):
     return f"'{one_line(name)}'"
 
 
-def _listed(names):
+def listed_names(names) -> str:
+    """The names in quotes, or the first of many, for a message."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(_quoted, names[:_SHOWN])) + more
 
@@ -285,11 +286,12 @@ def _classes(table, label, given, numbered):
         if strange:
             raise DataError(f"column {name} has the class {_quoted(strange[0])}, which "
                             + ("training did not know: its classes are " if numbered else
-                               "--classes does not name: ") + _listed(classes), file=table.file)
+                               "--classes does not name: ") + listed_names(classes),
+                            file=table.file)
         absent = [word for word in classes if word not in seen]
         if absent and not numbered:
             raise DataError(f"no row is of class {_quoted(absent[0])}, which --classes names: "
-                            f"column {name} has {_listed(sorted(seen))}", file=table.file)
+                            f"column {name} has {listed_names(sorted(seen))}", file=table.file)
     if len(set(classes)) < len(classes):
         raise UsageError("--classes names a class twice")
     return classes, {at: seen[word] for at, word in enumerate(classes) if word in seen}
@@ -346,7 +348,7 @@ def _recipe_of(table, column, roles):
         fill = min(column.words, key=lambda word: (-column.words[word], word))
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
-    return ColumnRecipe(column.name, tuple(_ordered(words)), fill, indicator)
+    return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
 
 
 def _steps(low, high):
@@ -356,8 +358,8 @@ def _steps(low, high):
     return (high - low) / step if step < np.inf else np.inf
 
 
-def _ordered(words):
-    """Words in sorted order, numbers by their values."""
+def ordered_words(words) -> list[str]:
+    """Words in sorted order, or, where all are numbers, in the order of their values."""
     values = {word: number_of(word) for word in words}
     return sorted(words) if None in values.values() else \
         sorted(words, key=lambda word: (values[word], word))

@@ -1,0 +1,198 @@
+"""Columns of a table of answers: a table as others, or a JSON object in each line (.jsonl)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DataError, one_line, Place
+from ..tables import TableFormat
+from .inputs import memory_limit, open_input, refuse_beyond
+from .strict_json import strict_json
+from .table import open_table, Table, Words
+
+__all__ = ["AnswerColumns", "BETWEEN", "JSON_ENDINGS", "open_answers"]
+
+JSON_ENDINGS = (".jsonl", ".jsonl.gz")
+BETWEEN = " | "  # of the names in a set
+_PIECE = 1 << 20
+_MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
+
+
+class AnswerColumns(NamedTuple):
+    """Columns that were read: {name: cells of the n rows}.
+
+    Cells are `Words`, float64 (n,) with NaN for missing ones, lists of text, or lists of tuples of
+    words, as of `open_answers`;  numbers (n,): of the lines, or what is `counted`.
+    """
+
+    file: str
+    counted: str
+    numbers: np.ndarray
+    cells: Mapping[str, Any]
+
+    def error(self, row: int, message: str) -> DataError:
+        """The error in a row, from 0."""
+        number, line = int(self.numbers[row]), self.counted == "line"
+        return Place(self.file, number if line else None).error(
+            DataError, message if line else f"{self.counted} {number}: {message}")
+
+
+@contextmanager
+def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> Iterator:
+    """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
+
+    kind: "words", "number" or "text", as for `Table.blocks`, or "set", words with ` | ` between
+    them;  `read`, which can be called once, gives `AnswerColumns`.  The probabilities in JSON are
+    columns `p:NAME`, as in the other tables.
+    """
+    if os.fsdecode(path).lower().endswith(JSON_ENDINGS):
+        yield _JsonLines(path, stdin)
+        return
+    with open_table(path, form, stdin) as table:
+        yield _OfTable(table)
+
+
+class _OfTable:
+    """Answers in a table."""
+
+    def __init__(self, table: Table):
+        self.file, self.names, self._table = table.file, table.names, table
+
+    def read(self, wanted):
+        table, size = self._table, 0
+        parts: dict[str, list] = {name: [] for name in wanted}
+        numbers = []
+        for block in table.blocks({table.names.index(name): "text" if kind == "set" else kind
+                                   for name, kind in wanted.items()}):
+            size += 8 * block.rows * (len(wanted) + 1)
+            refuse_beyond(size, "the answers", self.file)
+            numbers.append(block.numbers())
+            for name, cells in parts.items():
+                cells.append(block[table.names.index(name)])
+        return AnswerColumns(self.file, table.counted, np.concatenate(numbers), {
+            name: _joined(cells, wanted[name]) for name, cells in parts.items()})
+
+
+def _joined(parts, kind):
+    """The cells of a column, from those of its blocks."""
+    if kind == "number":
+        return np.concatenate(parts)
+    if kind == "words":
+        words = sorted({word for part in parts for word in part.words})
+        code = {word: at for at, word in enumerate(words)}
+        return Words(tuple(words), np.concatenate([
+            np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
+            for part in parts]))
+    cells = [cell for part in parts for cell in part]
+    if kind == "set":
+        return [tuple(cell.split(BETWEEN)) if cell.strip() else () for cell in cells]
+    return cells
+
+
+class _JsonLines:
+    """Answers in lines, each a JSON object."""
+
+    def __init__(self, path, stdin):
+        with open_input(path, stdin) as file:
+            self.file = file.name
+            lines = _unzipped(file).split(b"\n")
+        self._objects = {number: self._object(line, number)
+                         for number, line in enumerate(lines, 1) if line.strip()}
+        if not self._objects:
+            raise DataError("the table has no rows", file=self.file)
+        self.names = tuple(next(iter(self._objects.values())))
+
+    def _object(self, line, number):
+        try:
+            found = strict_json(line)
+            if b"\\u" in line:  # half a character
+                json.dumps(found, ensure_ascii=False).encode("utf-8")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise DataError("expected a JSON object", file=self.file, line=number)
+        flat = {}
+        for name, value in found.items():
+            if name in _MEMBERS and isinstance(value, dict):
+                flat.update({_MEMBERS[name] + key: one for key, one in value.items()})
+            else:
+                flat[name] = value
+        return flat
+
+    def read(self, wanted):
+        numbers = np.array(list(self._objects), dtype=np.int64)
+        return AnswerColumns(self.file, "line", numbers, {
+            name: self._column(name, kind) for name, kind in wanted.items()})
+
+    def _column(self, name, kind):
+        cells = []
+        for number, found in self._objects.items():
+            if name not in found:
+                raise DataError(f"has no '{one_line(name)}', as the lines before it have",
+                                file=self.file, line=number)
+            value = found[name]
+            if not _fits(value, kind):
+                what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
+                raise DataError(f"expected {what} in '{one_line(name)}'", file=self.file,
+                                line=number)
+            cells.append(value)
+        if kind == "number":
+            return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
+        if kind == "set":
+            return [tuple(cell) for cell in cells]
+        if kind == "text":
+            return [_text(cell) for cell in cells]
+        words = sorted({_text(cell) for cell in cells if cell is not None})
+        code = {word: at for at, word in enumerate(words)}
+        return Words(tuple(words), np.array([-1 if cell is None else code[_text(cell)]
+                                             for cell in cells], np.int32))
+
+
+def _fits(value, kind):
+    if kind == "set":
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if value is None:
+        return kind != "text"
+    return type(value) in (int, float) or kind != "number" and isinstance(value, (str, bool))
+
+
+def _text(cell):
+    return cell if isinstance(cell, str) else json.dumps(cell)
+
+
+def _unzipped(file):
+    """All bytes of an input, which gzip may have compressed; not more than fit in memory."""
+    head = file.read(2)
+    source: Any = _Rest(head, file)
+    if head == b"\x1f\x8b":
+        source = gzip.GzipFile(fileobj=source, mode="rb")
+    data = bytearray()
+    try:
+        while piece := source.read(_PIECE):
+            data += piece
+            if len(data) > memory_limit() // 8:
+                raise DataError("the answers are more than fit in memory", file=file.name)
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"is damaged, or not complete: {error}"[:200], file=file.name) from error
+    return bytes(data)
+
+
+class _Rest:
+    """A file of which the first bytes have been read already."""
+
+    def __init__(self, head, file):
+        self._head, self._file = head, file
+
+    def read(self, size=-1):
+        if self._head:
+            head, self._head = self._head, b""
+            return head
+        return self._file.read(size)
