@@ -97,6 +97,14 @@ def test_words_that_training_did_not_know():
         encoded(TRAINING, recipe)[1].warn_of_unknown()
 
 
+def test_words_that_programs_write_in_other_ways():
+    _, recipe = trained("n,t,class\n1,True,a\n2,False,b\n1,True,a\n", categorical=("n",))
+    assert recipe.features == ("n=1", "n=2", "t=false", "t=true")
+    x, encoder = encoded("t,n\ntrue,2.0\nFALSE,1.\n", recipe)
+    np.testing.assert_array_equal(x, [[0, 1, 0, 1], [1, 0, 1, 0]])
+    assert not encoder.unknown
+
+
 def test_columns_that_are_there_and_others():
     _, recipe = trained(TRAINING, missing="median")
     refused("a,b\n1,2\n", recipe, "lacks the columns 'size', 'colour', which the model needs")
@@ -189,6 +197,11 @@ def test_medians_and_means_of_many(count, tmp_path):
     stored.flush()
     again = np.fromfile(tmp_path / "x", np.float32).reshape(x.shape)
     np.testing.assert_array_equal(again, np.where(np.isnan(x), np.float32(expected), x))
+
+
+def test_a_median_of_zero_has_no_sign():
+    found = fills(np.array([[-0.0, -0.0, -1], [np.nan, 0.0, 1]], np.float32))
+    assert list(map(str, found)) == ["0.0", "0.0", "0.0"]
 
 
 def test_fills_that_are_known_stay():
