@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from .errors import UsageError
 
 __all__ = ["ANSWER_ENDINGS", "BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES",
-           "MISSING_POLICIES", "TableFormat", "TableRecipe", "is_answer_table", "is_table",
-           "plain_word"]
+           "LARGEST", "MISSING_POLICIES", "MOST_LETTERS", "TableFormat", "TableRecipe",
+           "is_answer_table", "is_table", "plain_word", "size_of_names"]
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")  # of tables
 ANSWER_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".jsonl.gz")
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
+LARGEST = 2.0**128 - 2.0**104  # that single precision holds
+MOST_LETTERS = 2**28  # of the names of all features
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class ColumnRoles:
     missing: str = "error"
 
     def __post_init__(self):
-        if self.missing not in MISSING_POLICIES and not self.missing.startswith("value:"):
+        if self.missing not in MISSING_POLICIES and not (
+                self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()):
             raise UsageError(f"there is no way '{self.missing}' to treat missing values: expected "
                              f"{', '.join(MISSING_POLICIES)} or value:X")
         if self.classes is not None and len(set(self.classes)) < len(self.classes):
@@ -113,6 +116,12 @@ class TableRecipe:
     def features(self) -> tuple[str, ...]:
         """The names of all features, in their order."""
         return tuple(name for column in self.columns for name in column.features)
+
+
+def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
+    """The letters of the names of all features: each has that of its column."""
+    return sum((len(one.name) + 11) * (2 + len(one.categories or ()))
+               + sum(map(len, one.categories or ())) for one in columns)
 
 
 def is_table(path: str) -> bool:

@@ -89,9 +89,8 @@ def _weights(table, block, position):
     weights = block[position]
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
-        raise block.place(int(np.argmax(bad))).error(
-            DataError, f"column '{one_line(table.names[position])}' of the weights: expected a "
-            "number of 0 or more")
+        raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[position])}' of the "
+                                               "weights: expected a number of 0 or more")
     return weights
 
 

@@ -4,11 +4,12 @@ The text is JSON: the format's name and version, and the fields of a `TableRecip
 """
 
 import json
-import math
 import os
+import re
 
 from ..errors import DataError, one_line
-from ..tables import ColumnRecipe, MISSING_POLICIES, TableRecipe
+from ..tables import (ColumnRecipe, LARGEST, MISSING_POLICIES, MOST_LETTERS, size_of_names,
+                      TableRecipe)
 from .inputs import open_input
 from .strict_json import strict_json
 
@@ -18,6 +19,7 @@ __all__ = ["format_recipe", "read_recipe", "recipe_beside", "recipe_from_json", 
 _FORMAT, _VERSION = "agfmc table recipe", 1
 _LARGEST = 64 * 2**20  # bytes of a file
 _MOST_FEATURES = 2**24
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # which no table holds
 _COLUMN = {"name", "categories", "fill", "indicator"}
 _RECIPE = {"columns", "label", "classes", "ids", "weight", "missing", "source"}
 
@@ -91,17 +93,20 @@ def recipe_from_json(found, fail) -> TableRecipe:
                        found["weight"], found["missing"], found["source"])
     if sum(len(one.categories or ()) + 2 for one in columns) > _MOST_FEATURES:
         raise fail("the recipe has too many features")
+    if size_of_names(columns) > MOST_LETTERS:  # a long name and many words, each of which has it
+        raise fail("the names of the features of the recipe are too long")
     names = [one.name for one in columns]
     if any(len(set(some)) < len(some) for some in (names, made.features, made.classes)):
         raise fail("a name stands twice in the recipe")
-    if set(names) & {made.label, made.weight, *made.ids}:
+    names += [made.label, *made.ids, *([] if made.weight is None else [made.weight])]
+    if len(set(names)) < len(names):
         raise fail("a column of the recipe has two parts")
     return made
 
 
 def _column(one, fail):
     categories, fill = one["categories"], one["fill"]
-    numeric = type(fill) in (int, float) and math.isfinite(fill) and abs(fill) < 3.4028236e38
+    numeric = type(fill) in (int, float) and abs(fill) <= LARGEST
     good = _is_text(one["name"]) and type(one["indicator"]) is bool and (
         (fill is None or numeric) if categories is None else
         _are_texts(categories) and bool(categories) and (
@@ -114,7 +119,7 @@ def _column(one, fail):
 
 
 def _is_text(value):
-    return isinstance(value, str) and "\0" not in value
+    return isinstance(value, str) and not _NO_TEXT.search(value)
 
 
 def _are_texts(values):

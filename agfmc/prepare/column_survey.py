@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import AgfmcWarning, DataError, one_line, Place, UsageError
+from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.table import number_of, Table, Words
-from ..tables import ColumnRecipe, ColumnRoles, LABEL_NAMES, plain_word, TableRecipe
+from ..tables import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word,
+                      size_of_names, TableRecipe)
 
 __all__ = ["Roles", "Survey", "column_positions", "listed_names", "ordered_words",
            "resolve_roles", "survey_classes", "survey_table"]
@@ -121,17 +123,20 @@ def listed_names(names) -> str:
 class _Column:
     """What is seen of one column.
 
-    words: {word: rows};  places: where the first word and the first missing value are.
+    words: {word: rows};  as_words: read as words, as it is categorical, or as a pass before found
+    words in it;  first_word, first_missing: the first cell that is no number with its line or row,
+    and that of the first missing value.
     """
 
     name: str
     categorical: bool
+    as_words: bool
     numbers: int = 0
     missing: int = 0
     words: dict = field(default_factory=dict)
     endless: bool = False  # so many words, all different, that they are not held any more
-    word_place: tuple | None = None
-    missing_place: Place | None = None
+    first_word: tuple[str, int] | None = None
+    first_missing: int | None = None
     low: float = np.inf
     high: float = -np.inf
     whole: bool = True
@@ -149,8 +154,8 @@ class _Column:
             absent = np.isnan(cells)
             self._add_numbers(cells[~absent])
         count = int(np.count_nonzero(absent))
-        if count and self.missing_place is None:
-            self.missing_place = block.place(int(np.argmax(absent)))
+        if count and self.first_missing is None:
+            self.first_missing = block.number(int(np.argmax(absent)))
         self.missing += count
 
     def _add_numbers(self, values):
@@ -172,12 +177,12 @@ class _Column:
             self.values = together if len(together) == self.numbers <= _DISTINCT else None
 
     def _add_words(self, block, cells):
-        if self.word_place is None:
+        if self.first_word is None:
             strange = np.array([number_of(word) is None for word in cells.words], dtype=bool)
             rows = np.flatnonzero((cells.codes >= 0) & strange[cells.codes]) if len(strange) \
                 else []
             if len(rows):
-                self.word_place = cells.words[cells.codes[rows[0]]], block.place(int(rows[0]))
+                self.first_word = cells.words[cells.codes[rows[0]]], block.number(int(rows[0]))
         if self.endless:
             return
         counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words))
@@ -186,6 +191,12 @@ class _Column:
                 self.words[word] = self.words.get(word, 0) + count
         if len(self.words) > _TRACKED:
             self.endless = True
+
+    @property
+    def mixed(self):
+        """True where numbers stand beside words, and nobody said that all are words."""
+        return not self.categorical and self.first_word is not None and bool(
+            self.numbers or any(number_of(word) is not None for word in self.words))
 
     @property
     def rows(self):
@@ -209,32 +220,34 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     `DataError` for missing values where the roles say so, and for rows without a class.
     """
     where = resolve_roles(table, roles)
-    columns = {at: _Column(table.names[at], at in where.categorical) for at in where.features}
-    label = _Column(table.names[where.label], True)
+    columns = {at: _Column(table.names[at], at in where.categorical, at in where.categorical)
+               for at in where.features}
+    label = _Column(table.names[where.label], True, True)
     rows = _read(table, {where.label: label, **columns})
     if not rows:
         raise DataError("has no rows", file=table.file)
-    mixed = {at: column for at, column in columns.items() if column.numbers and
-             column.word_place is not None}
-    if mixed:  # the numbers among the words are words too
-        words = {at: _Column(column.name, True, word_place=column.word_place)
-                 for at, column in mixed.items()}
-        _read(table, words)
-        columns.update(words)
+    mixed = [at for at, column in columns.items() if column.mixed]
+    again = {at: _Column(columns[at].name, False, True) for at in mixed if columns[at].numbers}
+    if again:  # the numbers of blocks without a word are words too
+        _read(table, again)
+        columns.update(again)
     classes, counts = _classes(table, label, known or roles.classes, known is not None)
     made = {at: _recipe_of(table, column, roles) for at, column in columns.items()}
     kept = {at: column for at, column in made.items() if column is not None}
     if not kept:
         raise DataError("no column is left to be a feature", file=table.file)
-    _tell_mixed(table, [(column, columns[at]) for at, column in mixed.items() if at in kept])
+    _tell_mixed(table, [columns[at] for at in mixed if at in kept])
     if roles.missing == "error":
         _refuse_missing(table, [columns[at] for at in kept])
     recipe = TableRecipe(tuple(kept.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
-                         roles.missing, table.file)
-    if len(set(recipe.features)) < len(recipe.features):
-        twice = next(name for name in recipe.features if recipe.features.count(name) > 1)
+                         roles.missing, one_line(table.file))
+    if size_of_names(recipe.columns) > MOST_LETTERS:
+        raise DataError("the names of the features, of column and word, are too long: expected "
+                        "shorter names of columns", file=table.file)
+    twice, count = Counter(recipe.features).most_common(1)[0]
+    if count > 1:
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
     return Survey(recipe, rows, where, tuple(kept), counts)
@@ -243,7 +256,7 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
 def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], dict[int, int]]:
     """(Names of the classes, {class: rows}) of a training table, of which one column is read."""
     label = resolve_roles(table, roles).label
-    column = _Column(table.names[label], True)
+    column = _Column(table.names[label], True, True)
     if not _read(table, {label: column}):
         raise DataError("has no rows", file=table.file)
     return _classes(table, column, roles.classes, False)
@@ -252,7 +265,7 @@ def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], d
 def _read(table, columns):
     """Add all blocks of a table to its columns {position: `_Column`}; -> the number of rows."""
     rows = 0
-    for block in table.blocks({at: "words" if column.categorical else "either"
+    for block in table.blocks({at: "words" if column.as_words else "either"
                                for at, column in columns.items()}):
         for at, column in columns.items():
             column.add(block, block[at])
@@ -264,12 +277,10 @@ def _classes(table, label, given, numbered):
     """(names of the classes, {class: rows}) of the column of the label."""
     name = _quoted(label.name)
     if label.missing:
-        place = label.missing_place
-        first = "" if place.line is None else ", the first in line " \
-            f"{place.line}" if table.counted == "line" else f", the first in row {place.line}"
         raise DataError(f"column {name} has no class in {label.missing} "
-                        f"row{'s' * (label.missing > 1)}{first}: expected a class in every row of "
-                        "training data", file=table.file)
+                        f"row{'s' * (label.missing > 1)}, the first in {table.counted} "
+                        f"{label.first_missing}: expected a class in every row of training data",
+                        file=table.file)
     seen = label.words
     k = len(seen)
     if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows:
@@ -319,6 +330,8 @@ def _recipe_of(table, column, roles):
                          f"single precision has {steps + 1:.0f} numbers, and different cells "
                          f"become equal: subtract a constant, as {column.low:.12g}, from it")
         fill = np.nan if filled is None else number_of(filled)
+        if fill is not None and abs(fill) > LARGEST:
+            raise UsageError(f"--missing {roles.missing} is more than single precision holds")
         if fill is None:
             if column.missing:
                 raise DataError(f"column {name} holds numbers, and --missing {roles.missing} would "
@@ -344,7 +357,7 @@ def _recipe_of(table, column, roles):
     words = set(column.words) | ({plain_word(filled)} if told_apart and filled is not None else
                                  set())
     fill = None
-    if roles.missing in ("mean", "median"):
+    if roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
         fill = min(column.words, key=lambda word: (-column.words[word], word))
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
@@ -370,12 +383,10 @@ def _left_out(table, name, why):
 
 
 def _tell_mixed(table, columns):
-    for before, after in columns:
-        if before.categorical:
-            continue
-        word, place = after.word_place
-        _warn(table, f"column {_quoted(before.name)} has words beside numbers, first "
-                     f"{_quoted(word)} in {table.counted} {place.line}, and all are taken as words "
+    for column in columns:
+        word, number = column.first_word
+        _warn(table, f"column {_quoted(column.name)} has words beside numbers, first "
+                     f"{_quoted(word)} in {table.counted} {number}, and all are taken as words "
                      "(--blanks names words that mean a missing value)")
 
 
@@ -383,14 +394,16 @@ def _refuse_missing(table, columns):
     lacking = [column for column in columns if column.missing]
     if not lacking:
         return
-    first = min(lacking, key=lambda column: column.missing_place.line)
+    first = min(column.first_missing for column in lacking)
     count = sum(column.missing for column in lacking)
     shown = ", ".join(f"{_quoted(column.name)} ({column.missing})" for column in lacking[:_SHOWN])
     more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
-    raise first.missing_place.error(
-        DataError, f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(lacking) > 1)} "
-        f"{shown}{more}, the first here: --missing median, mean, indicator or value:X fills them, "
-        "--ignore leaves columns out")
+    lines = table.counted == "line"
+    where = "here" if lines else f"in {table.counted} {first}"
+    raise DataError(
+        f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(lacking) > 1)} {shown}"
+        f"{more}, the first {where}: --missing median, mean, indicator or value:X fills them, "
+        "--ignore leaves columns out", file=table.file, line=first if lines else None)
 
 
 def _warn(table, message):

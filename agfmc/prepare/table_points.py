@@ -10,32 +10,32 @@ import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, one_line
 from ..formats.table import Block, Table, Words
-from ..tables import plain_word, TableRecipe
+from ..tables import LARGEST, plain_word, TableRecipe
 
 __all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
 
 _VALUES = 1 << 20  # at a time
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 class TableEncoder:
     """The features of a recipe, made of the blocks of one table.
 
     positions: of the recipe's columns in the table, which are found by their names;  unknown:
-    {column: [cells, the first word, its place]} of words that training did not know, which
+    {column: [cells, the first word, its line or row]} of words that training did not know, which
     become zeros;  filled: {column: cells} of missing values that were filled in.  A fill that
     is NaN, as it is not known yet, stays NaN.  Raises `DataError` where the table lacks columns.
     """
 
     def __init__(self, table: Table, recipe: TableRecipe):
         self.recipe, self._table = recipe, table
-        lacking = [one.name for one in recipe.columns if one.name not in table.names]
+        places = {name: at for at, name in enumerate(table.names)}
+        lacking = [one.name for one in recipe.columns if one.name not in places]
         if lacking:
             shown = ", ".join(f"'{one_line(name)}'" for name in lacking[:20])
             raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {shown}"
                             + f" and {len(lacking) - 20} more" * (len(lacking) > 20)
                             + ", which the model needs", file=table.file)
-        self.positions = tuple(table.names.index(one.name) for one in recipe.columns)
+        self.positions = tuple(places[one.name] for one in recipe.columns)
         self.unknown: dict[str, list] = {}
         self.filled: dict[str, int] = {}
         self._places = [None if one.categories is None else
@@ -64,12 +64,11 @@ class TableEncoder:
 
     def _numbers(self, block, cells, column, out):
         missing = np.isnan(cells)
-        large = np.abs(cells) > _LARGEST
+        large = np.abs(cells) > LARGEST
         if large.any():
             row = int(np.argmax(large))
-            raise block.place(row).error(
-                DataError, f"column '{one_line(column.name)}': {cells[row]:g} is more than single "
-                "precision holds: use a larger unit")
+            raise block.error(row, f"column '{one_line(column.name)}': {cells[row]:g} is more than "
+                                   "single precision holds: use a larger unit")
         out[:, 0] = cells
         return missing
 
@@ -84,7 +83,7 @@ class TableEncoder:
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]
             tally = self.unknown.setdefault(column.name,
-                                            [0, word, block.place(int(strange[0]))])
+                                            [0, word, block.number(int(strange[0]))])
             tally[0] += len(strange)
         return missing
 
@@ -92,9 +91,10 @@ class TableEncoder:
         if column.indicator:
             out[missing, -1] = 1
         if column.fill is None and not (column.indicator and places is not None):
-            raise block.place(int(np.argmax(missing))).error(
-                DataError, f"column '{one_line(column.name)}' has a missing value, and training, "
-                f"with --missing {self.recipe.missing}, had none there: expected a "
+            raise block.error(
+                int(np.argmax(missing)),
+                f"column '{one_line(column.name)}' has a missing value, and training, with "
+                f"--missing {self.recipe.missing}, had none there: expected a "
                 + ("number" if places is None else "word"))
         if column.fill is not None:
             out[missing, 0 if places is None else places[column.fill]] = \
@@ -105,10 +105,10 @@ class TableEncoder:
 
     def warn_of_unknown(self) -> None:
         """One warning of each column with words that training did not know."""
-        for name, (count, word, place) in self.unknown.items():
+        for name, (count, word, number) in self.unknown.items():
             self._warn(f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)} with words "
                        f"that training did not know, first '{one_line(word)}' in "
-                       f"{self._table.counted} {place.line}: they are none of its categories")
+                       f"{self._table.counted} {number}: they are none of its categories")
 
     def warn_of_others(self, known) -> None:
         """One warning of the columns that the model does not need; known: names of others."""
@@ -133,8 +133,8 @@ def class_numbers(table: Table, block: Block, position: int, classes: dict) -> n
         row = int(np.argmin(y))
         code = cells.codes[row]
         found = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
-        raise block.place(row).error(
-            DataError, f"column '{one_line(table.names[position])}' has {found}, expected "
+        raise block.error(
+            row, f"column '{one_line(table.names[position])}' has {found}, expected "
             + ", ".join(f"'{one_line(name)}'" for name in list(classes)[:20])
             + f" or {len(classes) - 20} more" * (len(classes) > 20))
     return y
