@@ -7,6 +7,7 @@ not understand; a block with such a cell is left to the csv engine.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -22,6 +23,7 @@ _LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
 _ROWS = 1 << 15  # of a batch
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _TOLD = 200  # characters of a message of PyArrow
+_NO_FRACTION = re.compile(r"\.0+(?=Z?$)")  # of seconds
 _MARK = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 _FILE = b"ARROW1"
@@ -151,7 +153,7 @@ class ArrowFile:
             import pyarrow.ipc
             import pyarrow.parquet
         except ImportError as error:
-            raise UsageError("Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'",
+            raise UsageError("needs PyArrow: pip install 'agfmc[table]'",
                              file=name) from error
         self._pa, self._file, self._name = pyarrow, file, name
         head = os.pread(file.fileno(), len(_FILE), 0)
@@ -213,7 +215,9 @@ class ArrowFile:
         with self._reading():
             reader = self._open(positions or None)
             if self._is_parquet:
-                self._check_sizes(reader.metadata)
+                for i in range(reader.metadata.num_row_groups):  # pages of one are held
+                    refuse_beyond(reader.metadata.row_group(i).total_byte_size,
+                                  "the values of a group of rows", self._name)
                 batches = reader.iter_batches(_ROWS, use_threads=False,
                                               columns=[self.names[i] for i in positions])
             elif self._is_file:
@@ -229,40 +233,44 @@ class ArrowFile:
             for first in range(0, batch.num_rows, _ROWS):
                 yield batch.slice(first, _ROWS)
 
-    def _check_sizes(self, metadata):
-        """Raise DataError where a part of a column, of which pages are held, is beyond memory."""
-        for i in range(metadata.num_row_groups):
-            group = metadata.row_group(i)
-            for j in range(group.num_columns):
-                refuse_beyond(group.column(j).total_uncompressed_size, "the values of a column",
-                              self._name)
-
     def _column(self, array, kind, blanks):
         """-> (a column of that kind, or None and the first wrong row with its cell)."""
         pa = self._pa
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        if pa.types.is_floating(array.type) or pa.types.is_integer(array.type) or \
-                pa.types.is_decimal(array.type):
-            values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            if kind in ("number", "either"):
-                infinite = np.flatnonzero(np.isinf(values))
-                if len(infinite):
-                    return None, (int(infinite[0]), str(values[infinite[0]]))
-                blank = [number for number in map(number_of, blanks) if number is not None]
-                return np.where(np.isin(values, blank), np.nan, values) if blank else values, None
-            if pa.types.is_floating(array.type):  # PyArrow writes 1 for 1.0
-                cells = array.to_numpy(zero_copy_only=False).astype(str)
-                array = pa.array(cells.astype(object), pa.string(), mask=np.isnan(values))
-        array = array.cast(pa.string())
-        if kind == "text":
-            return array.fill_null("").to_pylist(), None
-        array = array.dictionary_encode()
-        cells, codes = array.dictionary.to_pylist(), array.indices.fill_null(-1).to_numpy()
-        column = _of_dictionary(cells, codes, kind, blanks)
-        if column is not None:
-            return column, None
-        words = np.array([number_of(cell) is None and cell.strip(OUTER) not in blanks
-                          for cell in cells] + [False])
-        row = int(np.flatnonzero(words[codes])[0])
-        return None, (row, cells[codes[row]])
+        if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type) or
+                pa.types.is_decimal(array.type)):
+            return _of_strings(self._strings(array), kind, blanks)
+        values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if kind in ("words", "text"):
+            if pa.types.is_floating(array.type):  # PyArrow would write 1 for 1.0
+                cells = array.to_numpy(zero_copy_only=False).astype(str).astype(object)
+                array = pa.array(cells, pa.string(), mask=np.isnan(values))
+            return _of_strings(array.cast(pa.string()), kind, blanks)
+        for row in np.flatnonzero(np.isinf(values))[:1]:
+            return None, (int(row), str(values[row]))
+        missing = [number for number in map(number_of, blanks) if number is not None]
+        return np.where(np.isin(values, missing), np.nan, values) if missing else values, None
+
+    def _strings(self, array):
+        pa = self._pa
+        text = array.cast(pa.string())
+        if pa.types.is_timestamp(array.type):
+            text = pa.array([cell and _NO_FRACTION.sub("", cell) for cell in text.to_pylist()],
+                            pa.string())
+        return text
+
+
+def _of_strings(array, kind, blanks):
+    """-> (the column of an array of strings, or None and the first wrong row with its cell)."""
+    if kind == "text":
+        return array.fill_null("").to_pylist(), None
+    array = array.dictionary_encode()
+    cells, codes = array.dictionary.to_pylist(), array.indices.fill_null(-1).to_numpy()
+    column = _of_dictionary(cells, codes, kind, blanks)
+    if column is not None:
+        return column, None
+    worded = np.array([number_of(cell) is None and cell.strip(OUTER) not in blanks
+                       for cell in cells] + [False])
+    row = int(np.flatnonzero(worded[codes])[0])
+    return None, (row, cells[codes[row]])

@@ -7,6 +7,7 @@ module csv; errors come in the order of the lines, whatever the size of the bloc
 
 from __future__ import annotations
 
+import codecs
 import csv
 import functools
 import io
@@ -118,7 +119,10 @@ class Records:
 
 
 class _Fault(NamedTuple):
+    """What is wrong at the byte `at`, the first that shows it, and told of the line of `begins`."""
+
     at: int
+    begins: int
     message: str
 
 
@@ -143,7 +147,7 @@ def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
                 yield whole
         if fault is not None:
             raise DataError(fault.message, file=file,
-                            line=line + int(np.searchsorted(breaks, fault.at)))
+                            line=line + int(np.searchsorted(breaks, fault.begins)))
         line += int(np.searchsorted(breaks, cut))
         rest = data[cut:]
 
@@ -164,13 +168,13 @@ def _scan(data, layout, ended):
         faults += _endless(data, ends)
     nul = data.find(b"\0")
     if nul >= 0:
-        faults.append(_Fault(nul, "is not text: there is a NUL in the line"))
+        faults.append(_Fault(nul, nul, "is not text: there is a NUL in the line"))
     if not data.isascii():
         try:
-            data[:cut].decode("utf-8")
+            codecs.utf_8_decode(data[:max([cut, *(fault.at for fault in faults)])], "strict", False)
         except UnicodeDecodeError as error:
-            faults.append(_Fault(error.start, "is not text in UTF-8: "
-                                 "`iconv -f ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
+            faults.append(_Fault(error.start, error.start, "is not text in UTF-8: `iconv -f "
+                                 "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
     fault = min(faults, default=None)
     if fault is not None:
         ends = ends[:np.searchsorted(ends, fault.at)]
@@ -182,8 +186,10 @@ def _endless(data, ends):
     """The first record that is too long."""
     edges = np.concatenate(([0], ends + 1, [len(data)]))
     for i in np.flatnonzero(np.diff(edges) > LONGEST_RECORD)[:1]:
-        yield _Fault(int(edges[i]), f"a record is longer than {LONGEST_RECORD >> 20} MiB" + (
-            ", or its quote is not closed" if b'"' in data[edges[i]:edges[i + 1]] else ""))
+        start = int(edges[i])
+        yield _Fault(start + LONGEST_RECORD, start, "a record is longer than "
+                     f"{LONGEST_RECORD >> 20} MiB" + ", or its quote is not closed" * (
+                         b'"' in data[start:start + LONGEST_RECORD]))
 
 
 def _breaks(data, text):
@@ -210,12 +216,13 @@ def _quote_faults(text, marks, breaks, delimiter, ended):
         number = int(np.searchsorted(marks, at))
         first, last = np.searchsorted(breaks, [marks[number - number % 2], at]).tolist()
         above = f"{last - first} line{'s' * (last - first > 1)} above"
-        return [_Fault(at, "a quote inside a cell"
+        return [_Fault(at, at, "a quote inside a cell"
                        + f", whose first quote is {above}" * (last > first)
                        + ": in RFC 4180 quotes are around a whole cell, and doubled within it; "
                        + _NO_QUOTES)]
     if ended and len(marks) % 2:
-        return [_Fault(int(marks[-1]), f"the quote that opens here is not closed; {_NO_QUOTES}")]
+        return [_Fault(len(text), int(marks[-1]), "the quote that opens here is not closed; "
+                       + _NO_QUOTES)]
     return []
 
 

@@ -5,6 +5,7 @@ A `Reader` takes a path.  `covers` names the public functions that it goes throu
 """
 
 import functools
+import gzip
 import hashlib
 import io
 import os
@@ -25,7 +26,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.formats import (calibration_file, class_names, confusions, controlfile, cost_matrix,
                            dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
                            logistic_model, lvq, metric_file, probability_text, seal, set_text,
-                           svm_predict_output, vectors)
+                           svm_predict_output, table, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
 from agfmc.provenance import Provenance
@@ -82,7 +83,7 @@ def columns(values, raw):
     all_finite(values)
 
 
-def table(x, raw):
+def matrix(x, raw):
     assert x.ndim == 2 and x.nbytes == len(raw) - 4
     all_finite(x)
 
@@ -366,6 +367,74 @@ def summed(found, raw):
         all_finite(gram, total, weight)
 
 
+def rows_of(path, **options):
+    """All cells of a table, as numbers where a column of a block has no others, else as words."""
+    found = []
+    with table.open_table(path, **options) as opened:
+        for block in opened.blocks(dict.fromkeys(range(len(opened.names)), "either")):
+            for row in range(block.rows):
+                found.append((block.number(row), [cell_of(block[i], row)
+                                                  for i in range(len(opened.names))]))
+    return found
+
+
+def cell_of(column, row):
+    if not isinstance(column, table.Words):
+        return str(column[row])
+    return column.words[column.codes[row]] if column.codes[row] >= 0 else "nan"
+
+
+def by_both_engines(path):
+    """A table in text gives the same by the module csv as by PyArrow, whatever the blocks."""
+    told = []
+    for size in (5, 1 << 20):
+        for engine in ("csv", "arrow"):
+            try:
+                told.append((size, rows_of(path, engine=engine, block=size)))
+            except DataError as error:
+                told.append((size, error))
+    for one, other in (told[:2], told[2:]):
+        assert one == other or str(one[1]) == str(other[1])
+    assert isinstance(told[0][1], DataError) == isinstance(told[2][1], DataError)
+    if isinstance(told[0][1], DataError):
+        assert str(told[0][1]) == str(told[2][1])
+        raise told[0][1]
+    return told[2][1]
+
+
+def tabled(rows, raw):
+    """Rows of the same length, in the order of the file; of cells that are no infinite number."""
+    assert rows and len({len(cells) for _, cells in rows}) == 1
+    numbers = [number for number, _ in rows]
+    assert numbers == sorted(set(numbers)) and numbers[0] >= 1
+    if not raw.startswith((GZ[:2], PARQUET[:4], FEATHER[:4], b"\xff\xff\xff\xff")):
+        assert numbers[-1] <= raw.count(b"\n") + raw.count(b"\r") + 1
+
+
+def arrow_bytes(write):
+    """A small table in a format of PyArrow; text without PyArrow, to have something."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return TABLE
+    out = io.BytesIO()
+    write(pa.table({"n": [1, None, 3], "x": [0.5, 2.0, float("nan")], "w": ["a", "b\u00e4r", "a"],
+                    "d": pa.array(["x", "y", None]).dictionary_encode()}), out)
+    return out.getvalue()
+
+
+def parquet_bytes(rows, out):
+    from pyarrow.parquet import write_table
+
+    write_table(rows, out)
+
+
+def feather_bytes(rows, out):
+    from pyarrow.feather import write_feather
+
+    write_feather(rows, out)
+
+
 def all_of(result):
     return list(result)
 
@@ -466,6 +535,11 @@ def _sums():
 
 
 SUMS = _sums()
+TABLE = (b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n'
+         b'3,-1e3,"say ""x""\ntwice"\r\n')
+GZ = gzip.compress(TABLE, mtime=0)
+PARQUET = arrow_bytes(parquet_bytes)
+FEATHER = arrow_bytes(feather_bytes)
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
 PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
     np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
@@ -493,10 +567,10 @@ def readers():
         ("names of", functools.partial(class_names.read_names_of, labels=(0, 2)), [NAMES], True,
          anything,
          [f + "class_names.read_names_of"]),
-        ("vec", vectors.read_vec, [VEC], False, table,
+        ("vec", vectors.read_vec, [VEC], False, matrix,
          [f + "vectors.read_vec", f + "vectors.VecReader"]),
-        ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, table, []),
-        ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, table, []),
+        ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, matrix, []),
+        ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, matrix, []),
         ("vec in chunks", lambda path: all_of(vectors.VecReader(path, 1)), [VEC], False, chunks,
          [f + "vectors.VecReader"]),
         ("cls", vectors.read_cls, [CLS], False, columns, [f + "vectors.read_cls"]),
@@ -615,6 +689,11 @@ def readers():
          [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
          anything, []),
         ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
+        ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
+         [f + "table.open_table", f + "table_text.read_records"]),
+        ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
+        ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
+        ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
     return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
             for name, read, seeds, text, accepts, covers in rows}

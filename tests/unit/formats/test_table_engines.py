@@ -18,8 +18,9 @@ pytest.importorskip("pyarrow")
 
 NUMBERS = ("1", "-2", "+5", "0.1", ".5", "5.", "1e3", "1E-7", "-0", " 7 ", "\t8", "9 ", "007",
            "123456789012345678901", "0.30000000000000004", "2.2250738585072011e-308", "1e-400")
-ODD = ("1e400", "inf", "-Infinity", "NAN", "-nan", "1_0", "0x1", "1e", ".", "+", "--1", "1 2", "3,5",
-       "\u0661", "1\u00a0", "1d3", "1f", "true", "1\x0b", "\x0c2", "1;", "-999.0", " -999", "+-1")
+ODD = ("1e400", "inf", "-Infinity", "NAN", "-nan", "1_0", "0x1", "1e", ".", "+", "--1", "1 2",
+       "3,5", "\u0661", "1\u00a0", "1d3", "1f", "true", "1\x0b", "\x0c2", "1;",
+       "-999.0", " -999", "+-1")
 BLANK = ("", "NA", "NaN", "null", "?", " ", "  ", " NA", "NA ", "  NA", "\tNA", "-999")
 WORDS = ("red", " red", "red ", "b\u00e4r", "\u732b", "a b", "say \"x\"", "new\nline", "cr\rlf\r\n",
          '"', '""', "\U0001f431", "'", "#", "x" * 40, "\ufeff", "\u2028", "\x1f")
@@ -82,8 +83,8 @@ def made(rng):
     return data, ["none"] if rng.random() < 0.03 else kinds, form, int(rng.choice([1, 5, 30, 9999]))
 
 
-POOLS = (NUMBERS, NUMBERS, NUMBERS + BLANK, NUMBERS + BLANK[:5], NUMBERS + ODD, WORDS, WORDS + BLANK,
-         NUMBERS[:5] * 9 + ODD[:2], BLANK, NUMBERS + WORDS[:1] + ("NA",))
+POOLS = (NUMBERS, NUMBERS, NUMBERS + BLANK, NUMBERS + BLANK[:5], NUMBERS + ODD, WORDS,
+         WORDS + BLANK, NUMBERS[:5] * 9 + ODD[:2], BLANK, NUMBERS + WORDS[:1] + ("NA",))
 BLANKS = (TableFormat().blanks, TableFormat().blanks, ("NA", "-999"), ())
 
 
