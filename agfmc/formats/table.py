@@ -26,20 +26,14 @@ from .table_arrow import ArrowFile, TextBlocks, holds_arrow
 from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, guess_delimiter,
                          header_cells, no_number, number_of, read_records, stripped)
 
-__all__ = ["Block", "Table", "Words", "is_table", "number_of", "open_table"]
+__all__ = ["Block", "Table", "Words", "number_of", "open_table"]
 
-_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MAGIC = 8  # bytes that tell Parquet and Arrow
 _GZIP = b"\x1f\x8b"
 _MARK = b"\xef\xbb\xbf"
 _BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
 _RATIO = 200  # times as many as went in
-
-
-def is_table(path) -> bool:
-    """True for the name of a table, by its ending in any case: .csv, .tsv.gz, .parquet ..."""
-    return os.fsdecode(path).lower().endswith(_ENDINGS)
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
     "formats.atomic.install", "formats.inputs.within_memory",
     "formats.calibration_file.calibration_of", "formats.recipe_file.recipe_beside",
-    "formats.table.number_of", "formats.table.is_table",
-    "formats.metric_file.metric_path", "formats.inputs.is_stream",
+    "formats.table.number_of", "formats.metric_file.metric_path", "formats.inputs.is_stream",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
     "formats.vectors.VecWriter", "formats.atomic.temporary_name"}

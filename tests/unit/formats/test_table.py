@@ -9,7 +9,7 @@ import pytest
 
 from agfmc.errors import DataError, UsageError
 from agfmc.formats import table_text
-from agfmc.formats.table import Words, is_table, number_of, open_table
+from agfmc.formats.table import Words, number_of, open_table
 from agfmc.tables import TableFormat
 
 
@@ -40,12 +40,6 @@ def wrong(data, *arguments, **options):
     with pytest.raises(DataError) as caught:
         read(data, *arguments, **options)
     return str(caught.value).removeprefix("standard input:").strip()
-
-
-@pytest.mark.parametrize("name", ["a.csv", "b.TSV", "c.csv.gz", "d.tsv.GZ", "e.parquet",
-                                  "f.feather", "g.Arrow"])
-def test_tables_are_known_by_their_endings(name):
-    assert is_table(name) and not is_table(name + "x")
 
 
 def test_a_small_table():
