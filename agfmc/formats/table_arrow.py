@@ -100,9 +100,9 @@ class TextBlocks:
         if kind == "text":
             return array.to_pylist()
         if kind == "words" or position in self._worded and kind == "either":
-            return _of_dictionary(array.dictionary.to_pylist(), array.indices.to_numpy(), kind,
-                                  self._layout.blanks)
-        values = array.to_numpy(zero_copy_only=False)
+            return _of_dictionary(array.dictionary.to_pylist(),
+                                  _numpy(array.indices, np.int32, -1), kind, self._layout.blanks)
+        values = _numpy(array, np.float64, np.nan)
         if np.count_nonzero(np.isfinite(values)) + array.null_count < len(values):
             return None
         if self._numbers and np.isin(values, list(self._numbers)).any():
@@ -116,6 +116,22 @@ def _fits(records):
         return False
     edges = np.concatenate(([-1], records.ends))
     return int(np.diff(edges).max(initial=0)) <= LONGEST_CELL
+
+
+def _numpy(array, kind, missing):
+    """The numbers of an array, writable, `missing` where it has none.
+
+    It stands for the method `to_numpy` of the array, which would load pandas.
+    """
+    count, first = len(array), array.offset
+    validity, values = array.buffers()
+    if array.null_count == count:
+        return np.full(count, missing, kind)
+    found = np.frombuffer(values, kind, count, first * np.dtype(kind).itemsize).copy()
+    if array.null_count:
+        there = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+        found[there[first:first + count] == 0] = missing
+    return found
 
 
 def _of_dictionary(cells, codes, kind, blanks):
@@ -241,11 +257,11 @@ class ArrowFile:
         if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type) or
                 pa.types.is_decimal(array.type)):
             return _of_strings(self._strings(array), kind, blanks)
-        values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        values = _numpy(array.cast(pa.float64(), safe=False), np.float64, np.nan)
         if kind in ("words", "text"):
             if pa.types.is_floating(array.type):  # PyArrow would write 1 for 1.0
-                cells = array.to_numpy(zero_copy_only=False).astype(str).astype(object)
-                array = pa.array(cells, pa.string(), mask=np.isnan(values))
+                own = _numpy(array, f"f{array.type.bit_width // 8}", np.nan)
+                array = pa.array(own.astype(str).astype(object), pa.string(), np.isnan(values))
             return _of_strings(array.cast(pa.string()), kind, blanks)
         for row in np.flatnonzero(np.isinf(values))[:1]:
             return None, (int(row), str(values[row]))
@@ -264,9 +280,9 @@ class ArrowFile:
 def _of_strings(array, kind, blanks):
     """-> (the column of an array of strings, or None and the first wrong row with its cell)."""
     if kind == "text":
-        return array.fill_null("").to_pylist(), None
+        return [cell or "" for cell in array.to_pylist()], None
     array = array.dictionary_encode()
-    cells, codes = array.dictionary.to_pylist(), array.indices.fill_null(-1).to_numpy()
+    cells, codes = array.dictionary.to_pylist(), _numpy(array.indices, np.int32, -1)
     column = _of_dictionary(cells, codes, kind, blanks)
     if column is not None:
         return column, None

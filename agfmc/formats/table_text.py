@@ -11,7 +11,9 @@ import codecs
 import csv
 import functools
 import io
+import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -251,7 +253,7 @@ def _parsed(records, layout):
                         delimiter=layout.delimiter,
                         quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)
     try:
-        rows.extend(row for row in reader if row)
+        rows.extend(filter(None, reader))
     except csv.Error as error:
         if "field limit" in str(error):
             return rows, f"a cell has more than {LONGEST_CELL} characters"
@@ -285,7 +287,7 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
         rows = rows[:row]
     columns = {}
     for position, kind in wanted.items():
-        cells = [row[position] for row in rows]
+        cells = list(map(operator.itemgetter(position), rows))
         columns[position], row = column_of(cells, kind, layout.blanks)
         if row is not None:
             faults.append((row, position, no_number(layout.names[position], cells[row])))
@@ -331,16 +333,19 @@ def _numbers(cells, blanks):
     values = None if _numeric(blanks) else _plain(cells)
     if values is not None:
         return values, None
-    given = [cell.strip(OUTER) not in blanks for cell in cells]
-    values = np.full(len(cells), np.nan)
-    left = [cell for cell, there in zip(cells, given) if there]
-    found = _plain(left)
-    if found is None:
-        found = [number_of(cell) for cell in left]
-        if None in found:
-            return values, int(np.flatnonzero(given)[found.index(None)])
-    values[given] = found
-    return values, None
+    for bare in (cells, [cell.strip(OUTER) for cell in cells]):
+        given = [cell not in blanks for cell in bare]
+        left = list(itertools.compress(bare, given))
+        values = None if _numeric(blanks) and bare is cells else _plain(left)
+        if values is not None:
+            break
+    else:
+        values = [number_of(cell) for cell in left]
+        if None in values:
+            return None, int(np.flatnonzero(given)[values.index(None)])
+    filled = np.full(len(cells), np.nan)
+    filled[given] = values
+    return filled, None
 
 
 @functools.lru_cache(16)
