@@ -300,7 +300,8 @@ def test_expected_quantities(run):
     for row in table:
         row[5] = f"{SPECIES.index(row[5])}..{SPECIES.index(row[5]) + 1}"
     Path("q.csv").write_text(text(table))
-    run("multi_borders", "--quiet", "--label", "species", "--id", "id", "pairs", "q.csv", "qm", "q.mbc")
+    run("multi_borders", "--quiet", "--label", "species", "--id", "id", "pairs", "q.csv", "qm",
+        "q.mbc")
     found = answers(run, "--quantity", "--quantiles", ".1,.9", "q.mbc", "test.csv")
     assert list(found[0]) == ["id", "class", "p", "mean", "quantile:0.1", "quantile:0.9"]
     assert all(0 < float(one["quantile:0.1"]) < float(one["mean"]) < 3 for one in found)
