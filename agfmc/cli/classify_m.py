@@ -10,7 +10,7 @@ from contextlib import suppress
 from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
-from ..tables import is_answer_table
+from ..tables import is_answer_table, is_table
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
@@ -197,7 +197,8 @@ def execute(args):
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
-    lvq = external and not args.svm and not args.test.endswith(".vec")
+    lvq = external and not args.svm and not args.table and not args.test.endswith(".vec") \
+        and not is_table(args.test)
     pool = workers(args)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels)
     _check_together(args, form.kind)

@@ -116,7 +116,10 @@ class RowIds:
 
 def _ordered(seen):
     """By their bits, and equal ones by the numbers of the rows."""
-    return seen[np.lexsort((seen["number"], seen["low"], seen["high"]))]
+    ordered = seen[np.argsort(np.ascontiguousarray(seen["high"]))]
+    if np.any(ordered["high"][1:] == ordered["high"][:-1]):  # the rest takes as long again
+        return seen[np.lexsort((seen["number"], seen["low"], seen["high"]))]
+    return ordered
 
 
 def _repeated(seen):

@@ -336,7 +336,8 @@ class RowsToClassify:
     def chunks(self, rows: int) -> Iterator[tuple[np.ndarray, list]]:
         """Yield (x (n, d) float32, the cells of the heads), `rows` rows at a time or fewer.
 
-        Then there is a warning of words that training did not know.
+        Then there are warnings of columns that are not needed, and of words that training did
+        not know.
         """
         first = 1
         for part in encoded_rows(self._table, self._encoder, text=self._copied,
@@ -346,6 +347,9 @@ class RowsToClassify:
                 cells = [column[at:at + rows] for column in part.text]
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
+        recipe = self._encoder.recipe
+        self._encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
+                                      *(self._table.names[at] for at in self._copied)})
         self._encoder.warn_of_unknown()
 
 
@@ -363,8 +367,6 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
         there = [name for name in recipe.ids if name in table.names]
         ids = column_positions(table, form.roles.ids or there, "--id")
         copied = tuple(range(len(table.names))) if everything else ids
-        encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
-                                *(table.names[at] for at in copied)})
         heads = tuple(table.names[at] for at in copied) or ("row",)
         unique = ids if form.roles.ids or len(there) == len(recipe.ids) else ()
         yield RowsToClassify(heads, table, encoder, copied, unique)

@@ -66,3 +66,18 @@ def test_columns_do_not_run_into_each_other(tmp_path):
 
 def test_cells_are_compared_as_they_stand(tmp_path):
     check(write(tmp_path, ["1,x", "01,x", "1.0,x", "é,x", "É,x", '" 1",x', ",x"]))
+
+
+def test_half_of_the_bits_are_no_id(tmp_path, monkeypatch):
+    class Half:
+        def __init__(self, key, digest_size):
+            self.key = key
+
+        def digest(self):
+            return bytes(8) + self.key.rjust(8)
+
+    monkeypatch.setattr(row_ids, "blake2b", Half)
+    check(write(tmp_path, ["a,1", "b,2", "c,3"]))
+    with pytest.raises(DataError, match="'a': the id is that of line 2") as error:
+        check(write(tmp_path, ["a,1", "b,2", "c,3", "a,4"]))
+    assert error.value.line == 5

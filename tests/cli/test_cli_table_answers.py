@@ -1,0 +1,388 @@
+"""classify_m from table to table: columns by name, ids, words, sets, refusals."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
+
+SPECIES = ["ant", "bee, fly", "cat"]
+HEADER = ["id", "length", "width", "colour", "code", "species"]
+
+
+def rows(n=120, seed=3):
+    """Rows of text cells in the order of HEADER."""
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, 3, n)
+    x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(n, 2)) * 0.8
+    colours = np.array(["red", "dark, blue", "green"])[(y + draw.integers(0, 2, n)) % 3]
+    return [[f"r{i}", repr(a), f"{b:.3f}", colour, str(i % 3 + 1), SPECIES[c]]
+            for i, ((a, b), colour, c) in enumerate(zip(x.tolist(), colours.tolist(), y.tolist()))]
+
+
+def text(table, names=HEADER, mark=",", end="\n"):
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark, lineterminator=end).writerows([names, *table])
+    return out.getvalue()
+
+
+def columns(table, *wanted):
+    """The same table with these columns of HEADER alone."""
+    return [[row[HEADER.index(name)] for name in wanted] for row in table]
+
+
+@pytest.fixture(scope="module")
+def models(run, tmp_path_factory):
+    """A folder with models of a table: pairs.mbm, tree.mbm, filled.mbm, pairs.mbc."""
+    folder = tmp_path_factory.mktemp("models")
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        table = rows()
+        Path("t.csv").write_text(text(table))
+        for row in table[::7]:
+            row[1], row[3] = "NA", ""
+        Path("holes.csv").write_text(text(table))
+        Path("pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+        Path("tree").write_text('"" { 0 "" { 1 2 } }')
+        roles = "--label", "species", "--id", "id"
+        for name, plan, base, more in (("pairs", "pairs", "t", ()), ("tree", "tree", "t", ()),
+                                       ("filled", "pairs", "holes", ("--missing", "median")),
+                                       ("marked", "pairs", "holes", ("--missing", "indicator"))):
+            run("multi_borders", "--quiet", "--platt", "loo", *roles, *more, plan, f"{base}.csv",
+                f"{name}.m", f"{name}.mbc")
+            run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
+    finally:
+        os.chdir(here)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(models, folder):
+    """A folder with links to the models and a table to classify, test.csv."""
+    for path in models.iterdir():
+        (folder / path.name).symlink_to(path)
+    (folder / "test.csv").write_text(text(rows(40, 4)))
+    return folder
+
+
+def answers(run, *words, out="out.csv", **keywords):
+    """The rows of out.csv as {column: cell}, after a run that printed nothing."""
+    found = run("classify_m", *words, out, **keywords)
+    assert found.out == ""
+    with open(out, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def printed(run, *words, stdin=""):
+    return run("classify_m", *words, "-", stdin=stdin).out
+
+
+def test_answers_are_those_of_the_points_made_of_the_table(run):
+    found = answers(run, "pairs.mbm", "test.csv")
+    assert list(found[0]) == ["id", "class", "p", *(f"p:{name}" for name in SPECIES)]
+    run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
+    lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
+    assert [[*(one[f"p:{name}"] for name in SPECIES)] for one in found] == [
+        line.split()[:-1] for line in lines]
+    labels = read_cls("a.cls").tolist()
+    assert [one["class"] for one in found] == [SPECIES[label] for label in labels]
+    assert [one["id"] for one in found] == [f"r{i}" for i in range(40)]
+    assert all(one["p"] == one[f"p:{one['class']}"] for one in found)
+
+
+def test_columns_are_found_by_name(run):
+    run("classify_m", "pairs.mbm", "test.csv", "out.csv")
+    order = ["code", "width", "species", "id", "colour", "more", "length"]
+    table = [[*row, "x"] for row in rows(40, 4)]
+    picked = [[dict(zip([*HEADER, "more"], row))[name] for name in order] for row in table]
+    Path("other.csv").write_text(text(picked, order))
+    found = run("classify_m", "pairs.mbm", "other.csv", "again.csv")
+    found.line("warning: other.csv: column 'more' is not needed")
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+
+
+def test_columns_that_are_lacking_are_named(run):
+    Path("few.csv").write_text(text(columns(rows(4), "id", "code", "width"),
+                                    ["id", "code", "width"]))
+    run("classify_m", "pairs.mbm", "few.csv", "out.csv", status=1).refused(
+        "few.csv: lacks the columns 'length', 'colour', which the model needs")
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("make", [
+    lambda table: text(table, end="\r\n").encode(),
+    lambda table: b"\xef\xbb\xbf" + text(table).encode(),
+    lambda table: text(table, mark=";").encode(),
+    lambda table: text(table, mark="\t").encode(),
+    lambda table: gzip.compress(text(table).encode())], ids=["crlf", "bom", ";", "tab", "gz"])
+def test_the_same_answers_from_every_layout_and_stream(run, make):
+    expected = printed(run, "pairs.mbm", "test.csv")
+    data = make(rows(40, 4))
+    Path("other.csv").write_bytes(data)
+    assert printed(run, "pairs.mbm", "other.csv") == expected
+    assert printed(run, "--table", "pairs.mbm", "-", stdin=data) == expected
+    assert answers(run, "pairs.mbc", "other.csv") == list(csv.DictReader(io.StringIO(expected)))
+
+
+@pytest.mark.parametrize("workers", [("-j", "2"), ("--executor", "processes:2")])
+def test_the_same_bytes_from_any_workers(run, workers, monkeypatch):
+    expected = printed(run, "pairs.mbm", "test.csv")
+    monkeypatch.setattr("agfmc.prediction.classifier.Classifier.rows", 7)
+    assert printed(run, *workers, "pairs.mbm", "test.csv") == expected
+
+
+def test_every_ending_of_an_output(run):
+    expected = answers(run, "--all-columns", "pairs.mbm", "test.csv")
+    for name, mark in (("o.csv.gz", ","), ("o.tsv", "\t"), ("o.TSV.GZ", "\t")):
+        assert run("classify_m", "--all-columns", "pairs.mbm", "test.csv", name).out == ""
+        data = Path(name).read_bytes()
+        if name.lower().endswith("gz"):
+            data = gzip.decompress(data)
+        assert list(csv.DictReader(io.StringIO(data.decode(), newline=""),
+                                   delimiter=mark)) == expected
+    run("classify_m", "--all-columns", "pairs.mbm", "test.csv", "o.jsonl.gz")
+    lines = [json.loads(line) for line in gzip.open("o.jsonl.gz", "rt", encoding="utf-8")]
+    assert [list(line)[-3:] for line in lines] == [["class", "p", "probabilities"]] * 40
+    for line, row in zip(lines, expected):
+        p = line.pop("probabilities")
+        flat = line | {"p": f"{line['p']:.6f}"} | {
+            f"p:{name}": f"{value:.6f}" for name, value in p.items()}
+        assert flat == row
+
+
+def test_gzip_has_the_same_bytes_again(run):
+    for name in ("a.csv.gz", "b.csv.gz"):
+        run("classify_m", "pairs.mbm", "test.csv", name)
+    assert Path("a.csv.gz").read_bytes() == Path("b.csv.gz").read_bytes()
+
+
+def test_pandas_reads_the_answers(run):
+    pandas = pytest.importorskip("pandas")
+    table = rows(40, 4)
+    for row, odd in zip(table, ['say "yes"', "two\nlines", "=1+1", " blanks ", "", "ä"]):
+        row[0] = odd
+    Path("odd.csv").write_text(text(table))
+    run("classify_m", "pairs.mbm", "odd.csv", "o.csv")
+    found = pandas.read_csv("o.csv", keep_default_na=False)
+    assert found["id"].tolist() == [row[0] for row in table]
+    p = found[[f"p:{name}" for name in SPECIES]].to_numpy()
+    assert np.array(SPECIES)[p.argmax(axis=1)].tolist() == found["class"].tolist()
+    assert np.abs(p.sum(axis=1) - 1).max() < 3e-6
+    run("classify_m", "pairs.mbm", "odd.csv", "o.jsonl")
+    lines = pandas.read_json("o.jsonl", lines=True, dtype=False)
+    assert lines["id"].tolist() == [row[0] for row in table]
+
+
+def test_ids_are_those_of_training_or_named_or_numbers(run):
+    assert list(answers(run, "--id", "code,id", "pairs.mbm", "test.csv")[0])[:3] == [
+        "code", "id", "class"]
+    assert [one["length"] for one in answers(run, "--id", "2", "pairs.mbm", "test.csv")] == [
+        row[1] for row in rows(40, 4)]
+    without = HEADER[1:]
+    Path("none.csv").write_text(text(columns(rows(40, 4), *without), without))
+    found = answers(run, "pairs.mbm", "none.csv")
+    assert [one["row"] for one in found] == [str(i + 1) for i in range(40)]
+    run("classify_m", "pairs.mbm", "none.csv", "o.jsonl")
+    assert [json.loads(line)["row"] for line in open("o.jsonl")] == list(range(1, 41))
+    run("classify_m", "--id", "name", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
+        "test.csv: --id: there is no column 'name'; the columns are 'id', 'length'")
+
+
+def test_ids_must_differ(run):
+    table = rows(40, 4)
+    table[10][0] = table[2][0]  # of another code
+    Path("twice.csv").write_text(text(table))
+    run("classify_m", "pairs.mbm", "twice.csv", "out.csv", status=1).refused(
+        "twice.csv:12: column 'id' has 'r2': the id is that of line 4 already")
+    assert not Path("out.csv").exists()
+    answers(run, "--id", "id,code", "pairs.mbm", "twice.csv")
+    run("classify_m", "--id", "code", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
+        "test.csv:5: column 'code' has '1': the id is that of line 2")
+
+
+def test_columns_with_names_of_the_answers(run):
+    names = ["p", *HEADER[1:5], "class"]
+    Path("names.csv").write_text(text(rows(40, 4), names))
+    found = answers(run, "--all-columns", "pairs.mbm", "names.csv")
+    assert list(found[0])[:8] == ["input:p", *HEADER[1:5], "input:class", "class", "p"]
+    assert [one["input:class"] for one in found] == [row[5] for row in rows(40, 4)]
+    Path("names.csv").write_text(text([[*row, ""] for row in rows(40, 4)],
+                                      [*names, "input:class"]))
+    run("classify_m", "--all-columns", "pairs.mbm", "names.csv", "o.csv", status=2).refused(
+        "two columns 'input:class'")
+
+
+def test_the_best_classes(run):
+    every = answers(run, "pairs.mbm", "test.csv")
+    found = answers(run, "--top", 2, "pairs.mbm", "test.csv")
+    assert list(found[0]) == ["id", "class", "p", "class1", "p1", "class2", "p2"]
+    for one, best in zip(every, found):
+        order = sorted(SPECIES, key=lambda name: -float(one[f"p:{name}"]))
+        assert [best["class1"], best["class2"]] == order[:2]
+        assert [best["p1"], best["p2"]] == [one[f"p:{name}"] for name in order[:2]]
+    run("classify_m", "--top", 9, "pairs.mbm", "test.csv", "o.jsonl")
+    lines = [json.loads(line) for line in open("o.jsonl")]
+    assert [[pair["class"] for pair in line["top"]] for line in lines] == [
+        sorted(SPECIES, key=lambda name: -float(one[f"p:{name}"])) for one in every]
+
+
+@pytest.mark.parametrize("words", [("--coverage", "0.8", "pairs.mbm"),
+                                   ("--stop", "0.9", "tree.mbm")])
+def test_sets(run, words):
+    run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
+    run("classify_m", *words, "points.vec", "a")
+    expected = [[SPECIES[int(word)] for word in line.split() if word != "-"]
+                for line in open("a.sets")]
+    assert len(set(map(tuple, expected))) > 2
+    found = answers(run, *words, "test.csv")
+    assert list(found[0]) == ["id", "class", "p", "set"]
+    assert [one["set"] for one in found] == [" | ".join(members) for members in expected]
+    run("classify_m", *words, "test.csv", "o.jsonl")
+    lines = [json.loads(line) for line in open("o.jsonl")]
+    assert [line["set"] for line in lines] == expected
+    assert [line["class"] or "" for line in lines] == [one["class"] for one in found]
+    if "--stop" in words:
+        assert [one["class"] for one in found] == [
+            members[0] if len(members) == 1 else "" for members in expected]
+
+
+def test_rejected_rows_have_no_class_but_the_probability_of_the_winner(run):
+    every = answers(run, "pairs.mbm", "test.csv")
+    found = run("classify_m", "--reject", 0.7, "pairs.mbm", "test.csv", "o.csv")
+    below = sum(float(one["p"]) < 0.7 for one in every)
+    found.line(f"{below} of 40 points rejected")
+    assert 0 < below < 40
+    expected = [one | {"class": one["class"] if float(one["p"]) >= 0.7 else ""} for one in every]
+    assert list(csv.DictReader(open("o.csv"))) == expected
+    run("classify_m", "--reject", 0.7, "pairs.mbm", "test.csv", "o.jsonl")
+    assert [json.loads(line)["class"] or "" for line in open("o.jsonl")] == [
+        one["class"] for one in expected]
+
+
+def test_a_tree_gives_one_probability_and_a_line_says_how_to_get_all(run):
+    found = run("classify_m", "tree.mbm", "test.csv", "o.csv")
+    found.line("--tree full gives those of all classes")
+    path = answers(run, "--tree", "path", "tree.mbm", "test.csv")
+    assert list(csv.DictReader(open("o.csv"))) == path
+    assert list(path[0]) == ["id", "class", "p"]
+    full = answers(run, "--tree", "full", "tree.mbm", "test.csv")
+    assert list(full[0]) == ["id", "class", "p", *(f"p:{name}" for name in SPECIES)]
+
+
+def test_votes_decision_values_and_p_values_have_names_of_their_own(run):
+    found = answers(run, "-Q", "vote", "pairs.mbm", "test.csv")
+    assert list(found[0]) == ["id", "class", "score", *(f"score:{name}" for name in SPECIES)]
+    assert all(one["score"] == max((one[f"score:{name}"] for name in SPECIES), key=float)
+               for one in found)
+    run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
+    for option, names in (("-0", ["f1", "f2", "f3"]), ("-Q-1", ["r1", "r2", "r3"])):
+        lines = run("classify_m", option, "pairs.mbm", "points.vec", "a").out.splitlines()
+        found = answers(run, option, "pairs.mbm", "test.csv")
+        assert list(found[0]) == ["id", "class", *names]
+        np.testing.assert_allclose([[float(one[name]) for name in names] for one in found],
+                                   [list(map(float, line.split()))[:3] for line in lines],
+                                   atol=1e-6)
+    found = answers(run, "--p-values", "pairs.mbm", "test.csv")
+    assert list(found[0]) == ["id", "class", "p", *(f"p_value:{name}" for name in SPECIES)]
+    found = answers(run, "-Q", "max-win", "pairs.mbm", "test.csv")
+    assert list(found[0]) == ["id", "class", "p"]
+
+
+def test_expected_quantities(run):
+    table = rows()
+    for row in table:
+        row[5] = f"{SPECIES.index(row[5])}..{SPECIES.index(row[5]) + 1}"
+    Path("q.csv").write_text(text(table))
+    run("multi_borders", "--quiet", "--label", "species", "--id", "id", "pairs", "q.csv", "qm",
+        "q.mbc")
+    found = answers(run, "--quantity", "--quantiles", ".1,.9", "q.mbc", "test.csv")
+    assert list(found[0]) == ["id", "class", "p", "mean", "quantile:0.1", "quantile:0.9"]
+    assert all(0 < float(one["quantile:0.1"]) < float(one["mean"]) < 3 for one in found)
+
+
+def test_words_that_training_did_not_know_are_told_once(run):
+    table = rows(40, 4)
+    for row in table[5:9]:
+        row[3] = "pink"
+    Path("new.csv").write_text(text(table))
+    found = run("classify_m", "pairs.mbm", "new.csv", "o.csv")
+    found.line("warning: new.csv: column 'colour' has 4 cells with words that training did not "
+               "know, first 'pink' in line 7")
+    run("table2agf", "--recipe", "pairs.mbc.recipe", "new.csv", "points")
+    lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
+    assert [one[f"p:{SPECIES[0]}"] for one in csv.DictReader(open("o.csv"))] == [
+        line.split()[0] for line in lines]
+
+
+@pytest.mark.parametrize("model", ["filled", "marked"])
+def test_blanks_are_filled_as_in_training(run, model):
+    table = rows(40, 4)
+    table[3][1] = table[4][3] = "?"
+    Path("blanks.csv").write_text(text(table))
+    found = answers(run, f"{model}.mbm", "blanks.csv")
+    run("table2agf", "--recipe", f"{model}.mbc.recipe", "blanks.csv", "points")
+    lines = run("classify_m", f"{model}.mbm", "points.vec", "a").out.splitlines()
+    assert [one[f"p:{SPECIES[2]}"] for one in found] == [line.split()[2] for line in lines]
+
+
+@pytest.mark.parametrize("at, cell, message", [
+    (1, "", ":12: column 'length' has a missing value, and training, with --missing error"),
+    (1, "1,5", ":12: expected a number in column 'length', found '1,5': a decimal has a point"),
+    (2, "wide", ":12: expected a number in column 'width', found 'wide'"),
+    (2, "1e39", ":12: column 'width': 1e+39 is more than single precision holds")])
+@pytest.mark.parametrize("more", [(), ("--all-columns",)])
+def test_cells_that_the_model_cannot_take(run, at, cell, message, more):
+    table = rows(40, 4)
+    table[10][at] = cell
+    Path("bad.csv").write_text(text(table))
+    Path("out.csv").write_text("as it was")
+    run("classify_m", *more, "pairs.mbm", "bad.csv", "out.csv", status=1).refused(
+        f"bad.csv{message}")
+    assert Path("out.csv").read_text() == "as it was"
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
+def test_a_ragged_line(run):
+    Path("bad.csv").write_text(text(rows(4)) + "r9,1\n")
+    run("classify_m", "pairs.mbm", "bad.csv", "out.csv", status=1).refused(
+        "bad.csv:6: 2 cells, expected 6 as in the header")
+    assert not Path("out.csv").exists()
+
+
+def test_points_may_have_a_table_of_answers(run):
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(30, 2))
+    write_vec("b.vec", x)
+    write_cls("b.cls", (x[:, 0] > 0) * 3 + 1)
+    Path("two").write_text('"" 0 / 1; {1 4}')
+    run("multi_borders", "--quiet", "two", "b", "bm", "b.mbc")
+    lines = run("classify_m", "--tree", "full", "b.mbc", "b.vec", "a").out.splitlines()
+    found = answers(run, "--tree", "full", "b.mbc", "b.vec")
+    assert list(found[0]) == ["row", "class", "p", "p:1", "p:4"]
+    assert [[one["p:1"], one["p:4"], one["class"]] for one in found] == [
+        line.split() for line in lines]
+    run("classify_m", "b.mbc", "test.csv", "o.csv", status=1).refused(
+        "b.mbc: was not trained from a table")
+
+
+@pytest.mark.parametrize("words, message", [
+    (("pairs.mbm", "test.csv", "out"), "the answers to a table are a table: expected a name that "
+     "ends in .csv"),
+    (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
+    (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
+    (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "--table excludes -M and -A"),
+    (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
+    (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
+    (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),
+    (("pairs.mbm", "test.csv", "test.csv"), "the output test.csv would overwrite an input")])
+def test_what_does_not_go_together(run, words, message):
+    before = Path("test.csv").read_bytes()
+    run("classify_m", *words, status=2).refused(message)
+    assert Path("test.csv").read_bytes() == before and not Path("o.csv").exists()
