@@ -245,6 +245,7 @@ def test_votes_are_not_scored_as_probabilities(run, points):
 def test_what_is_no_line_of_json(run):
     for line, text in (('{"class": ', "a.jsonl:2: expected a JSON object"), ("[1]", "a.jsonl:2"),
                        ('{"class": "a"}', "a.jsonl:2: has no 'kind'"),
+                       ('{"class": "a", "kind": 1e999}', "a.jsonl:2: expected a word in 'kind'"),
                        ('{"class": ["a"], "kind": "a"}', "a.jsonl:2: expected a word in 'class'"),
                        ('{"class": "\\ud800", "kind": "a"}', "a.jsonl:2: expected a JSON object")):
         Path("a.jsonl").write_text('{"class": "a", "kind": "a"}\n' + line + "\n")
