@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterator, Mapping
@@ -161,7 +162,9 @@ def _fits(value, kind):
         return isinstance(value, list) and all(isinstance(one, str) for one in value)
     if value is None:
         return kind != "text"
-    return type(value) in (int, float) or kind != "number" and isinstance(value, (str, bool))
+    if type(value) in (int, float):
+        return math.isfinite(value)  # 1e999 is not
+    return kind != "number" and isinstance(value, (str, bool))
 
 
 def _text(cell):

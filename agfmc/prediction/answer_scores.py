@@ -123,7 +123,11 @@ class _Other(NamedTuple):
 
 
 def _truth_column(table, source):
-    name = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+    try:
+        name = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+    except DataError as error:
+        raise DataError(f"{error.message}; --data names another table that has it",
+                        file=error.file) from None
     if name == source.predicted and f"input:{name}" in table.names:
         name = f"input:{name}"  # as classify_m names a column of its input
     if name == source.predicted:
@@ -183,7 +187,7 @@ def _complete(table, column):
     missing = np.flatnonzero(words.codes < 0)
     if len(missing):
         raise table.error(int(missing[0]), f"column '{one_line(column)}' has no class"
-                          + f", here and in {len(missing) - 1} more rows" * (len(missing) > 1)
+                          + f" (one of {len(missing)} such rows)" * (len(missing) > 1)
                           + ": expected the true class in every row")
     return words
 

@@ -322,13 +322,7 @@ def _recipe_of(table, column, roles):
             return _left_out(table, name, f"is constant, {column.low:g}")
         if column.ascending and column.whole and column.numbers > _FEW_ROWS:
             return _left_out(table, name, "numbers the rows (--categorical would keep it)")
-        if column.whole_and_different():
-            _warn(table, f"column {name} has another whole number in every row: if it is an "
-                         "identifier, and not a measurement, --ignore or --id leaves it out")
-        if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
-            _warn(table, f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
-                         f"single precision has {steps + 1:.0f} numbers, and different cells "
-                         f"become equal: subtract a constant, as {column.low:.12g}, from it")
+        _tell_odd_numbers(table, name, column)
         fill = np.nan if filled is None else number_of(filled)
         if fill is not None and abs(fill) > LARGEST:
             raise UsageError(f"--missing {roles.missing} is more than single precision holds")
@@ -362,6 +356,16 @@ def _recipe_of(table, column, roles):
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
+
+
+def _tell_odd_numbers(table, name, column):
+    if column.whole_and_different():
+        _warn(table, f"column {name} has another whole number in every row: if it is an "
+                     "identifier, and not a measurement, --ignore or --id leaves it out")
+    if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
+        _warn(table, f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+                     f"single precision has {steps + 1:.0f} numbers, and different cells "
+                     f"become equal: subtract a constant, as {column.low:.12g}, from it")
 
 
 def _steps(low, high):

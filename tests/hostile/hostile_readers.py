@@ -23,7 +23,8 @@ from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.formats import (calibration_file, class_names, confusions, controlfile, cost_matrix,
+from agfmc.formats import (answer_columns, calibration_file, class_names, confusions,
+                           controlfile, cost_matrix,
                            dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
                            logistic_model, lvq, metric_file, probability_text, seal, set_text,
                            svm_predict_output, table, vectors)
@@ -307,6 +308,24 @@ def beside(ending, other, content, read):
     return inner
 
 
+def answers(path):
+    """The cells of JSON lines, whose name tells what they are."""
+    Path(f"{path}.jsonl").write_bytes(bytes_of(path))
+    try:
+        with answer_columns.open_answers(f"{path}.jsonl") as opened:
+            return opened.read({name: {"p": "number", "set": "set"}.get(
+                name, "number" if name.startswith("p:") else "words") for name in opened.names})
+    except DataError as error:
+        raise DataError(error.message, file=path, line=error.line) from error
+
+
+def answered(found, raw):
+    """A cell in each row and column; no infinite number."""
+    for name, cells in found.cells.items():
+        assert len(getattr(cells, "codes", cells)) == len(found.numbers) > 0
+        assert not isinstance(cells, np.ndarray) or not np.isinf(cells).any(), name
+
+
 def from_pipe(read):
     """The same from standard input, which has no size."""
     def inner(path):
@@ -541,6 +560,9 @@ GZ = gzip.compress(TABLE, mtime=0)
 PARQUET = arrow_bytes(parquet_bytes)
 FEATHER = arrow_bytes(feather_bytes)
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
+ANSWERS = b"""{"id": "a", "class": "x", "p": 0.5, "probabilities": {"x": 0.5, "y": 0.5}, "set": []}
+{"id": 2, "class": null, "p": 1, "probabilities": {"x": 0, "y": 1e0}, "set": ["x", "\\u00e9"]}
+"""
 PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
     np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
 
@@ -692,6 +714,8 @@ def readers():
         ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
          [f + "table.open_table", f + "table_text.read_records"]),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
+        ("answers", answers, [ANSWERS], True, answered, [f + "answer_columns.open_answers"]),
+        ("answers in gzip", answers, [gzip.compress(ANSWERS)], False, answered, []),
         ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
