@@ -10,11 +10,12 @@ import hashlib
 import io
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from hostile_store import calibration
+from hostile_store import calibration, check_visible, RECIPE
 
 from agfmc.control.dot import format_dot
 from agfmc.control.parse import parse
@@ -23,11 +24,12 @@ from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.prediction.configuration import load
 from agfmc.prediction.decision_values import MachineValues
+from agfmc.prediction.description import describe_recipe, format_recipe_lines
 from agfmc.formats import (answer_columns, calibration_file, class_names, confusions,
                            controlfile, cost_matrix,
                            dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
-                           logistic_model, lvq, metric_file, probability_text, seal, set_text,
-                           svm_predict_output, table, vectors)
+                           logistic_model, lvq, metric_file, probability_text, recipe_file, seal,
+                           set_text, svm_predict_output, table, vectors)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
 from agfmc.provenance import Provenance
@@ -454,6 +456,13 @@ def feather_bytes(rows, out):
     write_feather(rows, out)
 
 
+def recipe_again(recipe, raw):
+    """A recipe is the same when it is written and read, and can be shown."""
+    text = recipe_file.format_recipe(recipe).encode()
+    assert recipe_file.recipe_of(text, "again") == recipe
+    check_visible(format_recipe_lines(describe_recipe(recipe)))
+
+
 def all_of(result):
     return list(result)
 
@@ -559,6 +568,8 @@ TABLE = (b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n'
 GZ = gzip.compress(TABLE, mtime=0)
 PARQUET = arrow_bytes(parquet_bytes)
 FEATHER = arrow_bytes(feather_bytes)
+RECIPE_TEXT = recipe_file.format_recipe(replace(RECIPE, classes=("a", "b"))).encode() \
+    .replace(b"\n ", b"").replace(b"  ", b"")
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
 ANSWERS = b"""{"id": "a", "class": "x", "p": 0.5, "probabilities": {"x": 0.5, "y": 0.5}, "set": []}
 {"id": 2, "class": null, "p": 1, "probabilities": {"x": 0, "y": 1e0}, "set": ["x", "\\u00e9"]}
@@ -718,6 +729,9 @@ def readers():
         ("answers in gzip", answers, [gzip.compress(ANSWERS)], False, answered, []),
         ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
+        ("recipe", recipe_file.read_recipe, [RECIPE_TEXT], True, recipe_again,
+         [f + "recipe_file.read_recipe", f + "recipe_file.recipe_of",
+          f + "recipe_file.recipe_if_there", f + "strict_json.strict_json"]),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
     return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
             for name, read, seeds, text, accepts, covers in rows}

@@ -29,6 +29,7 @@ from agfmc.models import (Calibration, CalibrationPoints, CollatedModel, Configu
                           DecoderCalibration, DirectModel, Kernel, LearnedDecoder, Normalisation,
                           ProbabilityMap)
 from agfmc.provenance import Provenance
+from agfmc.tables import ColumnRecipe, TableRecipe
 
 START = struct.Struct("<8sIIQQ32s")
 KERNELS = (Kernel("rbf", 0.5), Kernel("linear"), Kernel("polynomial", 0.5, 1.0, 3),
@@ -42,6 +43,10 @@ CONTROLS = {
     "K": "a K \"-k 2\" { 0 1 2 }\n",
     "L": "a L \"\" { 0 1 2 }\n",
     "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n"}
+
+RECIPE = TableRecipe(
+    (ColumnRecipe("size", fill=0.1), ColumnRecipe("colour", ("b\u00e4r",), "b\u00e4r")), "kind",
+    tuple(f"c{label}" for label in range(10)), ("id",), "w", "median", "t.csv")
 
 
 def models():
@@ -57,6 +62,7 @@ def models():
     none = np.full(len(machines.rho), np.nan)
     found["votes"] = replace(found["pairs"], machines=replace(machines, a=none, b=none,
                                                               any_width=True))
+    found["table"] = replace(found["pairs"], recipe=RECIPE)
     for name in ("pairs", "mixed"):
         one = found[name]
         found[f"calibrated {name}"] = replace(one, calibration=calibration(

@@ -83,7 +83,7 @@ def test_every_byte_of_the_start():
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
-    for major, minor in ((0, 0), (1, 4), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+    for major, minor in ((0, 0), (1, 5), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
     forge.stored("m", forge.sealed(text, body))
@@ -179,6 +179,56 @@ HEADERS = {
     "no direct one in the text": ("K", lie(control="a { 0 1 }"), ""),
     "direct ones without need": ("code", lie(direct=[]), None),
     "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None)}
+
+
+def recipe(**changes):
+    return lambda header: header["recipe"].update(changes)
+
+
+def recipe_column(at, **changes):
+    return lambda header: header["recipe"]["columns"][at].update(changes)
+
+
+WORDS = [str(number) for number in range(20_000)]
+ONE = {"name": "x", "categories": None, "fill": None, "indicator": False}
+HEADERS |= {f"a recipe with {what}": ("table", change, words) for what, change, words in (
+    ("nothing", lie(recipe=None), "lacks a field"), ("a list for it", lie(recipe=[]), "a field"),
+    ("one field less", lambda h: h["recipe"].pop("ids"), "lacks a field"),
+    ("one field more", recipe(format="x"), "lacks a field, or has another"),
+    ("no columns", recipe(columns=[]), "columns"), ("one column", recipe(columns=ONE), "columns"),
+    ("an empty column", recipe(columns=[{}]), "columns"),
+    ("text for columns", recipe(columns="ab"), "columns"),
+    ("a number for its label", recipe(label=3), "type"), ("no label", recipe(label=None), "type"),
+    ("a word for its classes", recipe(classes="c" * 10), "type"),
+    ("a number for a class", recipe(classes=[*WORDS[:9], 9]), "type"),
+    ("a number for its weight", recipe(weight=1), "type"),
+    ("text for its ids", recipe(ids="id"), "type"), ("no source", recipe(source=None), "type"),
+    ("half a pair", recipe(source="\ud800"), "type"), ("NUL", recipe(label="a\0"), "type"),
+    ("another policy", recipe(missing="zero"), "unknown way"),
+    ("too few classes", recipe(classes=WORDS[:9]), "9 classes, and there is a class 9"),
+    ("a class twice", recipe(classes=[*WORDS[:9], "0"]), "twice"),
+    ("a label that is a column", recipe(label="size"), "two parts"),
+    ("a label that is an id", recipe(label="id"), "two parts"),
+    ("an id twice", recipe(ids=["i", "i"]), "two parts"),
+    ("a column twice", recipe_column(1, name="size"), "twice"),
+    ("a feature twice", recipe_column(0, name="colour=b\u00e4r"), "twice"),
+    ("fewer features", recipe(columns=[ONE]), "makes 1 features, the classifiers need 2"),
+    ("more features", recipe_column(0, indicator=True), "makes 3 features"),
+    ("a number for an indicator", recipe_column(0, indicator=0), "column"),
+    ("a number for a name", recipe_column(0, name=7), "column"),
+    ("a word for a number", recipe_column(0, fill="0.1"), "column"),
+    ("true for a number", recipe_column(0, fill=True), "column"),
+    ("a number that is too large", recipe_column(0, fill=3.40282357e38), "column"),
+    ("an infinite number", recipe_column(0, fill=float("inf")), ""),
+    ("a number for a word", recipe_column(1, fill=1), "column"),
+    ("a word that is none of its own", recipe_column(1, fill="red"), "column"),
+    ("no words", recipe_column(1, categories=[]), "column"),
+    ("a number among the words", recipe_column(1, categories=["b\u00e4r", 1]), "column"),
+    ("a word twice", recipe_column(1, categories=["b\u00e4r"] * 2), "column"),
+    ("very many features", recipe(columns=[
+        {**ONE, "name": str(n), "categories": WORDS} for n in range(3)]), "makes 60000 features"),
+    ("names that would fill the memory", recipe_column(
+        1, name="n" * 50_000, categories=WORDS, fill=None), "too long"))}
 
 
 @pytest.mark.parametrize("case", HEADERS)

@@ -16,6 +16,7 @@ from agfmc.prediction.configuration import load
 from agfmc.formats.mbm import MAGIC, read_store, write_store
 from agfmc.models import CollatedModel, Configuration, Kernel, Normalisation
 from agfmc.provenance import Provenance
+from agfmc.tables import ColumnRecipe, TableRecipe
 
 START = struct.Struct("<8sIIQQ32s")
 MADE_BY = {"agfmc": "0.1.0"}
@@ -55,6 +56,36 @@ def test_equal_models_are_equal_files(tmp_path):
                        tree=changed_tree(TREE, names=dict(reversed(TREE.names.items()))))
     assert written(tmp_path, swapped)[1] == raw
     assert written(tmp_path, model_of(rho=np.array([0.25, -0.3])))[1] != raw
+
+
+RECIPE = TableRecipe(
+    (ColumnRecipe("gr\u00f6\u00dfe", fill=0.1), ColumnRecipe("colour", ("red",), None, True)),
+    "kind", tuple("abcdefgh"), ("id",), None, "indicator", "t.csv")
+
+
+# Digests of the files that versions without recipes wrote of these models.
+@pytest.mark.parametrize("whole, minor, digest", [
+    ({}, 0, "2f6710620b023d91"), ({"normalisation": NORMALISATION}, 0, "653c005c73d33824"),
+    ({"tree": parse("a 0 / 1;\n{ 3 7}\nb 1 / 0;\n{ 3 7}\n")}, 3, "3f3b31ff4663b70e")])
+def test_models_without_a_recipe_are_what_they_were(tmp_path, whole, minor, digest):
+    path, raw = written(tmp_path, model_of(**whole))
+    assert (START.unpack_from(raw)[1:3], hashlib.sha256(raw).hexdigest()[:16]) == (
+        (1, minor), digest)
+    found = read_store(str(path))
+    assert found.recipe is None and format_tree(found.tree) == format_tree(model_of(**whole).tree)
+    assert written(tmp_path, found)[1] == raw
+
+
+def test_a_recipe_is_kept(tmp_path):
+    model = replace(model_of(normalisation=NORMALISATION), recipe=RECIPE)
+    path, raw = written(tmp_path, model)
+    assert START.unpack_from(raw)[1:3] == (1, 4)
+    assert read_store(str(path)).recipe == RECIPE
+    assert written(tmp_path, read_store(str(path)))[1] == raw
+    assert written(tmp_path, replace(model, recipe=None))[1] != raw
+    # an older number of the format tells the same
+    length = START.unpack_from(raw)[3]
+    assert read_store("m", sealed(raw, header=raw[64:64 + length], minor=3)).recipe == RECIPE
 
 
 def test_truncated_at_every_byte(tmp_path):

@@ -41,7 +41,7 @@ def refused(error, call, *arguments, **options):
 
 
 def roles_of(names, labelled=True, **roles):
-    return resolve_roles(Table("t.csv", tuple(names)), ColumnRoles(**roles), labelled)
+    return resolve_roles(Table("t.csv", tuple(names), frozenset()), ColumnRoles(**roles), labelled)
 
 
 # Roles
@@ -53,7 +53,7 @@ def test_roles_by_names_and_numbers():
     assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set())
     # a name comes before a number
     assert roles_of(("2", "1", "target"), ignored=("1",)).features == (0,)
-    assert column_positions(Table("t", ("a", "b")), ("b", "1"), "--id") == (1, 0)
+    assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)
 
 
 @pytest.mark.parametrize("names, roles, words", [
@@ -239,7 +239,7 @@ class Rows(Table):
 
     def __init__(self, table):
         self._table = table
-        super().__init__(table.file, table.names)
+        super().__init__(table.file, table.names, table.blanks)
 
     def blocks(self, wanted):
         for one in self._table.blocks(wanted):

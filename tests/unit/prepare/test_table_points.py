@@ -124,8 +124,8 @@ def test_columns_that_are_there_and_others():
 def test_numbers_that_cannot_be():
     recipe = TableRecipe((ColumnRecipe("size"),), "class", ("a", "b"))
     refused("size\n1\nx\n", recipe, "3", "column 'size'", "expected a number")
-    refused(f"size\n1\n{2 * LARGEST}\n", recipe, "3: column 'size': 6.80565e+38 is more than single "
-            "precision holds: use a larger unit")
+    refused(f"size\n1\n{2 * LARGEST}\n", recipe, "3: column 'size': 6.80565e+38 is more than "
+            "single precision holds: use a larger unit")
     x, _ = encoded(f"size\n{LARGEST!r}\n-{LARGEST!r}\n1e-60\n", recipe)
     np.testing.assert_array_equal(x[:, 0], np.float32([LARGEST, -LARGEST, 0]))
 
@@ -165,7 +165,7 @@ def fills(x, missing="median"):
 def test_medians_are_exact(x, rows):
     x = np.concatenate([x, [[-2.5, 1, 0]]]).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_points, "_ROWS", rows)
+        patch.setattr(table_points, "_VALUES", 3 * rows)
         found = fills(x)
     expected = np.nanmedian(x.astype(np.float64), axis=0).astype(np.float32)
     np.testing.assert_array_equal(np.float32(found), expected)

@@ -1,0 +1,91 @@
+"""Files of recipes of tables: text for people, without loss, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agfmc.errors import DataError
+from agfmc.formats import recipe_file
+from agfmc.formats.recipe_file import format_recipe, read_recipe, recipe_beside, recipe_if_there
+from agfmc.tables import ColumnRecipe, TableRecipe
+
+RECIPE = TableRecipe(
+    (ColumnRecipe("größe", fill=0.1), ColumnRecipe("colour", ("red", 'a "b"\n'), None, True)),
+    "kind", ("a", "b"), ("id",), "w", "indicator", "t.csv")
+TEXT = r"""{
+ "format": "agfmc table recipe",
+ "version": 1,
+ "label": "kind",
+ "classes": [
+  "a",
+  "b"
+ ],
+ "ids": [
+  "id"
+ ],
+ "weight": "w",
+ "missing": "indicator",
+ "source": "t.csv",
+ "columns": [
+  {
+   "name": "größe",
+   "categories": null,
+   "fill": 0.1,
+   "indicator": false
+  },
+  {
+   "name": "colour",
+   "categories": [
+    "red",
+    "a \"b\"\n"
+   ],
+   "fill": null,
+   "indicator": true
+  }
+ ]
+}
+"""
+
+
+def test_text_is_for_people_and_without_loss(folder):
+    assert format_recipe(RECIPE) == TEXT
+    path = recipe_beside("base")
+    assert path == "base.recipe" and recipe_if_there(path) is None
+    Path(path).write_text(TEXT, encoding="utf-8")
+    assert read_recipe(path) == recipe_if_there(path) == RECIPE
+    assert type(read_recipe(path).columns[0].fill) is float
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ('"version": 1', '"version": 2', "has version 2 of the recipes, this program reads 1: use a "
+                                     "newer version of the suite"),
+    ('"version": 1', '"version": "\x1b"', "no JSON"), ('"version": 1,', "", "has version None"),
+    ("table recipe", "x", "expected a recipe, as table2agf writes it: its format is not"),
+    ('"label": "kind"', '"label": "kind", "label": "kind"', "it is no JSON text"),
+    ("0.1", "1e39", "a column of the recipe is invalid"), ("0.1", "1e999", "is invalid"),
+    ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
+    ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
+    ("größe", "\\ud800", "is invalid"), (TEXT, "[" * 10**5, "no JSON"), (TEXT, "[]", "format"),
+    (TEXT, "", "no JSON")])
+def test_what_is_refused(folder, old, new, words):
+    assert old in TEXT
+    Path("t.recipe").write_text(TEXT.replace(old, new), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read_recipe("t.recipe")
+    assert str(caught.value).startswith("t.recipe: ") and words in str(caught.value)
+
+
+def test_sizes_are_bounded(folder, monkeypatch):
+    Path("t.recipe").write_text(TEXT, "utf-8")
+    for name, least, words in (("_MOST_FEATURES", 6, "too many features"),
+                               ("MOST_LETTERS", 109, "too long")):
+        with monkeypatch.context() as patch:
+            patch.setattr(recipe_file, name, least)
+            read_recipe("t.recipe")
+            patch.setattr(recipe_file, name, least - 1)
+            with pytest.raises(DataError, match=words):
+                read_recipe("t.recipe")
+    monkeypatch.setattr(recipe_file, "_LARGEST", len(json.dumps(TEXT)) // 2)
+    with pytest.raises(DataError, match="larger than 0 MiB: expected a recipe"):
+        read_recipe("t.recipe")
