@@ -357,7 +357,7 @@ def add_table(parser, what="train", roles=True):
     group.add_argument("--no-quotes", action="store_true",
                        help="a double quote is a character like others (default: cells may stand "
                             "in double quotes)")
-    group.add_argument("--blanks", type=names, metavar="WORD,...",
+    group.add_argument("--blanks", type=_blanks, metavar="WORD,...",
                        help="cells that are missing values (default: empty ones, NA, NaN, nan, "
                             "null, NULL and ?; empty ones always are)")
     if not roles:
@@ -390,9 +390,14 @@ def names(text):
         row, = csv.reader([text], strict=True, skipinitialspace=False)
     except (csv.Error, ValueError):
         raise argparse.ArgumentTypeError(f"expected names with commas, found '{text}'") from None
-    if "" in row:
+    if not row or "" in row:
         raise argparse.ArgumentTypeError(f"a name is empty in '{text}'")
     return tuple(row)
+
+
+def _blanks(text):
+    """A type for options: names with commas, or none."""
+    return names(text) if text else ()
 
 
 def add_calibration(group):

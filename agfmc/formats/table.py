@@ -76,7 +76,7 @@ class Table:
 
     counted = "line"
 
-    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str]):
+    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
         self.file = file
         self.names = names
         self.blanks = blanks

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.table import number_of, Table, Words
+from ..formats.table_text import no_number
 from ..tables import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word,
                       size_of_names, TableRecipe)
 
@@ -24,6 +25,7 @@ _MANY_WORDS = 100  # of which a line tells
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
+_FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
 
 
@@ -95,8 +97,16 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
             found.append(int(name) - 1)
         else:
             raise DataError(f"{option}: there is no column {_quoted(name)}; the columns are "
-                            + listed_names(table.names), file=table.file)
+                            + listed_names(table.names) + _header_hint(table.names),
+                            file=table.file)
     return tuple(found)
+
+
+def _header_hint(names):
+    if len(names) == 1:
+        return ": --delimiter names the character between cells"
+    return ": --no-header where the first line does not name them" \
+        if any(number_of(name) is not None for name in names) and names[0] != "1" else ""
 
 
 def _label_position(table):
@@ -106,7 +116,7 @@ def _label_position(table):
     several = f"columns {listed_names([table.names[at] for at in found])} could hold the classes" \
         if found else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
     raise DataError(f"{several}: --label names the one that does; the columns are "
-                    + listed_names(table.names), file=table.file)
+                    + listed_names(table.names) + _header_hint(table.names), file=table.file)
 
 
 def _quoted(name):
@@ -231,12 +241,16 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     if again:  # the numbers of blocks without a word are words too
         _read(table, again)
         columns.update(again)
+    for at in mixed:
+        _refuse_few_words(table, columns[at])
     classes, counts = _classes(table, label, known or roles.classes, known is not None)
-    made = {at: _recipe_of(table, column, roles) for at, column in columns.items()}
+    notes: list[str] = []
+    made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
     kept = {at: column for at, column in made.items() if column is not None}
     if not kept:
-        raise DataError("no column is left to be a feature", file=table.file)
-    _tell_mixed(table, [columns[at] for at in mixed if at in kept])
+        raise DataError("no column is left to be a feature"
+                        + f": {'; '.join(notes[:_SHOWN])}" * bool(notes), file=table.file)
+    notes += [_mixed(table, columns[at]) for at in mixed if at in kept]
     if roles.missing == "error":
         _refuse_missing(table, [columns[at] for at in kept])
     recipe = TableRecipe(tuple(kept.values()), label.name, classes,
@@ -250,6 +264,8 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     if count > 1:
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
+    for note in notes:  # not before an error
+        _warn(table, note)
     return Survey(recipe, rows, where, tuple(kept), counts)
 
 
@@ -277,10 +293,9 @@ def _classes(table, label, given, numbered):
     """(names of the classes, {class: rows}) of the column of the label."""
     name = _quoted(label.name)
     if label.missing:
-        raise DataError(f"column {name} has no class in {label.missing} "
-                        f"row{'s' * (label.missing > 1)}, the first in {table.counted} "
-                        f"{label.first_missing}: expected a class in every row of training data",
-                        file=table.file)
+        several = f" in {label.missing} rows, the first here" * (label.missing > 1)
+        raise _error(table, label.first_missing, f"column {name} has no class{several}: expected a "
+                     "class in every row of training data")
     seen = label.words
     k = len(seen)
     if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows:
@@ -308,37 +323,29 @@ def _classes(table, label, given, numbered):
     return classes, {at: seen[word] for at, word in enumerate(classes) if word in seen}
 
 
-def _recipe_of(table, column, roles):
-    """The `ColumnRecipe` of a column, or None where it is left out, which a warning tells."""
+def _recipe_of(table, column, roles, notes):
+    """The `ColumnRecipe` of a column, or None where it is left out, which one of the notes says."""
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     # in which missing values are told from others
     told_apart = column.missing and (filled is not None or roles.missing == "indicator")
     indicator = roles.missing == "indicator" and column.missing > 0
     name = _quoted(column.name)
     if not column.numbers and not column.words:
-        return _left_out(table, name, "is empty")
+        return _left_out(notes, name, "is empty")
     if not column.words:
         if column.low == column.high and not told_apart:
-            return _left_out(table, name, f"is constant, {column.low:g}")
+            return _left_out(notes, name, f"is constant, {column.low:g}")
         if column.ascending and column.whole and column.numbers > _FEW_ROWS:
-            return _left_out(table, name, "numbers the rows (--categorical would keep it)")
-        _tell_odd_numbers(table, name, column)
-        fill = np.nan if filled is None else number_of(filled)
-        if fill is not None and abs(fill) > LARGEST:
-            raise UsageError(f"--missing {roles.missing} is more than single precision holds")
-        if fill is None:
-            if column.missing:
-                raise DataError(f"column {name} holds numbers, and --missing {roles.missing} would "
-                                "fill it with a word: expected a number, mean, median or "
-                                "indicator", file=table.file)
-            fill = None
+            return _left_out(notes, name, "numbers the rows (--categorical would keep it)")
+        _note_odd_numbers(notes, name, column)
+        fill = _number_to_fill(table, column, filled)
         return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
                             indicator)
     different = len(column.words)
     if different == 1 and not told_apart:
-        return _left_out(table, name, f"is constant, {_quoted(*column.words)}")
+        return _left_out(notes, name, f"is constant, {_quoted(*column.words)}")
     if column.all_different() and (column.endless or not column.categorical):
-        return _left_out(table, name, "has another word in (nearly) every row"
+        return _left_out(notes, name, "has another word in (nearly) every row"
                          + " (--categorical would keep it)" * (not column.endless))
     if column.endless or different > _MOST_WORDS and not column.categorical:
         raise DataError(f"column {name} has {'more than ' * column.endless}{different} different "
@@ -346,7 +353,7 @@ def _recipe_of(table, column, roles):
                         + ", --categorical makes the features" * (not column.endless),
                         file=table.file)
     if different > _MANY_WORDS and not column.categorical:
-        _warn(table, f"column {name} has {different} different words, of which each is a feature "
+        notes.append(f"column {name} has {different} different words, of which each is a feature "
                      "(--ignore leaves the column out)")
     words = set(column.words) | ({plain_word(filled)} if told_apart and filled is not None else
                                  set())
@@ -358,14 +365,26 @@ def _recipe_of(table, column, roles):
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
 
 
-def _tell_odd_numbers(table, name, column):
+def _note_odd_numbers(notes, name, column):
     if column.whole_and_different():
-        _warn(table, f"column {name} has another whole number in every row: if it is an "
+        notes.append(f"column {name} has another whole number in every row: if it is an "
                      "identifier, and not a measurement, --ignore or --id leaves it out")
     if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
-        _warn(table, f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+        notes.append(f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
                      f"single precision has {steps + 1:.0f} numbers, and different cells "
                      f"become equal: subtract a constant, as {column.low:.12g}, from it")
+
+
+def _number_to_fill(table, column, filled):
+    """The number in place of missing values of a column of numbers, NaN for one not known yet."""
+    fill = np.nan if filled is None else number_of(filled)
+    if fill is not None and abs(fill) > LARGEST:
+        raise UsageError(f"--missing value:{filled} is more than single precision holds")
+    if fill is None and column.missing:
+        raise DataError(f"column {_quoted(column.name)} holds numbers, and --missing "
+                        f"value:{one_line(filled)} would fill it with a word: expected a number, "
+                        "mean, median or indicator", file=table.file)
+    return fill
 
 
 def _steps(low, high):
@@ -382,16 +401,32 @@ def ordered_words(words) -> list[str]:
         sorted(words, key=lambda word: (values[word], word))
 
 
-def _left_out(table, name, why):
-    _warn(table, f"column {name} {why}, and is left out")
+def _left_out(notes, name, why):
+    notes.append(f"column {name} {why}, and is left out")
 
 
-def _tell_mixed(table, columns):
-    for column in columns:
+def _refuse_few_words(table, column):
+    """Raise `DataError` for a few words in a column of so many numbers that they are no words."""
+    strange = [rows for word, rows in column.words.items() if number_of(word) is None]
+    if len(column.words) - len(strange) > _FEW_ROWS and sum(strange) < _FEW_WORDS * column.rows:
         word, number = column.first_word
-        _warn(table, f"column {_quoted(column.name)} has words beside numbers, first "
-                     f"{_quoted(word)} in {table.counted} {number}, and all are taken as words "
-                     "(--blanks names words that mean a missing value)")
+        raise _error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
+                     "most rows (--blanks names words that mean a missing value, --categorical "
+                     "takes numbers as words, --ignore leaves the column out)")
+
+
+def _mixed(table, column):
+    word, number = column.first_word
+    return f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in " \
+           f"{table.counted} {number}, and all are taken as words (--blanks names words that " \
+           "mean a missing value)"
+
+
+def _error(table, number, message):
+    """The `DataError` at a line or row of a table."""
+    lines = table.counted == "line"
+    return DataError(message if lines else f"{table.counted} {number}: {message}",
+                     file=table.file, line=number if lines else None)
 
 
 def _refuse_missing(table, columns):

@@ -105,10 +105,16 @@ def test_words_beside_numbers(block):
     assert column(cells, block=block, categorical=("x",))[1] == []
     # identifiers are left out however the table was read
     cells = [row * 7 % 97 for row in range(MANY)]
-    cells[9] = "much"
+    cells[9:14] = [f"much{row}" for row in range(5)]
     assert column(cells, block=block) == (None, [
         "column 'x' has another word in (nearly) every row (--categorical would keep it), and is "
         "left out"])
+    # a few words among many different numbers are a mistake
+    cells[10:14] = range(100, 104)
+    text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
+    assert refused(DataError, survey, text, block).startswith(
+        "11: expected a number in column 'x', found 'much0', as in most rows (--blanks names")
+    assert column(cells, block=block, categorical=("x",))[0] is not None
 
 
 @pytest.mark.parametrize("cells, words", [
@@ -162,7 +168,8 @@ def test_many_words(monkeypatch):
 
 
 def test_nothing_is_left():
-    assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == "no column is left to be a feature"
+    assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
+        "no column is left to be a feature: column 'x' is constant, 1, and is left out")
     assert refused(DataError, survey, "x,class\n") == "the table has no rows behind its header"
 
 
@@ -254,7 +261,7 @@ def test_places_in_tables_without_lines():
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
     assert "columns 'x' (1), 'y' (1), the first in row 2: --missing" in refused(
         DataError, of_rows, text)
-    assert "no class in 1 row, the first in row 2:" in refused(
+    assert "row 2: column 'x' has no class:" in refused(
         DataError, of_rows, text, label="x", ignored=("y",))
     with pytest.warns(AgfmcWarning, match="first 'u' in row 3, and all are taken as words"):
         of_rows("x,class\n1,a\n2,b\nu,a\n")
@@ -291,7 +298,7 @@ def test_classes_that_are_known():
     ("a", ("a", "b"), "no row is of class 'b', which --classes names: column 'class' has 'a'"),
     ("a b c", ("a", "b"), "column 'class' has the class 'c', which --classes does not name: 'a', "
                           "'b'"),
-    ("a ? NA b", None, "column 'class' has no class in 2 rows, the first in line 3: expected a "
+    ("a ? NA b", None, "3: column 'class' has no class in 2 rows, the first here: expected a "
                        "class in every row of training data"),
     (" ".join(map(str, range(21))), None, "21 different values in column 'class' look like a "
      "continuous quantity or an identifier, not like classes: --label names another column")])

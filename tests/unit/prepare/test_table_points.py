@@ -165,7 +165,7 @@ def fills(x, missing="median"):
 def test_medians_are_exact(x, rows):
     x = np.concatenate([x, [[-2.5, 1, 0]]]).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_points, "_VALUES", 3 * rows)
+        patch.setattr(table_points, "_VALUES", rows * x.shape[1])
         found = fills(x)
     expected = np.nanmedian(x.astype(np.float64), axis=0).astype(np.float32)
     np.testing.assert_array_equal(np.float32(found), expected)
