@@ -46,7 +46,7 @@ __all__ = ["LEARN_METRIC", "PROPORTIONS", "Parser", "add_calibration", "add_exec
            "add_table", "add_train", "add_workers", "check_norm_file", "data_files",
            "finite_number", "input_format", "learned_metric", "list_of", "normalisation_options",
            "probability", "proportions", "refuse_ending", "refuse_inputs", "table_options",
-           "time_span", "training_data_options", "whole_number", "workers"]
+           "table_words", "time_span", "training_data_options", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -434,6 +434,28 @@ def table_options(args):
     return [(f"--{name.replace('_', '-')}", getattr(args, name, None))
             for name in ("table", "delimiter", "no_quotes", "blanks", "label", "id", "ignore",
                          "categorical", "classes")]
+
+
+def table_words(args):
+    """The options of tables that are given, as words of a command line."""
+    words = []
+    for option, value in [*table_options(args), ("--missing", args.missing),
+                          ("--no-header", args.no_header)]:
+        if value is True:
+            words.append(option)
+        elif value not in (None, False):
+            words.append(f"{option}={value if isinstance(value, str) else _joined(value)}")
+    return words
+
+
+def _joined(names):
+    """Names as `_names` takes them apart."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 def _layout(args):
