@@ -12,8 +12,8 @@ from .options import (add_executor, add_input_kind, add_min_class, add_normalisa
                       whole_number, workers)
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
-           "add_splits", "add_state", "add_trying", "for_data", "nested_tuning", "plan_of", "read_experiment",
-           "read_one_candidate", "report_reused", "result_cache", "state"]
+           "add_splits", "add_state", "add_trying", "for_data", "nested_tuning", "plan_of",
+           "read_experiment", "read_one_candidate", "report_reused", "result_cache", "state"]
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default

@@ -8,7 +8,7 @@ from .messages import report
 from .options import (add_calibration, add_input_kind, input_format, Parser, POINTS,
                       probability, refuse_inputs, require_normalisation, whole_number)
 
-__all__ = ["execute", "get_parser"]
+__all__ = ["check_model_name", "execute", "get_parser"]
 
 PROG = "mbh2mbm"
 
@@ -70,14 +70,11 @@ def execute(args):
         if form and value is not None:
             raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
                              f"that format has no place for {what}")
-    if args.out in ("", "-"):
-        raise UsageError("expected the name of a file for the model, found "
-                         f"'{args.out}' (/dev/stdout is one)")
+    check_model_name(args.out)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
                                args.names, args.calibration, args.data])
-    _refuse_control(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
     configuration = load_configuration(ModelSource(args.control, normalisation, args.path,
@@ -190,11 +187,15 @@ def _tell(args, found, calibrated):
                            "makes those of thresholds and sets anew")
 
 
-def _refuse_control(out):
-    """`UsageError` where the model would overwrite a control file: operands exchanged."""
+def check_model_name(out):
+    """`UsageError` where a model cannot have this name, or would overwrite a control file: operands
+    exchanged."""
     from ..errors import AgfmcError, UsageError
     from ..formats.controlfile import read_control
 
+    if out in ("", "-"):
+        raise UsageError("expected the name of a file for the model, found "
+                         f"'{out}' (/dev/stdout is one)")
     if not os.path.isfile(out):
         return
     try:

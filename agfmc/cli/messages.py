@@ -11,7 +11,7 @@ from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.atomic import temporary_file
 
 __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
-           "tell_landmarks", "tell_metric", "tell_settled"]
+           "tell_landmarks", "tell_metric", "tell_settled", "time_words"]
 
 
 def report(args, prog, message):
@@ -178,7 +178,7 @@ class Progress:
             times.append(max(self._deadline - now, 0.0))
         if now - self._recent[0] >= max(60.0, (now - self._start) / 4):
             self._before, self._recent = self._recent, (now, done)
-        return _span(min(times)) if times else ""
+        return time_words(min(times)) if times else ""
 
     def _draw(self, text):
         if not tell(text):  # the terminal has gone away
@@ -208,7 +208,8 @@ def _in_columns(head, bar, text):
     return (head + text)[:sum(end <= width - 3 for end in ends)] + "..."[:width]
 
 
-def _span(seconds):
+def time_words(seconds):
+    """Seconds as H:MM:SS."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}"

@@ -11,8 +11,8 @@ from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
 from ..score.scores import BY_OPTION, SCORES
-from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, for_data, plan_of,
-                          read_experiment, read_one_candidate, report_reused, result_cache)
+from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, for_data,
+                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
                       refuse_inputs, time_span, TRAINING_DATA, whole_number)

@@ -169,7 +169,8 @@ class _Run:
         tree = None if state.best is None else with_options(task.tree, state.best)
         if tuner.complete:
             _warn_of_borders([found])
-        found |= {"tried": len(state.tried),
+        found |= {"tried": len(state.tried), "scores": None if tree is None else
+                  scores_of(list(state.outcomes[state.best].values())),
                   "estimate": self._estimate(state, parts) if parts else None}
         if task.left_out and not task.experiment.plan.left_out:
             found["whole"] = _compared(task, tuner, state.given, state.best) \

@@ -19,8 +19,9 @@ import pytest
 
 from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
 from agfmc.experiments import binary_problems, comparison, nested, search, tuning
-from agfmc.formats.vectors import read_cls, read_con, write_cls, write_std, write_vec
+from agfmc.formats.vectors import read_cls, read_con, read_vec, write_cls, write_std, write_vec
 from agfmc.models import Normalisation
+from agfmc.prepare.split import stratified_sample
 
 OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
 
@@ -395,6 +396,40 @@ def test_best_refuses(classes, ask, words, status, message, data):
 def test_options_of_best_alone(ask, data):
     got = ask("print_control", "-d", "3", "5")
     assert got[0] == 2 and "-d needs --best" in got[2]
+    for option in "--sample", "--time-limit":
+        assert f"{option} needs --best" in ask("print_control", option, "3", "5")[2]
+
+
+def test_best_has_a_time_limit(ask, data, monkeypatch):
+    words = ("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "train")
+    assert ask(*words, "--time-limit", "0")[:3] == (
+        3, "", "print_control: time limit reached before the end of the first split; the same "
+        "command continues from there\n")
+    clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
+    with monkeypatch.context() as patch:
+        patch.setattr("agfmc.cli.print_control.time", clock)
+        patch.setattr("agfmc.experiments.comparison.time", clock)
+        status, text, err = ask(*words, "--time-limit", "20")
+    assert status == 3 and text.startswith("# decoder: ")
+    assert re.search("reached after [1-9] of 10 splits, the best of which is written; the", err)
+    again = ask(*words)
+    assert "reused" in again[2] and again[1] == ask(*words, "--no-state")[1]
+
+
+@pytest.mark.parametrize("words", [("print_control", "--best", "-d", "2", "-Q",
+                                    "one-vs-one,one-vs-rest"),
+                                   ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0",
+                                    "one-vs-one")])
+def test_a_sample_of_the_rows_chooses(ask, data, words):
+    whole = ask(*words, "train")
+    assert ask(*words, "--sample", "120", "train")[:2] == whole[:2]
+    some = ask(*words, "--sample", "60", "train")
+    assert some[0] == 0 and some[2] != whole[2]
+    rows = stratified_sample(read_cls("train.cls"), 60, 1)
+    write_vec("few.vec", read_vec("train.vec")[rows])
+    write_cls("few.cls", read_cls("train.cls")[rows])
+    Path("few.names").write_text(Path("train.names").read_text())
+    assert ask(*words, "few")[1] == some[1]
 
 
 def test_inputs_are_not_overwritten(ask, data):

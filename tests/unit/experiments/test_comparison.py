@@ -28,6 +28,7 @@ from agfmc.prepare.split import split_stratified, stratified_parts
 from agfmc.score.scores import SCORES
 from agfmc.training.design import design
 from agfmc.training.memory import train_configuration
+from agfmc.training.run import TimeUp
 
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
@@ -170,6 +171,24 @@ def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, 
         assert (again.row["configuration"], again.row["decoder"]) == \
             (row["configuration"], row["decoder"])
         assert len(again.tree.rows) == again.row["classifiers"]
+
+
+def test_a_deadline_leaves_the_choice_to_the_finished_splits(data, monkeypatch):
+    words, plan = candidates("one-vs-one", "one-vs-rest"), Plan(parts=3, trials=1)
+    whole = find_best(experiment(data, plan), words)
+    assert whole.complete and whole.splits == 3
+    with pytest.raises(TimeUp):
+        find_best(experiment(data, plan), words, deadline=0.0)
+    now = [0.0]
+    monkeypatch.setattr(comparison.time, "monotonic", lambda: now[0])
+
+    def progress(done, total, told=""):
+        now[0] += "part 2" in told
+
+    choice = find_best(experiment(data, plan), words, progress=progress, deadline=1.5)
+    assert not choice.complete and choice.splits == 1
+    assert [row["log_loss"]["values"] for row in choice.result["rows"]] == \
+        [row["log_loss"]["values"][:1] for row in whole.result["rows"]]
 
 
 def test_rows_without_the_score_are_named(data):

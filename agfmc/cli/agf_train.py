@@ -1,0 +1,217 @@
+"""agf_train: from training data to a calibrated model in one command."""
+
+import os
+import shlex
+import time
+
+from ..errors import one_line, UsageError
+from ..score.scores import BY_OPTION, SCORES
+from . import mbh2mbm, multi_borders, print_control, tune_m
+from .messages import report, show, time_words
+from .options import (add_input_kind, add_min_class, add_seed, add_train, data_files, input_format,
+                      Parser, refuse_inputs, table_words, time_span, whole_number)
+
+__all__ = ["PROG", "execute", "get_parser"]
+
+PROG = "agf_train"
+_CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
+_LEAST = 0.1  # the share that tuning has in any case
+_OF_PARTS = 0.8  # the training part of print_control --best
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Make a calibrated model of training data: choose a configuration by cross-validation, "
+        "tune its options, train it on all of the data, and write one file. Standard output says "
+        "what was chosen, with which scores, and has the commands that do the same, as a shell "
+        "script.",
+        usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
+              "[-M [-E VALUE] | -A [-H] | [--label COLUMN] [--id COLUMN,...] "
+              "[--ignore COLUMN,...] [--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] "
+              "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]] "
+              "[--min-class N] train model")
+    add_train(parser)
+    parser.add_argument("model", help="the model file to be written (.mbm)")
+    group = parser.add_argument_group("work")
+    group.add_argument("--time-limit", type=time_span, default=300.0, metavar="TIME",
+                       help="time for everything, in seconds, M:SS or H:MM:SS (default 5:00). The "
+                            "choice of a configuration has two fifths of it at most; the tuning "
+                            "leaves a fifth, or more where training takes longer. The best so far "
+                            "is then trained, however long that takes")
+    group.add_argument("--by", choices=tuple(BY_OPTION), default="log-loss", metavar="SCORE",
+                       help="the score of held-out points that decides: "
+                            f"{', '.join(BY_OPTION)} (default log-loss)")
+    group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=0, metavar="N",
+                       help="threads; 0 means all cores of this process (default). The model does "
+                            "not depend on it unless the time limit comes")
+    add_seed(group)
+    add_min_class(add_input_kind(parser))
+    return parser.finish()
+
+
+def execute(args):
+    """Choose, tune, train and merge, each as the command that does it; then say what was done."""
+    from ..data_tools.training_data import training_labels
+    from ..experiments.automatic import begin
+    from ..formats.atomic import check_output, private_folder
+    from ..formats.inputs import is_stream
+
+    start = time.monotonic()
+    mbh2mbm.check_model_name(args.model)
+    if is_stream(args.train):
+        raise UsageError("the data are read several times: expected the name of a file, found "
+                         f"'{args.train}'")
+    form = input_format(args, args.train)
+    refuse_inputs([args.model], data_files(args.train, form.kind))
+    check_output(args.model)
+    beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
+    with private_folder() as folder:
+        run = _Run(args, beginning, folder, start)
+        _train(run, *_tune(run, _choose(run)))
+    show([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
+
+
+class _Run:
+    """A run, and the lines for standard output, a shell script that repeats it.
+
+    beginning: a `Beginning`;  folder: of the files between the steps, and steps: the one in the
+    script;  said: comments, script: the commands of the steps that are behind.
+    """
+
+    def __init__(self, args, beginning, folder, start):
+        self.args, self.beginning, self.folder = args, beginning, folder
+        self.model, self.train = _operand(args.model), _operand(args.train)
+        self.steps = f"{os.path.splitext(self.model)[0]}.steps"
+        self.said, self.script = [], []
+        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *table_words(args)]
+        if args.min_class is not None:
+            self.data.append(f"--min-class={args.min_class}")
+        self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
+        self.options = [f"--options={beginning.options}"] * bool(beginning.options)
+        self._start = start
+
+    def say(self, text):
+        """Add comments."""
+        self.said += [f"# {one_line(line)}\n" for line in text.splitlines()]
+
+    def left(self, share):
+        """Seconds until a share of the time is over."""
+        return max(self._start + share * self.args.time_limit - time.monotonic(), 0.0)
+
+    def path(self, name):
+        """A file between the steps."""
+        return os.path.join(self.folder, name)
+
+    def parsed(self, command, words, *more):
+        """The arguments of the command of a module; more: words for this run alone."""
+        quiet = ["--quiet"] * self.args.quiet
+        return command.get_parser().parse_args([*words[1:], *more, *quiet])
+
+    def add(self, words, to=None, text=None):
+        """Add a command, with its output to a file between the steps; text: that takes its place.
+        """
+        at = self.folder
+        line = shlex.join(self.steps + word.removeprefix(at) if word == at or
+                          word.startswith(at + os.sep) else word for word in words)
+        to = "" if to is None else f" > {shlex.quote(os.path.join(self.steps, to))}"
+        self.script.append(f"{line}{to}\n" if text is None else f"cat{to} <<'END'\n{text}END\n")
+
+    def write(self, words, name, tree, exact=True):
+        """Write the control file that a command with these words writes, and add it; exact: False
+        where they would now write another one."""
+        from ..control.write import format_tree
+        from ..formats.atomic import replacing
+
+        text = format_tree(tree)
+        with replacing(self.path(name)) as file:
+            file.write(text)
+        self.add(words, name, None if exact else text)
+
+
+def _operand(name):
+    """A name that cannot be taken for an option."""
+    return os.path.join(os.curdir, name) if name.startswith("-") else name
+
+
+def _sample(rows):
+    return [] if rows is None else [f"--sample={rows}"]
+
+
+def _choose(run):
+    """Choose the configuration; -> about the seconds of a core to train it, or None."""
+    from ..training.run import TimeUp
+
+    by, beginning = run.args.by, run.beginning
+    words = ["print_control", "--best", f"--by={by}", *run.options, *_sample(beginning.choosing),
+             *run.common, run.train]
+    args = run.parsed(print_control, words, f"--time-limit={run.left(_CHOICE):f}")
+    try:
+        with print_control.best(args) as (tree, choice):
+            run.write(words, "chosen.mbt", tree, choice.complete)
+    except TimeUp:
+        words = ["print_control", "-Q", "one-vs-one", *run.data, run.train]
+        args = run.parsed(print_control, words)
+        tree, _ = print_control.designed(args, print_control.scheme_of(args),
+                                         input_format(args, args.source))
+        run.write(words, "chosen.mbt", tree)
+        run.say("configuration: one-vs-one, as there was no time to compare it with others")
+        return None
+    row, result = choice.row, choice.result
+    among = len({one["configuration"] for one in result["rows"]})
+    splits = result["plan"] if choice.complete else \
+        f"{choice.splits} of {result['splits']} splits, then the time limit"
+    run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n"
+            f"  {_scores(row)} ({result['points']} points, {splits}; chosen among {among})")
+    return beginning.training_seconds(row["train_s"]["mean"], _OF_PARTS)
+
+
+def _scores(columns):
+    """Log loss and accuracy of {score: summary or None}, as far as there are any."""
+    from ..experiments.tables import spread
+
+    return ", ".join(f"{SCORES[name].title} {spread(columns[name])}"
+                     for name in ("log_loss", "accuracy") if columns[name] is not None)
+
+
+def _tune(run, seconds):
+    """Search options for the configuration; -> (control file, words of the options for training).
+
+    seconds: about those of a core for the training, or None.
+    """
+    from ..executors.threads import available_cores
+    from ..experiments.tables import estimate_line
+
+    words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
+             *run.common, run.path("chosen.mbt"), run.train]
+    training = (seconds or 0.0) / (run.args.jobs or available_cores())
+    if training > max(run.left(1.0), 1.0):
+        report(run.args, PROG, "the time limit cannot be kept: training on all points takes about "
+                               f"{time_words(training)}")
+    limit = max(min(run.left(_TUNING), run.left(1.0) - training), _LEAST * run.args.time_limit)
+    args = run.parsed(tune_m, words, f"--time-limit={limit:f}")
+    with tune_m.searched(args) as (result, tree, _, _):
+        if result["complete"]:
+            run.write(words, "tuned.mbt", tree)
+    if tree is None:
+        run.say("options: the default ones, as there was no time to try others")
+        return "chosen.mbt", run.options
+    best = result["points"][result["best"]]["options"]
+    limited = "" if result["complete"] else ", then the time limit"
+    run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "
+            f"{result['tried']}{limited}\n{estimate_line(result['estimate'], result['by'])}")
+    return ("tuned.mbt", []) if result["complete"] else ("chosen.mbt", [f"--options={best}"])
+
+
+def _train(run, control, options):
+    """Train with the options in words, and merge."""
+    std, out = run.path("m.std"), run.path("m.mbc")
+    words = ["multi_borders", *run.common, *options, "-a", std, "-y", run.folder,
+             run.path(control), run.train, "m", out]
+    run.add(words)
+    # its reports name files that go
+    multi_borders.execute(run.parsed(multi_borders, words, "--quiet"))
+    words = ["mbh2mbm", "-a", std, "-y", run.folder, out, run.model]
+    run.add(words)
+    mbh2mbm.execute(run.parsed(mbh2mbm, words))

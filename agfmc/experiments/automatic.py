@@ -1,0 +1,59 @@
+"""What can be decided before a choice by cross-validation: how many rows choose, which learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import DataError, one_line
+
+__all__ = ["LARGE", "SAMPLE", "Beginning", "begin"]
+
+SAMPLE = 5000  # rows that choose among configurations, of more
+LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
+_FEWEST = 3  # rows of a class: one is held out, and two train
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The decisions before anything is tried.
+
+    rows, classes: their numbers;  choosing, tuning: how many rows choose the configuration and
+    its options, None for all;  options: those of training, "" for the default learner.
+    """
+
+    rows: int
+    classes: int
+    choosing: int | None
+    tuning: int | None
+    options: str
+
+    def training_seconds(self, seconds: float, share: float) -> float:
+        """About the seconds of a core for training on all rows, from those on a `share` of the
+        rows that choose: they grow with the square of the rows, with landmarks as the rows."""
+        times = self.rows / (share * (self.choosing or self.rows))
+        return seconds * (times if self.options else times**2)
+
+
+def begin(counts: dict[int, int], names: dict[int, str], source: str,
+          least: int | None = None) -> Beginning:
+    """The `Beginning` for training data with so many rows of each class, {label: rows}.
+
+    names: {label: name};  source: of the data;  least: smaller classes are left out.  Raises
+    `DataError` where a class has too few rows to hold some out.
+    """
+    counts = {label: count for label, count in counts.items() if count >= (least or 1)}
+    if len(counts) < 2:
+        raise DataError(f"holds {len(counts) or 'no'} class{'' if len(counts) == 1 else 'es'}"
+                        f"{f' of {least} rows or more' if least else ''}: expected at least two",
+                        file=source)
+    few = [label for label, count in counts.items() if count < _FEWEST]
+    if few:
+        shown = ", ".join(f"{one_line(names.get(label, str(label)))} ({counts[label]})"
+                          for label in few[:5])
+        raise DataError(f"{len(few)} of {len(counts)} classes have fewer than {_FEWEST} rows, too "
+                        f"few to hold one out: {shown}{', ...' * (len(few) > 5)}; --min-class "
+                        f"{_FEWEST} leaves these classes out", file=source)
+    rows = sum(counts.values())
+    large = rows > LARGE
+    return Beginning(rows, len(counts), SAMPLE if rows > SAMPLE else None,
+                     LARGE if large else None, "learner=nystrom" if large else "")

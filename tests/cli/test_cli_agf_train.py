@@ -1,0 +1,145 @@
+"""agf_train: a model in one command, and the commands that make the same again."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.experiments import automatic
+
+
+@pytest.fixture
+def table(folder, monkeypatch):
+    """A table with words, blanks and an id; and a cache folder of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    rng = np.random.default_rng(1)
+    y = np.arange(70) % 2
+    x = rng.normal(size=(70, 2)) + 1.5 * y[:, None]
+    rows = [f"{i},{a:.4f},{'' if i % 9 == 0 else f'{b:.4f}'},{'red blue'.split()[i // 2 % 2]},"
+            f"{'ash oak'.split()[c]}" for i, ((a, b), c) in enumerate(zip(x, y))]
+    Path("my trees.csv").write_text("\n".join(["no,width,height,colour,tree", *rows]) + "\n")
+    return folder
+
+
+WORDS = ("my trees.csv", "--label", "tree", "--id=no", "-E", "median")
+
+
+@pytest.fixture
+def shell(root, folder):
+    """Function that runs a script by sh, in processes of their own: sums of numbers depend on the
+    threads of the numeric library, which a command sets to one; -> (standard output, error)."""
+    names = "\n".join(f'{name}() {{ "{sys.executable}" "{root}/bin/{name}" "$@"; }}' for name in (
+        "agf_train", "print_control", "tune_m", "multi_borders", "mbh2mbm"))
+    environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin",
+                   "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1",
+                   "OPENBLAS_NUM_THREADS": "1"}
+
+    def run(script):
+        done = subprocess.run(["sh", "-e"], input=f"{names}\n{script}", text=True, check=False,
+                              env=environment, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    return run
+
+
+def is_repeated(shell, script, model):
+    """True where the script makes the same bytes again."""
+    Path(model).rename("first")
+    shell(script)
+    return Path(model).read_bytes() == Path("first").read_bytes()
+
+
+def test_the_printed_commands_make_the_same_model(run, table, shell):
+    out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2")
+    *comments, folder, choose, tune, train, merge = out.splitlines()
+    assert re.fullmatch("# configuration: one-vs-one, decoder .*", comments[0])
+    number = r"(0|1)?\.\d{4}(±\.\d{4})?"
+    for line in comments[1], comments[3]:
+        assert re.match(f"#   log loss {number}, accuracy {number} ", line)
+    assert comments[2].startswith("# options: -")
+    assert comments[4].startswith("# estimate for new data: log loss ")
+    assert folder == "mkdir -p 'a model.steps'" and choose.startswith("print_control --best ")
+    assert tune.endswith("'my trees.csv' > 'a model.steps/tuned.mbt'")
+    assert train.startswith("multi_borders -n ") and merge.endswith(" 'a model.mbm'")
+    assert "least-squares" in err
+    assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
+    assert is_repeated(shell, out, "a model.mbm")
+    assert "features" in run("mbm_info", "a model.mbm").out
+
+
+def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
+    out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet")
+    assert out.startswith("# configuration: one-vs-one, as there was no time") and err == ""
+    assert "print_control -Q one-vs-one" in out and "tune_m" not in out
+    assert is_repeated(shell, out, "m.mbm")
+
+
+# agf_train with a limit that comes after two splits of the choice, and four options
+LIMITED = """
+import itertools, sys
+from agfmc.cli import main_of
+from agfmc.experiments import automatic, comparison, racing
+from agfmc.training.run import TimeUp
+
+def ending(function, count):
+    calls = itertools.count(1)
+
+    def call(*args, **more):
+        if next(calls) > count:
+            raise TimeUp
+        return function(*args, **more)
+
+    return call
+
+comparison.run_trial = ending(comparison.run_trial, 2)
+racing.Tuner.trials = ending(racing.Tuner.trials, 4)
+automatic.SAMPLE = 40
+sys.exit(main_of("agf_train")())
+"""
+
+
+def test_a_time_limit_takes_the_best_so_far(table, shell):
+    out, _ = shell(f"{shlex.join([sys.executable, '-c', LIMITED, *WORDS])} m.mbm --by accuracy")
+    assert re.search(r"\(40 points, 2 of 10 splits, then the time limit; chosen among \d\)\n", out)
+    assert re.search("points that chose among [0-9]+, then the time limit\n", out)
+    assert "cat > m.steps/chosen.mbt <<'END'\n# decoder: " in out
+    assert re.search(r"multi_borders .* '--options=-g [0-9.]+ -c [0-9.]+' ", out)
+    assert is_repeated(shell, out, "m.mbm")
+
+
+def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
+    monkeypatch.setattr(automatic, "SAMPLE", 40)
+    monkeypatch.setattr(automatic, "LARGE", 50)
+    out = run("agf_train", *WORDS, "m.mbm").out
+    assert " --options=learner=nystrom --sample=40 " in out
+    assert " --options=learner=nystrom --sample=50 " in out
+    assert '"learner=nystrom' in out or "# options: learner=nystrom -g " in out
+
+
+def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
+    text = Path("my trees.csv").read_text()
+    for row, word in ((3, "elm"), (4, "fir"), (7, "fir")):
+        text = re.sub(rf"(?m)^({row},.*,)\w+$", rf"\1{word}", text)
+    Path("my trees.csv").write_text(text)
+    run("agf_train", *WORDS, "m.mbm", status=1).refused(
+        "my trees.csv: 2 of 4 classes have fewer than 3 rows", "elm (1), fir (2); --min-class 3")
+    assert not Path("m.mbm").exists()
+    out = run("agf_train", *WORDS, "m.mbm", "--min-class", "3", "--time-limit", "0").out
+    assert out.count("--min-class=3") == 2 and Path("m.mbm").exists()
+    run("agf_train", *WORDS, "m.mbm", "--min-class", "99", status=1).refused(
+        "holds no classes of 99 rows or more")
+
+
+@pytest.mark.parametrize("words, message", [
+    (("-", "m.mbm", "-M"), "the data are read several times"),
+    (("my trees.csv", "-"), "expected the name of a file for the model"),
+    (("my trees.csv", "my trees.csv"), "would overwrite an input"),
+    (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
+])
+def test_mistakes_are_told_before_the_work(run, table, words, message):
+    run("agf_train", *words, status=2).refused(message)

@@ -1,0 +1,33 @@
+"""The decisions before anything is tried."""
+
+import pytest
+
+from agfmc.errors import DataError
+from agfmc.experiments.automatic import begin, LARGE, SAMPLE
+
+
+def test_samples_and_the_learner_go_by_the_number_of_rows():
+    few, more, many = (begin({0: 3, 1: rows - 3}, {}, "t") for rows in (
+        SAMPLE, LARGE, LARGE + 1))
+    assert (few.choosing, few.tuning, few.options) == (None, None, "")
+    assert (more.choosing, more.tuning, more.options) == (SAMPLE, None, "")
+    assert (many.choosing, many.tuning, many.options) == (SAMPLE, LARGE, "learner=nystrom")
+
+
+def test_time_of_training_grows_with_the_square_of_the_rows_or_with_the_rows():
+    rows = 2 * SAMPLE
+    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(3.0, 0.5) == 48.0
+    rows = 10 * SAMPLE
+    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(3.0, 0.5) == 60.0
+    assert begin({0: 40, 1: 60}, {}, "t").training_seconds(2.0, 1.0) == 2.0
+
+
+def test_small_classes_are_refused_or_left_out():
+    counts, names = {0: 9, 1: 2, 2: 7, 5: 1}, {0: "a", 1: "b", 2: "c"}
+    with pytest.raises(DataError, match=r"^t: 2 of 4 classes have fewer than 3 rows, too few to "
+                                        r"hold one out: b \(2\), 5 \(1\); --min-class 3 leaves"):
+        begin(counts, names, "t")
+    left = begin(counts, names, "t", 3)
+    assert (left.rows, left.classes) == (16, 2)
+    with pytest.raises(DataError, match="holds 1 class of 8 rows or more: expected at least two"):
+        begin(counts, names, "t", 8)
