@@ -418,8 +418,8 @@ def test_best_has_a_time_limit(ask, data, monkeypatch):
 
 @pytest.mark.parametrize("words", [("print_control", "--best", "-d", "2", "-Q",
                                     "one-vs-one,one-vs-rest"),
-                                   ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0",
-                                    "one-vs-one")])
+                                   ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1",
+                                    "--refine", "0", "one-vs-one")])
 def test_a_sample_of_the_rows_chooses(ask, data, words):
     whole = ask(*words, "train")
     assert ask(*words, "--sample", "120", "train")[:2] == whole[:2]
