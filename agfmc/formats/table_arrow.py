@@ -178,7 +178,8 @@ class ArrowFile:
                             "pyarrow.feather.write_feather", file=name)
         self._is_parquet, self._is_file = head.startswith(_PARQUET), head.startswith(_FILE)
         with self._reading():
-            schema = self._open(None).schema_arrow if self._is_parquet else self._open(None).schema
+            reader = self._open({})
+            schema = reader.schema_arrow if self._is_parquet else reader.schema
             self.names = tuple(schema.names)
             self._types = schema.types
 
@@ -192,13 +193,16 @@ class ArrowFile:
             raise DataError(f"is damaged, or cannot be read by PyArrow: {told[:_TOLD]}",
                             file=self._name) from error
 
-    def _open(self, columns):
-        """A reader from the start of the file; columns: positions, None for all."""
+    def _open(self, wanted):
+        """A reader from the start of the file; wanted: as of `blocks`, {} for all columns."""
         self._file.seek(0)
         file = self._pa.PythonFile(self._file, mode="r")
         if self._is_parquet:
-            return self._pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
-        options = self._pa.ipc.IpcReadOptions(included_fields=columns)
+            return self._pa.parquet.ParquetFile(
+                file, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=[
+                    self.names[i] for i, kind in wanted.items()
+                    if kind != "text" and _is_text(self._pa, self._types[i])])
+        options = self._pa.ipc.IpcReadOptions(included_fields=sorted(wanted) or None)
         if self._is_file:
             return self._pa.ipc.open_file(file, options=options)
         return self._pa.ipc.open_stream(file, options=options)
@@ -214,7 +218,7 @@ class ArrowFile:
                     isinstance(self._types[position], self._pa.BaseExtensionType):
                 raise DataError(f"expected numbers or words in column '{self.names[position]}', "
                                 f"found {self._types[position]}", file=self._name)
-        for batch in self._batches(sorted(wanted)):
+        for batch in self._batches(wanted):
             columns, faults = {}, []
             for position, kind in wanted.items():
                 with self._reading():
@@ -226,16 +230,16 @@ class ArrowFile:
             fault = min(faults, default=None)
             yield batch.num_rows, columns, fault and fault[::2]
 
-    def _batches(self, positions):
+    def _batches(self, wanted):
         """Yield record batches with these columns, of a bounded number of rows."""
         with self._reading():
-            reader = self._open(positions or None)
+            reader = self._open(wanted)
             if self._is_parquet:
                 for i in range(reader.metadata.num_row_groups):  # pages of one are held
                     refuse_beyond(reader.metadata.row_group(i).total_byte_size,
                                   "the values of a group of rows", self._name)
                 batches = reader.iter_batches(_ROWS, use_threads=False,
-                                              columns=[self.names[i] for i in positions])
+                                              columns=[self.names[i] for i in wanted])
             elif self._is_file:
                 batches = map(reader.get_batch, range(reader.num_record_batches))
             else:
@@ -252,17 +256,18 @@ class ArrowFile:
     def _column(self, array, kind, blanks):
         """-> (a column of that kind, or None and the first wrong row with its cell)."""
         pa = self._pa
-        if pa.types.is_dictionary(array.type):
+        worded = pa.types.is_dictionary(array.type) and _is_text(pa, array.type.value_type)
+        if not worded and pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type) or
-                pa.types.is_decimal(array.type)):
-            return _of_strings(self._strings(array), kind, blanks)
+        if worded or not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type) or
+                          pa.types.is_decimal(array.type)):
+            return _of_strings(array if worded else self._strings(array), kind, blanks, pa)
         values = _numpy(array.cast(pa.float64(), safe=False), np.float64, np.nan)
         if kind in ("words", "text"):
             if pa.types.is_floating(array.type):  # PyArrow would write 1 for 1.0
                 own = _numpy(array, f"f{array.type.bit_width // 8}", np.nan)
                 array = pa.array(own.astype(str).astype(object), pa.string(), np.isnan(values))
-            return _of_strings(array.cast(pa.string()), kind, blanks)
+            return _of_strings(array.cast(pa.string()), kind, blanks, pa)
         for row in np.flatnonzero(np.isinf(values))[:1]:
             return None, (int(row), str(values[row]))
         missing = [number for number in map(number_of, blanks) if number is not None]
@@ -277,16 +282,30 @@ class ArrowFile:
         return text
 
 
-def _of_strings(array, kind, blanks):
+def _is_text(pa, kind):
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or \
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+def _of_strings(array, kind, blanks, pa):
     """-> (the column of an array of strings, or None and the first wrong row with its cell)."""
+    if not pa.types.is_dictionary(array.type):
+        if kind == "text":
+            return [cell or "" for cell in array.to_pylist()], None
+        array = array.dictionary_encode()
+    codes = _numpy(array.indices.cast(pa.int32()), np.int32, -1)
+    held = np.zeros(len(array.dictionary) + 1, np.bool_)
+    held[codes] = True
+    used = np.flatnonzero(held[:-1])
+    place = pa.Array.from_buffers(pa.int64(), len(used), [None, pa.py_buffer(used)])
+    cells = array.dictionary.cast(pa.string()).take(place).to_pylist()
+    codes = np.append(np.cumsum(held[:-1]) - 1, -1)[codes]
     if kind == "text":
-        return [cell or "" for cell in array.to_pylist()], None
-    array = array.dictionary_encode()
-    cells, codes = array.dictionary.to_pylist(), _numpy(array.indices, np.int32, -1)
+        return [cells[code] or "" if code >= 0 else "" for code in codes.tolist()], None
     column = _of_dictionary(cells, codes, kind, blanks)
     if column is not None:
         return column, None
-    worded = np.array([number_of(cell) is None and cell.strip(OUTER) not in blanks
-                       for cell in cells] + [False])
+    worded = np.array([cell is not None and number_of(cell) is None and
+                       cell.strip(OUTER) not in blanks for cell in cells] + [False])
     row = int(np.flatnonzero(worded[codes])[0])
     return None, (row, cells[codes[row]])

@@ -173,7 +173,8 @@ def _scan(data, layout, ended):
         faults.append(_Fault(nul, nul, "is not text: there is a NUL in the line"))
     if not data.isascii():
         try:
-            codecs.utf_8_decode(data[:max([cut, *(fault.at for fault in faults)])], "strict", False)
+            known = max([cut, *(fault.at + 1 for fault in faults)])
+            codecs.utf_8_decode(data[:known], "strict", False)
         except UnicodeDecodeError as error:
             faults.append(_Fault(error.start, error.start, "is not text in UTF-8: `iconv -f "
                                  "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))

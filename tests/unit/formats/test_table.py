@@ -135,6 +135,8 @@ def test_quotes_may_be_part_of_cells():
                                     "quotes are a part of the cells"),
     (b"a,b\n1,2\n\xe4,2\n", "3: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so "
                             "of text in Latin-1"),
+    (b'a,b\n1,2\n\xe4"x"\n', "3: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so "
+                             "of text in Latin-1"),
     (b"a,b\n1,2\n\0,2\n", "3: is not text: there is a NUL in the line"),
     ("a,b\n1,2\n".encode("utf-16"), "1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it "
                                     "readable"),
