@@ -14,6 +14,7 @@ __all__ = ["RowIds"]
 
 _RUN = 1 << 17  # rows in memory
 _SHOWN = 60  # characters of a cell in a message
+_EDGES = np.arange(256, dtype="<u8") << np.uint64(56)  # of parts that are compared at a time
 _SEEN = np.dtype([("high", "<u8"), ("low", "<u8"), ("number", "<i8")])
 
 
@@ -29,6 +30,7 @@ class RowIds:
         self._table, self._positions = table, positions
         self._waiting: list = []  # (`_SEEN` (n,), the cells) of the blocks of this run
         self._rows = self._stored = 0
+        self._cuts: list = []  # of the runs in the file: where each part of the bits begins
         self._file = None
 
     def add(self, block: Block) -> None:
@@ -56,7 +58,7 @@ class RowIds:
             return
         self._store(last)
         with self._file as file:
-            self._compare_runs(np.memmap(file, _SEEN, "r"))
+            self._compare_runs(file)
 
     def _sorted_run(self):
         if not self._waiting:
@@ -71,26 +73,28 @@ class RowIds:
     def _store(self, run):
         try:
             if self._file is None:
-                self._file, self._ends = temporary_file(), []
+                self._file = temporary_file()
             self._file.write(run.tobytes())
-            self._file.flush()
         except OSError as error:
             raise DataError(f"cannot write a temporary file: {error.strerror}") from error
+        self._cuts.append(self._stored + np.searchsorted(run["high"], _EDGES))
         self._stored += len(run)
-        self._ends.append(self._stored)
 
-    def _compare_runs(self, stored):
-        """As the bits are evenly spread, equal ranges of them hold about as many rows each."""
-        runs = [stored[start:stop] for start, stop in zip([0, *self._ends], self._ends)]
-        edges = [int(edge) for edge in np.linspace(0, 2.0**64, self._stored // _RUN + 1)[1:-1]]
-        cuts = [[0, *np.searchsorted(run["high"], np.array(edges, "<u8")), len(run)]
-                for run in runs]
-        found = [_repeated(_ordered(np.concatenate([
-            run[cut[part]:cut[part + 1]] for run, cut in zip(runs, cuts)])))
-            for part in range(len(edges) + 1)]
-        twice = min((one for one in found if one is not None), default=None)
-        if twice is not None:
-            raise self._error(*twice)
+    def _compare_runs(self, file):
+        """Part by part: the bits are evenly spread, so that each part has as many rows."""
+        found = []
+        ends = [cuts[0] for cuts in self._cuts[1:]] + [self._stored]
+        cuts = np.column_stack([self._cuts, ends])
+        for part in range(len(_EDGES)):
+            pieces = []
+            for start, stop in cuts[:, part:part + 2].tolist():
+                file.seek(start * _SEEN.itemsize)
+                pieces.append(file.read((stop - start) * _SEEN.itemsize))
+            twice = _repeated(_ordered(np.frombuffer(b"".join(pieces), _SEEN)))
+            if twice is not None:
+                found.append(twice)
+        if found:
+            raise self._error(*min(found))
 
     def _error(self, number, first):
         """number, first: of the row whose id is there already, and of the row that has it."""

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import UsageError
+from .answer_columns import BETWEEN
 from .atomic import replacing
 from .probability_text import format_points
 
 __all__ = ["AnswerText", "Part", "opened"]
 
-_BETWEEN = " | "  # of the names in a set
 _LEVEL = 6  # of gzip
 _PLAIN = "%.6f"
 
@@ -64,10 +64,10 @@ class AnswerText:
     delimiter: str | None = ","
 
     def __post_init__(self):
-        split = [word for word in self.words if _BETWEEN in word]
+        split = [word for word in self.words if BETWEEN in word]
         if split and self.delimiter and any(part.kind == "set" for part in self.parts):
             raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
-                             f"'{_BETWEEN}' between them: .jsonl writes lists")
+                             f"'{BETWEEN}' between them: .jsonl writes lists")
 
     @property
     def names(self) -> list[str]:
@@ -165,7 +165,7 @@ class AnswerText:
     def _text_of_set(self, numbers):
         if self.delimiter is None:
             return "[" + ", ".join([self._encoded[number] for number in numbers]) + "]"
-        return self._quoted(_BETWEEN.join([self.words[number] for number in numbers]))
+        return self._quoted(BETWEEN.join([self.words[number] for number in numbers]))
 
 
 def _member(name):

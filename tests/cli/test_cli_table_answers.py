@@ -157,6 +157,16 @@ def test_every_ending_of_an_output(run):
         assert flat == row
 
 
+def test_eval_uc_scores_what_is_written(run):
+    labels = [row[5] for row in rows(40, 4)]
+    for name in ("o.csv", "o.jsonl"):
+        run("classify_m", "pairs.mbm", "test.csv", name)
+        found = run("eval_uc", "--truth", "species", "--data", "test.csv", "--json", name).out
+        right = sum(one["class"] == label for one, label in zip(
+            answers(run, "pairs.mbm", "test.csv"), labels))
+        assert json.loads(found)["accuracy"] == pytest.approx(right / 40)
+
+
 def test_gzip_has_the_same_bytes_again(run):
     for name in ("a.csv.gz", "b.csv.gz"):
         run("classify_m", "pairs.mbm", "test.csv", name)
