@@ -3,18 +3,21 @@
 import sys
 
 from ..errors import UsageError
+from ..tables import is_table
 from .options import data_files, Parser, refuse_inputs
 
 __all__ = ["execute", "get_parser"]
+
+TEXT_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         "agf2ascii",
-        "Print libAGF's binary files base.vec and base.cls as text: LVQ text, or LIBSVM text "
-        "with -M. Every value is printed in full.",
-        usage="%(prog)s [-M | [-H] [-C]] [-L | --words] [-n] base [out]")
+        "Print libAGF's binary files base.vec and base.cls as text: LVQ text, LIBSVM text with "
+        "-M, or a table. Every value is printed in full.",
+        usage="%(prog)s [-M | [-H] [-C] | --table [-C]] [-L | --words] [-n] base [out]")
     parser.add_argument("base", help="base name of the .vec and .cls files; with -C also the name "
                                      "of the .vec file as it is, which then comes first")
     parser.add_argument("out", nargs="?", default="-",
@@ -22,10 +25,14 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("-M", "--svm", action="store_true",
                        help="LIBSVM text, `label index:value ...`, zeros left out")
+    group.add_argument("--table", action="store_true",
+                       help="a table: CSV, or, where out ends in .tsv, with tabs. With base.recipe "
+                            "it has the columns and words of the table that base was made of, "
+                            "with base.ids its ids")
     group.add_argument("-H", "--no-header", action="store_true",
                        help="LVQ text without the first line, the number of features")
     group.add_argument("-C", "--no-labels", action="store_true",
-                       help="LVQ text without labels; base.cls is not read")
+                       help="LVQ text, or a table, without labels; base.cls is not read")
     group.add_argument("-L", "--ordinates", action="store_true",
                        help="the numbers of base.dat in place of the labels of base.cls")
     group.add_argument("-n", "--normalise", action="store_true",
@@ -41,6 +48,9 @@ def execute(args):
     from ..data_tools.convert import print_data
     from ..models import InputFormat
 
+    if args.table:
+        _print_table(args)
+        return
     if args.svm and (args.no_header or args.no_labels):
         raise UsageError("-H and -C are for LVQ text, not for -M")
     if args.words + args.no_labels + args.ordinates > 1:
@@ -50,3 +60,24 @@ def execute(args):
                        labels=not args.no_labels, ordinates=args.ordinates)
     print_data(args.base, args.out, form, sys.stdout.buffer, words=args.words,
                scale=args.normalise)
+
+
+def _print_table(args):
+    from ..data_tools.print_table import print_table
+
+    for option, given in (("-M", args.svm), ("-H", args.no_header), ("-L", args.ordinates),
+                          ("-n", args.normalise), ("--words", args.words)):
+        if given:
+            raise UsageError(f"--table and {option} exclude each other")
+    if is_table(args.out) and not args.out.lower().endswith(TEXT_ENDINGS):
+        raise UsageError(f"tables are written as text: expected {', '.join(TEXT_ENDINGS)}, or -, "
+                         f"found '{args.out}'")
+    base = args.base.removesuffix(".vec") if args.no_labels else args.base
+    refuse_inputs([args.out], data_files(base, ends=(".vec", ".cls", ".names", ".recipe", ".ids")))
+
+    def show(data):
+        sys.stdout.buffer.write(data)
+        if not data:
+            sys.stdout.buffer.flush()
+
+    print_table(base, args.out, show, not args.no_labels)

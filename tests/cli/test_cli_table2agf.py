@@ -168,3 +168,75 @@ def test_an_id_that_stands_twice_is_an_error(run, rows):
     run("table2agf", "t.csv", "b", *WORDS, status=1).refused(
         "t.csv:52: column 'id' has 'R004': the id is that of line 6 already")
     assert os.listdir() == ["t.csv"]
+
+
+# agf2ascii --table
+
+def test_a_table_again(run, rows):
+    run("table2agf", "t.csv", "b", *WORDS)
+    run("agf2ascii", "--table", "b", "again.csv")
+    lines = Path("again.csv").read_text().splitlines()
+    assert lines[0] == "id,a,b,colour,kind"
+    assert [line.split(",")[0] for line in lines[1:]] == [row[0] for row in rows]
+    assert [line.rpartition(",")[2] for line in lines[1:]] == [row[4] for row in rows]
+    assert lines[8].split(",")[2] == lines[41].split(",")[2] != "NA"
+    run("table2agf", "--recipe", "b.recipe", "again.csv", "c")
+    for end in (".vec", ".cls", ".names", ".ids", ".recipe"):
+        assert Path("b" + end).read_bytes() == Path("c" + end).read_bytes(), end
+    assert run("agf2ascii", "--table", "b").out == Path("again.csv").read_text()
+    run("agf2ascii", "--table", "-C", "b.vec", "again.tsv.gz")
+    run("table2agf", "--recipe", "b.recipe", "-C", "again.tsv.gz", "d")
+    assert Path("b.vec").read_bytes() == Path("d.vec").read_bytes()
+
+
+def test_missing_values_that_an_indicator_tells_are_empty_again(run, rows):
+    rows[3][3] = rows[9][3] = "NA"
+    write("t.csv", rows)
+    run("table2agf", "t.csv", "b", *WORDS[:4], "-E", "indicator")
+    run("agf2ascii", "--table", "b", "again.csv")
+    lines = [line.split(",") for line in Path("again.csv").read_text().splitlines()]
+    assert [i for i, cells in enumerate(lines[1:]) if cells[2] == ""] == [7, 40]
+    assert [i for i, cells in enumerate(lines[1:]) if cells[3] == ""] == [3, 9]
+    run("table2agf", "again.csv", "c", *WORDS[:4], "-E", "indicator")
+    assert Path("b.vec").read_bytes() == Path("c.vec").read_bytes()
+
+
+def test_points_without_a_recipe_come_back_too(run):
+    rng = np.random.default_rng(2)
+    x = (rng.normal(size=(40, 3)) * 10.0 ** rng.integers(-30, 30, (40, 3))).astype(np.float32)
+    x[0] = 0.1, -0.0, 16777216
+    write_vec("h.vec", x)
+    write_cls("h.cls", [*range(3), *[1] * 37])
+    run("agf2ascii", "--table", "h", "h.csv")
+    lines = Path("h.csv").read_text().splitlines()
+    assert lines[:2] == ["f1,f2,f3,class", "0.1,-0,16777216,0"]
+    run("table2agf", "h.csv", "g")
+    for end in (".vec", ".cls"):
+        assert Path("h" + end).read_bytes() == Path("g" + end).read_bytes()
+    write_cls("h.cls", [-1] * 40)
+    assert run("agf2ascii", "--table", "h").out.splitlines()[1] == "0.1,-0,16777216,"
+
+
+@pytest.mark.parametrize("words, status, text", [
+    (["--table", "b", "x.parquet"], 2, "tables are written as text: expected .csv"),
+    (["--table", "b", "b.ids"], 2, "would overwrite an input"),
+    (["--table", "-M", "b"], 2, "--table and -M exclude each other"),
+    (["--table", "nothing"], 1, "nothing.vec: cannot read"),
+    (["--table", "few"], 1, "few.ids: has not 59 rows behind its header"),
+    (["--table", "odd", "odd.csv"], 1, "odd.vec: row 4 (from 0) is not made by the recipe: "
+                                       "expected 0 and a single 1 in the features of the column "
+                                       "'colour'"),
+    (["--table", "wide"], 1, "wide.recipe: makes 5 features, and wide.vec has 2")])
+def test_tables_that_cannot_be_written(run, rows, words, status, text):
+    run("table2agf", "t.csv", "b", *WORDS)
+    x, y = read_vec("b.vec"), read_cls("b.cls")
+    for base, points in (("few", x[:59]), ("odd", x.copy()), ("wide", x[:, :2])):
+        if base == "odd":
+            points[4, 2:] = 1, 1, 0
+        write_vec(base + ".vec", points)
+        write_cls(base + ".cls", y[:len(points)])
+        for end in (".names", ".recipe", ".ids"):
+            Path(base + end).write_bytes(Path("b" + end).read_bytes())
+    done = run("agf2ascii", *words, status=status)
+    assert text in done.err and done.err.count("\n") == 1
+    assert not Path("odd.csv").exists()
