@@ -1,0 +1,681 @@
+"""Tables that are wrong, and the one line that each of them gets."""
+
+import gzip
+import os
+
+import pytest
+
+from agfmc.formats import table
+
+# The table that the mistakes are made in, and what is said of its columns.
+HEAD = "id,a,b,colour,species\n"
+ROWS = [f"r{i},{i}.5,{i * 7 % 5},{'red' if i % 3 else 'blue'},{('ant', 'bee', 'cat')[i % 3]}\n"
+        for i in range(30)]
+GOOD = HEAD + "".join(ROWS)
+LABEL = ["--label", "species", "--id", "id"]
+# All read a training table whole; each mistake is made with one of them.
+COMMANDS = ("agf_preprocess t.csv q", "multi_borders pairs t.csv q q.c", "table2agf t.csv q",
+            "print_control -Q empirical t.csv", "nfold --no-state pairs t.csv q",
+            "tune_m --no-state pairs t.csv", "compare_control --no-state t.csv one-vs-one",
+            "order_classes --path path t.csv")
+
+
+def line(number, text):
+    """The good table with that line, from 1, in place of its own."""
+    return "".join(text if i == number else one
+                   for i, one in enumerate(GOOD.splitlines(True), 1))
+
+
+def head(text):
+    """The good table with that header."""
+    return line(1, text + "\n")
+
+
+ZIPPED = gzip.compress(GOOD.encode(), mtime=0)
+
+# (what, the table t.csv, the message[, further options, in place of LABEL where they have a
+# label or are none, or a whole command])
+RAGGED = [
+    ("a cell less", line(5, "r3,3.5,1,red\n"), "t.csv:5: 4 cells, expected 5 as in the header"),
+    ("a cell more", line(5, "r3,3.5,1,red,ant,9\n"),
+     "t.csv:5: 6 cells, expected 5 as in the header"),
+    ("one cell", line(5, "r3\n"), "t.csv:5: 1 cell, expected 5 as in the header"),
+    ("a comma at the end of all rows", HEAD + "".join(r[:-1] + ",\n" for r in ROWS),
+     "t.csv:2: 6 cells, expected 5 as in the header; write.table of R leaves out"),
+    ("a comma at the end of a row", line(31, "r29,29.5,3,red,cat,\n"),
+     "t.csv:31: 6 cells, expected 5 as in the header"),
+    ("row names of R", HEAD + "".join(f"{i}," + r for i, r in enumerate(ROWS)),
+     "t.csv:2: 6 cells, expected 5 as in the header; write.table of R leaves out"),
+    ("last line cut", GOOD[:-12], "t.csv:31: 2 cells, expected 5 as in the header"),
+    ("a decimal comma makes a cell", line(7, "r5,5,5,0,red,cat\n"),
+     "t.csv:7: 6 cells, expected 5 as in the header"),
+    ("blank in the line", line(7, " \n"), "t.csv:7: 1 cell, expected 5 as in the header"),
+    ("a comment", "# made by hand\n" + GOOD,
+     "t.csv: --label: there is no column 'species'; the columns are '# made by"),
+    ("a comment in the middle", line(9, "# a comment\n"),
+     "t.csv:9: 1 cell, expected 5 as in the header"),
+    ("a title", "my table\n" + GOOD,
+     "t.csv: --label: there is no column 'species'; the columns are 'my table':"),
+    ("a footer", GOOD + "30 rows\n", "t.csv:32: 1 cell, expected 5 as in the header"),
+    ("two tables", GOOD + "x,y\n1,2\n", "t.csv:32: 2 cells, expected 5 as in the header"),
+    ("the header again", GOOD + GOOD,
+     "t.csv:32: expected a number in column 'a', found 'a', as in most rows"),
+    ("units", line(2, ",mm,mm,,\n"),
+     "t.csv:2: expected a number in column 'a', found 'mm', as in most rows"),
+]
+QUOTES = [
+    ("a quote inside", line(4, 'r2,2.5,4,da"rk,cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("quoted and more", line(4, 'r2,2.5,4,"red"dish,cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("quote not closed", line(4, 'r2,2.5,4,"red,cat\n'),
+     "t.csv:4: the quote that opens here is not closed; --no-quotes where quotes"),
+    ("quote not closed in the last line", line(31, 'r29,29.5,3,red,"cat\n'),
+     "t.csv:31: the quote that opens here is not closed; --no-quotes where quotes"),
+    ("quote not closed in the header", head('id,a,b,"colour,species'),
+     "t.csv:1: the quote that opens here is not closed; --no-quotes where quotes"),
+    ("inches", line(4, 'r2,2.5",4,red,cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("two inches", line(4, 'r2,2.5",4",red,cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("blank before a quote", line(4, 'r2,2.5,4, "red",cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("backslash quotes", line(4, 'r2,2.5,4,"a \\"red\\"",cat\n'),
+     "t.csv:4: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("single quotes", line(4, "r2,2.5,4,'dark, red',cat\n"),
+     "t.csv:4: 6 cells, expected 5 as in the header"),
+    ("a line break in a quote, then wrong", line(4, 'r2,2.5,4,"red\nblue",cat\nr3,x,5,red,ant\n'),
+     "t.csv:6: expected a number in column 'a', found 'x', as in most rows"),
+    ("a quoted number with a word", line(4, 'r2,"2,5",4,red,cat\n'),
+     "t.csv:4: expected a number in column 'a', found '2,5': a decimal has a"),
+]
+ENCODINGS = [
+    ("latin-1", line(4, "r2,2.5,4,gr\xfcn,cat\n").encode("latin-1"),
+     "t.csv:4: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("latin-1 header", head("id,a,b,couleur pr\xe9f\xe9r\xe9e,species").encode("latin-1"),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("cut utf-8", line(31, "r29,29.5,3,red,caf\xe9").encode()[:-1],
+     "t.csv:31: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("overlong utf-8", line(4, "r2,2.5,4,@,cat\n").encode().replace(b"@", b"\xc0\xaf"),
+     "t.csv:4: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("surrogate", line(4, "r2,2.5,4,@,cat\n").encode().replace(b"@", b"\xed\xa0\x80"),
+     "t.csv:4: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("utf-16", GOOD.encode("utf-16"),
+     "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    ("utf-16 big", b"\xfe\xff" + GOOD.encode("utf-16-be"),
+     "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    ("utf-16 without mark", GOOD.encode("utf-16-le"),
+     "t.csv:1: is not text: there is a NUL in the line"),
+    ("utf-32", GOOD.encode("utf-32"),
+     "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    ("NUL", line(4, "r2,2.5,4,re\0d,cat\n"), "t.csv:4: is not text: there is a NUL in the line"),
+    ("two marks", b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD.encode(),
+     "t.csv: --id: there is no column 'id'; the columns are '\\ufeffid', 'a', 'b',"),
+    ("control characters", line(4, "r2,2.5\x1b[2J,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found '2.5\\x1b[2J', as in most"),
+    ("minus sign of typography", line(4, "r2,\u22122.5,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found '−2.5', as in most rows"),
+    ("arabic digits", line(4, "r2,\u0662,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found '٢', as in most rows"),
+    ("no-break space", line(4, "r2,2.5\u00a0,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found '2.5 ', as in most rows"),
+]
+HEADERS = [
+    ("two columns of a name", head("id,a,a,colour,species"),
+     "t.csv:1: columns 2 and 3 have the same name 'a'"),
+    ("two labels of a name", head("id,species,b,colour,species"),
+     "t.csv:1: columns 2 and 5 have the same name 'species'"),
+    ("names equal but for blanks", head("id,a, a ,colour,species"),
+     "t.csv:1: columns 2 and 3 have the same name 'a'"),
+    ("a name is empty", head("id,a,,colour,species"),
+     "t.csv:1: column 3 has no name in the header"),
+    ("a name is blank", head("id,a,b,  ,species"), "t.csv:1: column 4 has no name in the header"),
+    ("last name is empty", head("id,a,b,colour,species,"),
+     "t.csv:1: column 6 has no name in the header"),
+    ("no header", "".join(ROWS),
+     "t.csv: --label: there is no column 'species'; the columns are 'r0', '0.5',"),
+    ("no header, numbers", "1,2,0\n3,4,1\n" * 9,
+     "t.csv:1: the first line holds numbers: --no-header where there are no names"),
+    ("no header needed", GOOD,
+     "t.csv: --label: there is no column 'species'; the columns are '1', '2',", ["-H"]),
+    ("header only", HEAD, "t.csv: the table has no rows behind its header"),
+    ("header without line break", HEAD[:-1], "t.csv: the table has no rows behind its header"),
+    ("empty", "", "t.csv: expected a table, found no line"),
+    ("line breaks alone", "\n\n\n", "t.csv: expected a table, found no line"),
+    ("blanks alone", "   \n", "t.csv:1: column 1 has no name in the header"),
+    ("a mark alone", b"\xef\xbb\xbf", "t.csv: expected a table, found no line"),
+    ("row is taken", head(",a,row,colour,species"),
+     "t.csv:1: columns 1 and 3 have the same name 'row'"),
+    ("one column", "species\n" + "ant\nbee\n" * 9, "t.csv: no column is left to be a feature",
+     ["--label", "species"]),
+    ("one column and an id", "id,species\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(30)),
+     "t.csv: no column is left to be a feature"),
+    ("feature of a category and a column",
+     "a,a=x,species\n" + "".join(f"{'xyz'[i % 3]},{i % 4},{'ab'[i % 2]}\n" for i in range(12)),
+     "t.csv: two features would be named 'a=x': expected columns and words that",
+     ["--label", "species"]),
+]
+DELIMITERS = [
+    ("semicolons for commas", GOOD.replace(",", ";"),
+     "t.csv: --label: there is no column 'species'; the columns are", ["--delimiter", ","]),
+    ("commas for tabs", GOOD, "t.csv: --label: there is no column 'species'; the columns are",
+     ["--delimiter", "tab"]),
+    ("wrong delimiter", GOOD, "t.csv: --label: there is no column 'species'; the columns are",
+     ["--delimiter", "|"]),
+    ("blanks between", GOOD.replace(",", " "),
+     "t.csv: --label: there is no column 'species'; the columns are 'id a b"),
+    ("delimiter of two", GOOD,
+     "expected one character that is neither a quote nor a line break as the",
+     ["--delimiter", ";;"]),
+    ("delimiter a quote", GOOD,
+     "expected one character that is neither a quote nor a line break as the",
+     ["--delimiter", '"']),
+    ("delimiter a break", GOOD,
+     "expected one character that is neither a quote nor a line break as the",
+     ["--delimiter", "\n"]),
+    ("delimiter empty", GOOD,
+     "expected one character that is neither a quote nor a line break as the",
+     ["--delimiter", ""]),
+    ("delimiter not ascii", GOOD,
+     "expected one character that is neither a quote nor a line break as the",
+     ["--delimiter", "\u00a7"]),
+    ("mixed delimiters", line(5, "r3;3.5;1;red;ant\n"),
+     "t.csv:5: 1 cell, expected 5 as in the header"),
+    ("colons", GOOD.replace(",", ":"),
+     "t.csv: --label: there is no column 'species'; the columns are"),
+]
+NUMBERS = [
+    ("word among numbers, label", line(4, "r2,2.5,4,red,\n"),
+     "t.csv:4: column 'species' has no class: expected a class in every row of"),
+    ("inf", line(4, "r2,inf,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found 'inf', as in most rows"),
+    ("too large", line(4, "r2,1e39,4,red,cat\n"),
+     "t.csv:4: column 'a': 1e+39 is more than single precision holds: use a"),
+    ("overflow", line(4, "r2,1e400,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found '1e400', as in most rows"),
+    ("negative too large", line(4, "r2,-4e38,4,red,cat\n"),
+     "t.csv:4: column 'a': -4e+38 is more than single precision holds: use a"),
+]
+MISSING = [
+    ("blank", line(4, "r2,,4,red,cat\n"),
+     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing"),
+    ("NA", line(4, "r2,NA,4,red,cat\n"),
+     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing"),
+    ("blanks in two columns", line(4, "r2,NA,4,?,cat\n"),
+     "t.csv:4: 2 missing values in columns 'a' (1), 'colour' (1), the first here:"),
+    ("word column blank", line(4, "r2,2.5,4,null,cat\n"),
+     "t.csv:4: 1 missing value in column 'colour' (1), the first here: --missing"),
+    ("blank first row", line(2, "r2,2.5,nan,red,cat\n"),
+     "t.csv:2: 1 missing value in column 'b' (1), the first here: --missing"),
+    ("no class", line(4, "r2,2.5,4,red,\n"),
+     "t.csv:4: column 'species' has no class: expected a class in every row of"),
+    ("no class NA", line(31, "r2,2.5,4,red,NA\n"),
+     "t.csv:31: column 'species' has no class: expected a class in every row of"),
+    ("no class twice",
+     line(4, "r2,2.5,4,red,NA\n").replace("r9,9.5,3,blue,ant", "r9,9.5,3,blue,?"),
+     "t.csv:4: column 'species' has no class in 2 rows, the first here: expected"),
+    ("no class in all", HEAD + "".join(r[:-4] + "\n" for r in ROWS),
+     "t.csv:2: column 'species' has no class in 30 rows, the first here: expected"),
+    ("fill with a word", line(4, "r2,,4,red,cat\n"),
+     "t.csv: column 'a' holds numbers, and --missing value:none would fill it",
+     ["-E", "value:none"]),
+    ("policy", GOOD, "there is no way 'drop' to treat missing values: expected error, mean,",
+     ["-E", "drop"]),
+    ("policy case", GOOD, "there is no way 'Mean' to treat missing values: expected error, mean,",
+     ["-E", "Mean"]),
+    ("policy value", GOOD,
+     "there is no way 'value' to treat missing values: expected error, mean,", ["-E", "value"]),
+    ("fill too large", line(4, "r2,,4,red,cat\n"),
+     "--missing value:1e39 is more than single precision holds", ["-E", "value:1e39"]),
+    ("fill inf", line(4, "r2,,4,red,cat\n"),
+     "t.csv: column 'a' holds numbers, and --missing value:inf would fill it with",
+     ["-E", "value:inf"]),
+    ("fill empty", line(4, "r2,,4,red,cat\n"),
+     "there is no way 'value:' to treat missing values: expected error, mean,", ["-E", "value:"]),
+    ("own blanks number", GOOD,
+     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing", ["--blanks", "2.5"]),
+    ("own blanks empty word", GOOD, "argument --blanks: a name is empty in 'x,'",
+     ["--blanks", "x,"]),
+    ("NaN with own blanks", line(4, "r2,NaN,4,red,cat\n"),
+     "t.csv:4: expected a number in column 'a', found 'NaN', as in most rows",
+     ["--blanks", "none"]),
+]
+CLASSES = [
+    ("no label named", GOOD,
+     "t.csv: no column is named class, label or target: --label names the one", []),
+    ("label unknown", GOOD,
+     "t.csv: --label: there is no column 'kind'; the columns are 'id', 'a', 'b',",
+     ["--label", "kind"]),
+    ("label case", GOOD,
+     "t.csv: --label: there is no column 'Species'; the columns are 'id', 'a',",
+     ["--label", "Species"]),
+    ("label number 0", GOOD,
+     "t.csv: --label: there is no column '0'; the columns are 'id', 'a', 'b',", ["--label", "0"]),
+    ("label number 6", GOOD,
+     "t.csv: --label: there is no column '6'; the columns are 'id', 'a', 'b',", ["--label", "6"]),
+    ("label negative", GOOD,
+     "t.csv: --label: there is no column '-1'; the columns are 'id', 'a', 'b',",
+     ["--label", "-1"]),
+    ("label empty", GOOD, "t.csv: --label: there is no column ''; the columns are 'id', 'a', 'b',",
+     ["--label", ""]),
+    ("two labels", head("id,a,class,colour,target"),
+     "t.csv: columns 'class', 'target' could hold the classes: --label names the", []),
+    ("two labels in case", head("id,Class,b,colour,LABEL"),
+     "t.csv: columns 'Class', 'LABEL' could hold the classes: --label names the", []),
+    ("continuous", GOOD,
+     "t.csv: 30 different values in column 'a' look like a continuous quantity or",
+     ["--label", "a"]),
+    ("identifier", GOOD,
+     "t.csv: 30 different values in column 'id' look like a continuous quantity",
+     ["--label", "id"]),
+    ("one class", HEAD + "".join(r.replace("bee", "ant").replace("cat", "ant") for r in ROWS),
+     "t.csv: holds one class: expected at least two",
+     'print_control -Q one-vs-one t.csv --label species --id id'),
+    ("one row", HEAD + ROWS[0], "t.csv: holds one class: expected at least two",
+     'print_control -Q one-vs-one t.csv --label species --id id'),
+    ("classes lack one", GOOD,
+     "t.csv: column 'species' has the class 'cat', which --classes does not name:",
+     ["--classes", "ant,bee"]),
+    ("classes too many", GOOD,
+     "t.csv: no row is of class 'dog', which --classes names: column 'species'",
+     ["--classes", "ant,bee,cat,dog"]),
+    ("classes twice", GOOD, "a class is named twice", ["--classes", "ant,bee,cat,ant"]),
+    ("classes twice as words", GOOD, "--classes names a class twice",
+     ["--classes", "ant,bee,cat, ant"]),
+    ("classes quote", GOOD,
+     "argument --classes: expected names with commas, found '\"ant,bee,cat'",
+     ["--classes", '"ant,bee,cat']),
+    ("classes empty", GOOD, "argument --classes: a name is empty in ''", ["--classes", ""]),
+    ("classes hole", GOOD, "argument --classes: a name is empty in 'ant,,cat'",
+     ["--classes", "ant,,cat"]),
+    ("label in header of spaces", head("id,a,b,colour,the species"),
+     "t.csv: --label: there is no column 'species'; the columns are 'id', 'a',",
+     ["--label", "species"]),
+]
+ROLES = [
+    ("id unknown", GOOD, "t.csv: --id: there is no column 'ids'; the columns are 'id', 'a', 'b',",
+     ["--label", "species", "--id", "ids"]),
+    ("second id unknown", GOOD,
+     "t.csv: --id: there is no column 'x'; the columns are 'id', 'a', 'b',",
+     ["--label", "species", "--id", "id,x"]),
+    ("id empty", GOOD, "argument --id: a name is empty in ''", ["--label", "species", "--id", ""]),
+    ("ignore unknown", GOOD,
+     "t.csv: --ignore: there is no column 'c'; the columns are 'id', 'a', 'b',",
+     ["--ignore", "c"]),
+    ("ignore all", GOOD, "t.csv: no column is left to be a feature", ["--ignore", "a,b,colour"]),
+    ("categorical unknown", GOOD,
+     "t.csv: --categorical: there is no column 'c'; the columns are 'id', 'a',",
+     ["--categorical", "c"]),
+    ("label ignored", GOOD, "t.csv: column 'species' cannot be for the label and for --ignore",
+     ["--ignore", "species"]),
+    ("label an id", GOOD, "t.csv: column 'species' cannot be for the label and for --id",
+     ["--label", "species", "--id", "species"]),
+    ("label by number an id", GOOD, "t.csv: column 'species' cannot be for the label and for --id",
+     ["--label", "5", "--id", "species"]),
+    ("id ignored", GOOD, "t.csv: column 'id' cannot be for --id and for --ignore",
+     ["--ignore", "id"]),
+    ("ignored twice", GOOD, "t.csv: column 'a' cannot be for --ignore and for --ignore",
+     ["--ignore", "a,a"]),
+    ("ignored and categorical", GOOD,
+     "t.csv: column 'b' cannot be for --ignore and for --categorical",
+     ["--ignore", "b", "--categorical", "b"]),
+    ("label categorical", GOOD,
+     "t.csv: column 'species' cannot be for the label and for --categorical",
+     ["--categorical", "species"]),
+    ("number too large", GOOD,
+     "t.csv: --ignore: there is no column '99999999999999999999'; the columns are",
+     ["--ignore", "99999999999999999999"]),
+    ("all columns constant", "a,b,species\n" + "1,x,ant\n1,x,bee\n" * 9,
+     "t.csv: no column is left to be a feature: column 'a' is constant, 1, and is",
+     ["--label", "species"]),
+    ("all left is identifiers",
+     "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),
+     "t.csv: no column is left to be a feature: column 'name' has another word in",
+     ["--label", "species"]),
+    ("too many words",
+     "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
+     "t.csv: column 'a' has 1100 different words, of which each would be a",
+     ["--label", "species"]),
+]
+FILES = [
+    ("binary garbage", bytes(range(256)) * 8, "t.csv:1: is not text: there is a NUL in the line"),
+    ("an image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("a pdf", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+     "t.csv: --label: there is no column 'species'; the columns are '%PDF-1.4':"),
+    ("a spreadsheet", b"PK\x03\x04" + bytes(60),
+     "t.csv: is a spreadsheet or a ZIP archive: save the table as CSV"),
+    ("an old spreadsheet", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("html", "<!DOCTYPE html>\n<html><body>not found</body></html>\n",
+     "t.csv: --label: there is no column 'species'; the columns are '<!DOCTYPE"),
+    ("json", '[{"a": 1, "species": "ant"}, {"a": 2, "species": "bee"}]\n',
+     "t.csv:1: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("json lines", '{"a": 1, "species": "ant"}\n{"a": 2, "species": "bee"}\n',
+     "t.csv:1: a quote inside a cell: in RFC 4180 quotes are around a whole cell,"),
+    ("libsvm text", "0 1:2 2:3\n1 1:1 2:5\n",
+     "t.csv: --label: there is no column 'species'; the columns are '0 1:2 2:3':"),
+    ("arff", "@relation x\n@attribute a numeric\n@data\n1,ant\n",
+     "t.csv: --label: there is no column 'species'; the columns are '@relation"),
+    ("gz cut", ZIPPED[:-20], "t.csv: is damaged, or not complete"),
+    ("gz cut early", ZIPPED[:12],
+     "t.csv: is damaged, or not complete"),
+    ("gz header alone", ZIPPED[:2],
+     "t.csv: is damaged, or not complete"),
+    ("gz damaged", ZIPPED[:40] + bytes([ZIPPED[40] ^ 255]) + ZIPPED[41:],
+     "t.csv: is damaged, or not complete"),
+    ("gz checksum", ZIPPED[:-5] + bytes([ZIPPED[-5] ^ 1]) + ZIPPED[-4:],
+     "t.csv: is damaged, or not complete"),
+    ("gz and garbage", ZIPPED + b"garbage",
+     "t.csv: is damaged, or not complete"),
+    ("gz twice", gzip.compress(ZIPPED),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("gz empty", gzip.compress(b""), "t.csv: expected a table, found no line"),
+    ("gz of garbage", gzip.compress(bytes(range(256))),
+     "t.csv:1: is not text: there is a NUL in the line"),
+    ("bz2", b"BZh91AY&SY" + bytes(40), "t.csv:1: is not text: there is a NUL in the line"),
+    ("zstd", b"\x28\xb5\x2f\xfd" + bytes(40),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("xz", b"\xfd7zXZ\0" + bytes(40),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("parquet magic alone", b"PAR1",
+     "t.csv: "),
+    ("parquet damaged", b"PAR1" + bytes(100) + b"PAR1",
+     "t.csv: "),
+    ("arrow damaged", b"ARROW1\0\0" + bytes(100),
+     "t.csv: "),
+    ("feather 1", b"FEA1" + bytes(100),
+     "t.csv: "),
+    ("sqlite", b"SQLite format 3\0" + bytes(100),
+     "t.csv:1: is not text: there is a NUL in the line"),
+    ("hdf5", b"\x89HDF\r\n\x1a\n" + bytes(100),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+    ("numpy", b"\x93NUMPY\x01\0v\0{'descr': '<f8'}\n" + bytes(100),
+     "t.csv:1: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"),
+]
+CLASSIFY = "classify_m m.mbm t.csv answer.csv"
+CALIBRATE = "calibrate_m --data t.csv -o out.cal m.mbm"
+MERGE = "mbh2mbm --keep 0.9 --data t.csv m.mbm out.mbm"
+CONVERT = "table2agf --recipe m.c.recipe t.csv q"
+EVALUATE = "eval_uc t.csv"
+ANSWERS = "id,class,p,p:ant,p:bee,p:cat,species\n" + "".join(
+    f"r{i},{('ant', 'bee', 'cat')[i % 3]},0.6,"
+    f"{','.join('0.6' if j == i % 3 else '0.2' for j in range(3))},"
+    f"{('ant', 'bee', 'cat')[(i + (i % 7 == 0)) % 3]}\n" for i in range(30))
+
+
+def answer(number, text):
+    """The good answers with that line, from 1, in place of their own."""
+    return "".join(text if i == number else one
+                   for i, one in enumerate(ANSWERS.splitlines(True), 1))
+
+
+MODELS = [
+    ("lacks a", "id,b,colour\nr,1,red\n", "t.csv: lacks the column 'a', which the model needs",
+     CLASSIFY),
+    ("lacks a, colour", "id,b\nr,1\n",
+     "t.csv: lacks the columns 'a', 'colour', which the model needs", CLASSIFY),
+    ("lacks all", "x\n1\n", "t.csv: lacks the columns 'a', 'b', 'colour', which the model needs",
+     CLASSIFY),
+    ("lacks a cal", "b,colour,species\n1,red,ant\n",
+     "t.csv: lacks the column 'a', which the model needs", CALIBRATE),
+    ("name case", GOOD.replace(",a,", ",A,", 1),
+     "t.csv: lacks the column 'a', which the model needs", CLASSIFY),
+    ("lacks id", "a,b,colour\n1,2,red\n",
+     "t.csv: --id: there is no column 'id'; the columns are 'a', 'b', 'colour'",
+     CLASSIFY + " --id id"),
+    ("lacks species cal", "a,b,colour\n1,2,red\n",
+     "t.csv: --label: there is no column 'species'; the columns are 'a', 'b',", CALIBRATE),
+    ("lacks species agf", "id,a,b,colour\nr,1,2,red\n",
+     "t.csv: lacks the column 'species' of the classes: --label names another one", CONVERT),
+    ("new rows, label unknown", GOOD,
+     "t.csv: --label: there is no column 'kind'; the columns are 'id', 'a', 'b',",
+     CALIBRATE + " --label kind"),
+    ("label a feature", GOOD, "column 'colour' is a feature of the model",
+     CALIBRATE + " --label colour"),
+    ("class unknown", line(5, "r3,3.5,1,red,dog\n"),
+     "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'", CALIBRATE),
+    ("class blank", line(5, "r3,3.5,1,red,\n"),
+     "t.csv:5: column 'species' has no class, expected 'ant', 'bee', 'cat'", CALIBRATE),
+    ("class unknown agf", line(5, "r3,3.5,1,red,dog\n"),
+     "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'", CONVERT),
+    ("class blank agf", line(5, "r3,3.5,1,red,NA\n"),
+     "t.csv:5: column 'species' has no class, expected 'ant', 'bee', 'cat'", CONVERT),
+    ("word in a number", line(5, "r3,much,1,red,ant\n"),
+     "t.csv:5: expected a number in column 'a', found 'much'", CLASSIFY),
+    ("decimal comma", line(5, 'r3,"3,5",1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '3,5': a decimal has a", CLASSIFY),
+    ("new rows, inf", line(5, 'r3,inf,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found 'inf'",
+     CLASSIFY),
+    ("large", line(5, 'r3,1e300,1,red,ant\n'),
+     "t.csv:5: column 'a': 1e+300 is more than single precision holds: use a", CLASSIFY),
+    ("hex", line(5, 'r3,0x10,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '0x10'", CLASSIFY),
+    ("underscore", line(5, 'r3,1_000,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '1_000'", CLASSIFY),
+    ("percent", line(5, 'r3,5%,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '5%'", CLASSIFY),
+    ("currency", line(5, 'r3,$5,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '$5'", CLASSIFY),
+    ("thousands", line(5, 'r3,"1,000.5",1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '1,000.5'", CLASSIFY),
+    ("date", line(5, 'r3,2026-11-22,1,red,ant\n'),
+     "t.csv:5: expected a number in column 'a', found '2026-11-22'", CLASSIFY),
+    ("new rows, blank", line(5, 'r3,,1,red,ant\n'),
+     "t.csv:5: column 'a' has a missing value, and training, with --missing", CLASSIFY),
+    ("blank word", line(5, 'r3,1,1,,ant\n'),
+     "t.csv:5: column 'colour' has a missing value, and training, with --missing", CLASSIFY),
+    ("blank cal", line(5, 'r3,NA,1,red,ant\n'),
+     "t.csv:5: column 'a' has a missing value, and training, with --missing", CALIBRATE),
+    ("blank mbm", line(5, 'r3,NA,1,red,ant\n'),
+     "t.csv:5: column 'a' has a missing value, and training, with --missing", MERGE),
+    ("blank agf", line(5, 'r3,?,1,red,ant\n'),
+     "t.csv:5: column 'a' has a missing value, and training, with --missing", CONVERT),
+    ("duplicate ids", line(5, 'r1,1,1,red,ant\n'),
+     "t.csv:5: column 'id' has 'r1': the id is that of line 3 already", CLASSIFY),
+    ("duplicate ids agf", line(5, 'r1,1,1,red,ant\n'),
+     "t.csv:5: column 'id' has 'r1': the id is that of line 3 already", CONVERT),
+    ("ragged", line(5, 'r3,1,1,red,ant,6\n'), "t.csv:5: 6 cells, expected 5 as in the header",
+     CLASSIFY),
+    ("ragged last", GOOD + "r30\n", "t.csv:32: 1 cell, expected 5 as in the header", CLASSIFY),
+    ("quote", line(5, 'r3,1,1,"red,ant\n'),
+     "t.csv:5: the quote that opens here is not closed; --no-quotes where quotes", CLASSIFY),
+    ("latin1", line(5, "r3,1,1,r\xf6d,ant\n").encode("latin-1"),
+     "t.csv:5: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so", CLASSIFY),
+    ("new rows, empty", "", "t.csv: expected a table, found no line", CLASSIFY),
+    ("new rows, header only", HEAD, "t.csv: the table has no rows behind its header", CLASSIFY),
+    ("header only cal", HEAD, "t.csv: the table has no rows behind its header", CALIBRATE),
+    ("header only mbm", HEAD, "t.csv: the table has no rows behind its header", MERGE),
+    ("header only agf", HEAD, "t.csv: the table has no rows behind its header", CONVERT),
+    ("new rows, no header", "".join(ROWS),
+     "t.csv: lacks the columns 'a', 'b', 'colour', which the model needs", CLASSIFY),
+    ("dup header", head("id,a,a,colour,species"),
+     "t.csv:1: columns 2 and 3 have the same name 'a'", CLASSIFY),
+    ("new rows, gz cut", ZIPPED[:-20], "t.csv: is damaged, or not complete", CLASSIFY),
+    ("gz cut cal", ZIPPED[:-20], "t.csv: is damaged, or not complete",
+     CALIBRATE),
+    ("gz mbm", ZIPPED[:40], "t.csv: is damaged, or not complete", MERGE),
+    ("garbage", bytes(range(256)), "t.csv:1: is not text: there is a NUL in the line", CLASSIFY),
+    ("damaged parquet", b"PAR1" + bytes(40) + b"PAR1",
+     "t.csv: ", CLASSIFY),
+    ("table to binary answer", GOOD,
+     "the answers to a table are a table: expected a name that ends in .csv, .tsv",
+     "classify_m m.mbm t.csv answer"),
+    ("model not of tables", GOOD,
+     "b.mbm: was not trained from a table, and does not know the columns of one:",
+     "classify_m b.mbm t.csv answer.csv"),
+    ("model not of tables cal", GOOD,
+     "t.csv: is a table, and the model has no recipe of columns: expected a model",
+     "calibrate_m --data t.csv b.mbm"),
+    ("model not of tables mbm", GOOD,
+     "t.csv: is a table, and the model has no recipe of columns: expected a model",
+     "mbh2mbm --keep 0.9 --data t.csv b.mbm o.mbm"),
+    ("output is input", GOOD, "the output t.csv would overwrite an input: choose another name",
+     "classify_m m.mbm t.csv t.csv"),
+    ("points with -M", GOOD,
+     "t.csv:1: expected LIBSVM text; it looks like a table with commas: training",
+     "classify_m -M m.mbm t.csv answer.csv"),
+    ("points with -A", GOOD, "t.csv:1: the first line must be the number of features alone, found",
+     "classify_m -A m.mbm t.csv answer"),
+    ("train -M", GOOD,
+     "t.csv:1: expected LIBSVM text; it looks like a table with commas: training",
+     "multi_borders -M pairs t.csv n n.c"),
+    ("train -A", GOOD, "t.csv:1: the first line must be the number of features alone, found",
+     "multi_borders -A pairs t.csv n n.c"),
+    ("train base", GOOD, "t: there is no t.vec; there is t.csv: name it with its ending",
+     "multi_borders pairs t n n.c"),
+    ("svm2agf", GOOD, "t.csv:1: expected LIBSVM text; it looks like a table with commas: training",
+     "svm2agf t.csv q"),
+    ("lvq2agf", GOOD, "t.csv:1: the first line must be the number of features alone, found",
+     "lvq2agf t.csv q"),
+    ("control a table", GOOD,
+     "t.csv:1:1: expected a control file or a model, found a table: is the order",
+     "multi_borders t.csv pairs n n.c"),
+    ("control a table2", GOOD,
+     "t.csv:1:1: expected a control file or a model, found a table: is the order",
+     "nfold t.csv t.csv"),
+    ("recipe a table", GOOD,
+     "t.csv: expected a recipe, as table2agf writes it: it is no JSON text",
+     "table2agf --recipe t.csv t.csv q"),
+    ("recipe damaged", GOOD,
+     "bad.recipe: expected a recipe, as table2agf writes it: its format is not",
+     "table2agf --recipe bad.recipe t.csv q"),
+    ("model a table", GOOD,
+     "t.csv:1:1: expected a control file or a model, found a table: is the order",
+     "classify_m t.csv t.csv answer.csv"),
+    ("mbm_info a table", GOOD,
+     "t.csv:1:1: expected a control file or a model, found a table: is the order",
+     "mbm_info t.csv"),
+    ("answers: truth unknown", ANSWERS,
+     "t.csv: --truth: there is no column 'kind'; the columns are 'id', 'class',",
+     EVALUATE + " --truth kind"),
+    ("answers: no truth", ANSWERS,
+     "expected --truth COLUMN, the column of the true classes in t.csv, or in the", EVALUATE),
+    ("answers: ragged", answer(5, "r3,ant\n"), "t.csv:5: 2 cells, expected 7 as in the header",
+     EVALUATE + " --truth species"),
+    ("answers: word p", answer(5, "r3,ant,.6,.6,much,.2,ant\n"),
+     "t.csv:5: expected a number in column 'p:bee', found 'much'", EVALUATE + " --truth species"),
+    ("answers: p blank", answer(5, "r3,ant,.6,.6,,.2,ant\n"),
+     "t.csv:5: column 'p:bee' has no number", EVALUATE + " --truth species"),
+    ("answers: truth blank", answer(5, "r3,ant,.6,.6,.2,.2,\n"),
+     "t.csv:5: column 'species' has no class: expected the true class in every row",
+     EVALUATE + " --truth species"),
+    ("answers: class strange", answer(5, "r3,dog,.6,.6,.2,.2,ant\n"),
+     "t.csv: column 'class' has the class 'dog', and there is no column 'p:dog'",
+     EVALUATE + " --truth species"),
+    ("answers: empty", "", "t.csv: expected a table, found no line", EVALUATE + " --truth species"),
+    ("answers: header", ANSWERS.splitlines(True)[0],
+     "t.csv: the table has no rows behind its header",
+     EVALUATE + " --truth species"),
+    ("answers: no class", GOOD,
+     "t.csv: there is no column 'class' of answers: --predicted names it; the",
+     EVALUATE + " --truth species"),
+    ("answers: dup column", ANSWERS.replace("p:bee", "p:ant", 1),
+     "t.csv:1: columns 4 and 5 have the same name 'p:ant'", EVALUATE + " --truth species"),
+]
+
+MISTAKES = [(number, *row) for number, row in enumerate(
+    RAGGED + QUOTES + ENCODINGS + HEADERS + DELIMITERS + NUMBERS + MISSING + CLASSES + ROLES + FILES
+    + MODELS)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, run):
+    """A folder with control files, binary files, models that take tables, and one that does not."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        (folder / "pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+        (folder / "path").write_text('"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
+        (folder / "bad.recipe").write_text("{}")
+        (folder / "t.csv").write_text(GOOD)
+        run("multi_borders", "pairs", "t.csv", "m", "m.c", *LABEL)
+        run("mbh2mbm", "m.c", "m.mbm")
+        run("agf_preprocess", "t.csv", "b", *LABEL)
+        os.remove("b.recipe")
+        run("multi_borders", "pairs", "b", "n", "n.c")
+        run("mbh2mbm", "n.c", "b.mbm")
+    return folder
+
+
+def command_of(number, words):
+    """The words of the command of a mistake."""
+    if isinstance(words, str):
+        return words.split()
+    whole = words[:1] == ["--label"] or words == []
+    return [*COMMANDS[number % len(COMMANDS)].split(), *LABEL * (not whole), *words]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake[1])
+def test_one_line(mistake, place, run, monkeypatch):
+    number, _, content, message, *words = mistake
+    monkeypatch.chdir(place)
+    (place / "t.csv").write_bytes(content.encode() if isinstance(content, str) else content)
+    before = sorted(os.listdir())
+    command = command_of(number, words[0] if words else ["--missing", "error"])
+    # a message that begins with the name of a file is of what is in it
+    done = run(*command, status=1 if message.split()[0].endswith(":") else 2)
+    assert done.refused().startswith(f"{command[0]}: {message}"), done.err
+    assert sorted(os.listdir()) == before
+
+
+def test_there_are_two_hundred():
+    assert len({mistake[1] for mistake in MISTAKES}) == len(MISTAKES) > 200
+
+
+def test_the_good_table_is_good(place, run, monkeypatch, tmp_path):
+    monkeypatch.chdir(place)
+    (place / "t.csv").write_text(GOOD)
+    for number in range(len(COMMANDS)):
+        command = command_of(number, ["--missing", "error"])
+        run(*(str(tmp_path / word) if word in ("q", "q.c") else word for word in command))
+
+
+def test_places_in_a_stream_and_in_files_of_other_names(place, run, monkeypatch):
+    monkeypatch.chdir(place)
+    words = "table2agf", "-", "q", *LABEL
+    stdin = line(5, "r3,3.5\n").encode()
+    run(*words, stdin=stdin, status=1).refused("standard input:5: 2 cells")
+    run(*words, stdin=gzip.compress(stdin), status=1).refused("standard input:5: 2 cells")
+    run(*words, stdin=b"", status=1).refused("standard input: expected a table, found no line")
+
+
+def test_gzip_that_grows(place, run, monkeypatch):
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(table, "_BOMB", 1 << 20)
+    (place / "t.csv").write_bytes(gzip.compress((HEAD + ROWS[0] * 100_000).encode()))
+    run("table2agf", "t.csv", "q", *LABEL, status=1).refused(
+        "t.csv: the gzip file grows more than 200 times, beyond")
+
+
+@pytest.mark.parametrize("columns, message", [
+    ({"a": [1.0, None, 2.0]}, "1 missing value in column 'a' (1), the first in row 2:"),
+    ({"a": [1.0, float("inf"), 2.0]}, "row 2: "),
+    ({"a": [1e300, 1.0, 2.0]}, "row 1: column 'a': 1e+300 is more than single precision holds"),
+    ({"a": [[1], [2], [3]]}, "column 'a'"), ({"a": [b"x", b"y", b"\xff"]}, "UTF8"),
+    ({"species": [None, "ant", "bee"]}, "row 1: column 'species' has no class"),
+    ({"species": ["ant", None, None]}, "row 2: column 'species' has no class in 2 rows"),
+    ({"a": [None, None, None]}, "no column is left to be a feature: column 'a' is empty")],
+    ids=str)
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_tables_of_types(place, run, monkeypatch, columns, kind, message):
+    pa = pytest.importorskip("pyarrow")
+    made = pa.table({"a": [1.5, 2.5, 3.5], "species": ["ant", "bee", "cat"], **columns})
+    name = f"x.{kind}"
+    monkeypatch.chdir(place)
+    with pa.OSFile(name, "wb") as file:
+        if kind == "parquet":
+            pytest.importorskip("pyarrow.parquet").write_table(made, file)
+        else:
+            pytest.importorskip("pyarrow.feather").write_feather(made, file)
+    try:
+        run("table2agf", name, "q", "--label", "species", status=1).refused(
+            f"{name}: ", message)
+        assert not [one for one in os.listdir() if one.startswith("q")]
+        content = (place / name).read_bytes()
+        for cut in (len(content) // 2, len(content) - 3):
+            (place / name).write_bytes(content[:cut])
+            run("table2agf", name, "q", "--label", "species", status=1).refused(f"{name}: ")
+    finally:
+        os.remove(name)
