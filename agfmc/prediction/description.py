@@ -139,7 +139,7 @@ def _column_lines(info):
             "0" if one["indicator"] else "error"
         rows.append((_cut(one["name"]), "number" if words is None else "words",
                      str((1 if words is None else len(words)) + one["indicator"]),
-                     _cut(becomes) + ", told" * one["indicator"],
+                     _cut(becomes) + ", indicator" * one["indicator"],
                      "" if words is None else _listed(words)))
     name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
     return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
