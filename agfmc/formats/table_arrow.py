@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
 from ..errors import DataError, UsageError
+from .arrow_messages import claimed_sizes
 from .inputs import refuse_beyond
 from .table_text import LONGEST_CELL, OUTER, Layout, Records, Words, no_number, number_of
 
@@ -176,8 +178,11 @@ class ArrowFile:
         if head.startswith(_FIRST_FEATHER):
             raise DataError("is in version 1 of Feather: write version 2, the default of "
                             "pyarrow.feather.write_feather", file=name)
-        self._is_parquet, self._is_file = head.startswith(_PARQUET), head.startswith(_FILE)
+        self._is_parquet = head.startswith(_PARQUET)
+        self._first = 8 if head.startswith(_FILE) else 0  # a file holds a stream
         with self._reading():
+            for size in () if self._is_parquet else claimed_sizes(file, self._first):
+                refuse_beyond(size, "the values of a group of rows", name)
             reader = self._open({})
             schema = reader.schema_arrow if self._is_parquet else reader.schema
             self.names = tuple(schema.names)
@@ -188,14 +193,14 @@ class ArrowFile:
         """Makes errors of PyArrow errors of this file."""
         try:
             yield
-        except (self._pa.ArrowException, OSError, ValueError, KeyError) as error:
+        except (self._pa.ArrowException, OSError, ValueError, KeyError, struct.error) as error:
             told = " ".join(str(error).split())
             raise DataError(f"is damaged, or cannot be read by PyArrow: {told[:_TOLD]}",
                             file=self._name) from error
 
     def _open(self, wanted):
         """A reader from the start of the file; wanted: as of `blocks`, {} for all columns."""
-        self._file.seek(0)
+        self._file.seek(self._first)
         file = self._pa.PythonFile(self._file, mode="r")
         if self._is_parquet:
             return self._pa.parquet.ParquetFile(
@@ -203,8 +208,6 @@ class ArrowFile:
                     self.names[i] for i, kind in wanted.items()
                     if kind != "text" and _is_text(self._pa, self._types[i])])
         options = self._pa.ipc.IpcReadOptions(included_fields=sorted(wanted) or None)
-        if self._is_file:
-            return self._pa.ipc.open_file(file, options=options)
         return self._pa.ipc.open_stream(file, options=options)
 
     def blocks(self, wanted: Mapping[int, str], blanks: frozenset[str]
@@ -240,8 +243,6 @@ class ArrowFile:
                                   "the values of a group of rows", self._name)
                 batches = reader.iter_batches(_ROWS, use_threads=False,
                                               columns=[self.names[i] for i in wanted])
-            elif self._is_file:
-                batches = map(reader.get_batch, range(reader.num_record_batches))
             else:
                 batches = iter(reader)
         while True:

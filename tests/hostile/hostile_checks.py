@@ -23,7 +23,7 @@ WITHOUT_LINE = (
     "expected two classes", "whole number", "expected a contingency", "has label",
     "classes, more than", "a number is not finite", "features, the model needs", "has no name",
     "an empty file", "look like a continuous quantity",
-    "expected a table", "is damaged, or", "a spreadsheet", "of Feather",
+    "expected a table", "is damaged, or", "a spreadsheet", "of Feather", "group of rows",
     "expected a recipe", "of the recipes", "is not text; it is",
 )
 
