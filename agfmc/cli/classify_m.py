@@ -51,8 +51,8 @@ def get_parser():
                                      ".feather; or --table), a .vec file, or text with -M or -A "
                                      "(- is standard input, to its end)")
     parser.add_argument("output", metavar="{table | output}",
-                        help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, or, of a "
-                             "table, - for CSV on standard output); else the base name of "
+                        help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, .parquet, "
+                             ".feather, or, of a table, - for CSV on standard output); else the base name of "
                              "output.cls (int32 classes) and output.con "
                              "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
                              "the text file that is written in their place")
@@ -345,8 +345,8 @@ def _check_table(args, kind, to_table):
             (table and args.predictor is not None,
              "-O: other programs read points, not tables"),
             (table and args.output != "-" and not is_answer_table(args.output),
-             "the answers to a table are a table: expected a name that ends in .csv, .tsv or "
-             ".jsonl, with .gz or without, or - for standard output, found "
+             "the answers to a table are a table: expected a name that ends in .csv, .tsv, "
+             ".jsonl, .parquet or .feather, or - for standard output, found "
              f"'{args.output}'"),
             (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
              ".csv, .tsv, .parquet or .feather, or --table"),

@@ -22,7 +22,7 @@ from .answer_columns import BETWEEN
 from .atomic import replacing
 from .probability_text import format_points
 
-__all__ = ["AnswerText", "Part", "opened"]
+__all__ = ["AnswerText", "Part", "refuse_divided", "texts_of_sets"]
 
 _LEVEL = 6  # of gzip
 _PLAIN = "%.6f"
@@ -64,16 +64,26 @@ class AnswerText:
     delimiter: str | None = ","
 
     def __post_init__(self):
-        split = [word for word in self.words if BETWEEN in word]
-        if split and self.delimiter and any(part.kind == "set" for part in self.parts):
-            raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
-                             f"'{BETWEEN}' between them: .jsonl writes lists")
+        if self.delimiter is not None:
+            refuse_divided(self.words, self.parts)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, or of the members, behind those of the head."""
         return [part.name for part in self.parts] if self.delimiter is None else \
             [name for part in self.parts for name in part.columns()]
+
+    @contextmanager
+    def opened(self, path: str, heads: Sequence[str],
+               show: Callable[[bytes], None]) -> Iterator[Callable]:
+        """A function that writes rows: add(cells of the columns of the head, their tails).
+
+        heads: the names of these columns;  path: of the file, which appears whole or not at all,
+        or `-` for `show`, which b"" ends.
+        """
+        with _opened(path, show) as write:
+            write(_bytes(self.header(heads)))
+            yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
 
     def header(self, heads: Sequence[str]) -> str:
         """The first line; heads: names of the columns of the head."""
@@ -153,14 +163,7 @@ class AnswerText:
                 "[" + ", ".join(forms) + "]"), columns
 
     def _set(self, part, members):
-        known: dict[bytes, str] = {}
-        texts = []
-        for row, bits in zip(members, np.packbits(members, axis=1)):
-            key = bits.tobytes()
-            if key not in known:
-                known[key] = self._text_of_set(np.flatnonzero(row).tolist())
-            texts.append(known[key])
-        return "%s", [texts]
+        return "%s", [texts_of_sets(members, self._text_of_set)]
 
     def _text_of_set(self, numbers):
         if self.delimiter is None:
@@ -173,8 +176,28 @@ def _member(name):
     return json_string(name).replace("%", "%%") + ": "
 
 
+def refuse_divided(words: Sequence[str], parts: Sequence[Part]) -> None:
+    """`UsageError` for a word that would be two in the text of a set, if there are sets."""
+    split = [word for word in words if BETWEEN in word]
+    if split and any(part.kind == "set" for part in parts):
+        raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
+                         f"'{BETWEEN}' between them: .jsonl writes lists")
+
+
+def texts_of_sets(members: np.ndarray, text_of: Callable[[list[int]], str]) -> list[str]:
+    """text_of(numbers of the members) of each set (n, k) bool; there are few different ones."""
+    known: dict[bytes, str] = {}
+    texts = []
+    for row, bits in zip(members, np.packbits(members, axis=1)):
+        key = bits.tobytes()
+        if key not in known:
+            known[key] = text_of(np.flatnonzero(row).tolist())
+        texts.append(known[key])
+    return texts
+
+
 @contextmanager
-def opened(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], None]]:
+def _opened(path, show):
     """A function that writes to a file, which appears whole or not at all; `-`: `show`.
 
     A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
@@ -189,3 +212,7 @@ def opened(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes
             return
         with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as zipped:
             yield zipped.write
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogateescape")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import UsageError
-from ..formats.answer_table import AnswerText, opened, Part
+from ..formats.answer_arrow import AnswerArrow
+from ..formats.answer_table import AnswerText, Part
 from .answers import Summary
 from .classifier import Answers, Classifier, classify
 from .quantity import Quantity
@@ -26,7 +27,7 @@ class AnswerTable:
     ascending.
     """
 
-    text: AnswerText
+    text: AnswerText | AnswerArrow
     heads: tuple[str, ...]
     labels: np.ndarray
     quantity: Quantity | None = None
@@ -59,8 +60,10 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
     column of the input with a name of the answer's gets `input:` before it.
     """
     plain = path.lower().removesuffix(".gz")
-    delimiter = None if plain.endswith(".jsonl") else "\t" if plain.endswith(".tsv") else ","
-    text = AnswerText(tuple(names), _parts(classifier, tuple(names), quantity), delimiter)
+    if not plain.endswith((".csv", ".tsv")) and path != "-":  # which are UTF-8 alone
+        names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                 for name in names]
+    text = _form(plain, tuple(names), _parts(classifier, tuple(names), quantity))
     own = set(text.names)
     heads = tuple(f"input:{name}" if name in own else name for name in heads)
     twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in own)
@@ -68,6 +71,13 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
         raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
                          "input")
     return AnswerTable(text, heads, classifier.classes, quantity)
+
+
+def _form(path, names, parts):
+    if path.endswith((".parquet", ".feather", ".arrow")):
+        return AnswerArrow(names, parts, path.endswith(".parquet"))
+    return AnswerText(names, parts, None if path.endswith(".jsonl") else
+                      "\t" if path.endswith(".tsv") else ",")
 
 
 def _parts(classifier, names, quantity):
@@ -117,11 +127,10 @@ def write_answer_table(classifier: Classifier, rows: Iterable[tuple], workers, t
             waiting.append(columns)  # which stay here, and are taken in the same order
             yield x
 
-    with opened(path, show) as write:
-        write(_bytes(table.text.header(table.heads)))
+    with table.text.opened(path, table.heads, show) as add:
         for answers, tails in classify(classifier, chunks(), workers,
                                        functools.partial(_written, table)):
-            write(_bytes(table.text.lines(table.heads, waiting.popleft(), tails)))
+            add(waiting.popleft(), tails)
             summary.add(answers, counter)
     return summary
 
@@ -130,7 +139,3 @@ def _written(table, answers):
     """Answers without what is in the table, and the tails of their lines."""
     return replace(answers, columns=None, ranked=None, winner=None), \
         table.text.tails(table.values(answers))
-
-
-def _bytes(text):
-    return text.encode("utf-8", "surrogateescape")

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,39 @@ def test_every_ending_of_an_output(run):
         flat = line | {"p": f"{line['p']:.6f}"} | {
             f"p:{name}": f"{value:.6f}" for name, value in p.items()}
         assert flat == row
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "arrow"])
+@pytest.mark.parametrize("words", [("--all-columns",), ("--top", "2", "--reject", "0.7"),
+                                   ("--coverage", "0.8")])
+def test_columns_in_files_of_arrow(run, monkeypatch, ending, words):
+    pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    monkeypatch.setattr("agfmc.formats.answer_arrow._ROWS", 16)
+    monkeypatch.setattr("agfmc.prediction.classifier.Classifier.rows", 7)
+    run("classify_m", *words, "pairs.mbm", "test.csv", f"o.{ending}")
+    table = (parquet if ending == "parquet" else feather).read_table(f"o.{ending}")
+    run("classify_m", *words, "pairs.mbm", "test.csv", "o.csv")
+    with open("o.csv", encoding="utf-8", newline="") as file:
+        expected = list(csv.DictReader(file))
+    assert table.column_names == list(expected[0])
+    assert [{name: f"{cell:.6f}" if isinstance(cell, float) else cell or ""
+             for name, cell in row.items()} for row in table.to_pylist()] == expected
+
+
+def test_row_numbers_are_numbers_in_parquet(run):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    Path("none.csv").write_text(text(columns(rows(40, 4), *HEADER[1:]), HEADER[1:]))
+    run("classify_m", "pairs.mbm", "none.csv", "o.parquet")
+    assert parquet.read_table("o.parquet")["row"].to_pylist() == list(range(1, 41))
+
+
+def test_parquet_without_pyarrow_is_refused_before_the_work(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    run("classify_m", "pairs.mbm", "test.csv", "o.parquet", status=2).refused(
+        "need PyArrow: pip install 'agfmc[table]'")
+    assert not Path("o.parquet").exists()
 
 
 def test_eval_uc_scores_what_is_written(run):

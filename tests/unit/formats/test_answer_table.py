@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from agfmc.errors import DataError, UsageError
-from agfmc.formats.answer_table import AnswerText, opened, Part
+from agfmc.formats.answer_table import AnswerText, Part
 
 WORDS = ("a,b", 'say "c"', "100%")
 CLASS = Part("word", "class")
@@ -85,11 +85,12 @@ def test_names_that_would_be_two_in_a_set_are_refused():
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     path = tmp_path / "a.csv.gz"
+    text = AnswerText(WORDS, (CLASS,))
     for _ in range(2):
-        with opened(str(path), None) as write:
-            write(b"one\n")
-        assert gzip.decompress(path.read_bytes()) == b"one\n"
-        with pytest.raises(DataError), opened(str(path), None) as write:
-            write(b"two\n")
+        with text.opened(str(path), ["id"], None) as add:
+            add([["x"]], ["\n"])
+        assert gzip.decompress(path.read_bytes()) == b"id,class\nx\n"
+        with pytest.raises(DataError), text.opened(str(path), ["id"], None) as add:
+            add([["y"]], ["\n"])
             raise DataError("a row is wrong")
         assert [one.name for one in tmp_path.iterdir()] == ["a.csv.gz"]
