@@ -90,7 +90,8 @@ class LearnedMetric:
     metric for standardised features, 1 on average, 0 for a feature that was left out;  losses:
     ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds on
     points that were held out, empty where the number of rounds was given;  rows: ascending, those
-    of these points that had a part in it, None where that is not known.
+    of these points that had a part in it, None where that is not known;  names: of the features,
+    () where they have none.
     """
 
     rounds: int
@@ -101,6 +102,7 @@ class LearnedMetric:
     weights: np.ndarray
     losses: tuple[tuple[float, float], ...] = ()
     rows: np.ndarray | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def provenance(self) -> str:

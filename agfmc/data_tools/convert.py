@@ -103,7 +103,7 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
-        with about(base):
+        with about(base, data.recipe):
             data = replace(data, x=fit_normalisation(data.x).apply(data.x))
     write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
 

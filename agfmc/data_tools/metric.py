@@ -30,7 +30,7 @@ from ..kernel.landmarks import Landmarks
 from ..learners.calibration import fit_sigmoid
 from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel, LearnedMetric, Normalisation
-from ..prepare.normalise import blocks, fit_normalisation
+from ..prepare.normalise import blocks, feature_names, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
 
 __all__ = ["FEWEST", "MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest",
@@ -212,7 +212,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                             "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
         rounds, len(y), len(labels), data_digest(x, y), f"{options.canonical()} seed {seed}",
-        weights, losses, rows))
+        weights, losses, rows, feature_names(len(base.mean))))
 
 
 def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:

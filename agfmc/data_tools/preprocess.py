@@ -135,7 +135,7 @@ def part_names(output: str, parts: int) -> list[str]:
 def _normalisation(recipe, data, source):
     """The Normalisation fitted to a `Dataset`, or read, or None."""
     if recipe.fits_normalisation:
-        with about(source):
+        with about(source, data.recipe):
             return fitted_normalisation(
                 data.x, data.y, scale=recipe.scale, nsv=recipe.nsv, metric=recipe.metric,
                 seed=recipe.seed, workers=recipe.workers)

@@ -15,7 +15,7 @@ from ..formats.dataset import open_training, read_labels, read_training
 from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
 from ..models import Dataset, InputFormat
-from ..prepare.normalise import blocks
+from ..prepare.normalise import blocks, named_features
 from ..tables import TableRecipe
 from .table_data import read_table, table_labels
 
@@ -77,7 +77,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
-    with about(base):
+    with about(base, data.recipe):
         if fit is not None:
             normalisation = fit(data.x, data.y)
         elif norm_file is not None:
@@ -155,10 +155,11 @@ def _some(words):
 
 
 @contextmanager
-def about(source):
-    """Add the file to errors of functions that see arrays alone."""
+def about(source, recipe: TableRecipe | None = None):
+    """Add the file to errors of functions that see arrays alone; recipe: names their features."""
     try:
-        yield
+        with named_features(() if recipe is None else recipe.features):
+            yield
     except DataError as error:
         if error.file is not None:
             raise

@@ -13,11 +13,13 @@
     # feature weight                       a table: number from 0, weight
     0 1.75
     1 0.25
+    # names ["size", "colour=red"]         of the features, as JSON, where they have some
     # made by agfmc 0.4.0; made from ...; sum ...
 
 Every number reads back bit for bit.  A map whose digest is another one has nothing to do with it.
 """
 
+import json
 import os
 import re
 import warnings
@@ -31,6 +33,7 @@ from ..models import LearnedMetric
 from .atomic import remove
 from .inputs import is_stream, open_input, read_bytes
 from .seal import check_seal, sealed
+from .strict_json import strict_json
 from .text import numbers
 
 __all__ = ["check_metric_output", "format_metric", "metric_path", "read_feature_names",
@@ -38,6 +41,7 @@ __all__ = ["check_metric_output", "format_metric", "metric_path", "read_feature_
 
 _TITLE = "# agfmc metric 1"
 _TABLE = "# feature weight"
+_NAMES = "# names "
 _HEAD = {"normalisation": "[0-9a-f]{16}", "rounds": "[0-9]{1,2}", "points": "[0-9]{1,12}",
          "classes": "[0-9]{1,8}", "data": "[0-9a-f]{16}", "settings": "[ -~]{1,1000}"}
 
@@ -84,6 +88,7 @@ def format_metric(normalisation):
     lines = [_TITLE, *(f"# {key} {value}" for key, value in zip(_HEAD, values)),
              *(f"# loss {loss!r} {error!r}" for loss, error in learned.losses), _TABLE,
              *(f"{number} {weight!r}" for number, weight in enumerate(learned.weights.tolist())),
+             *[_NAMES + json.dumps(learned.names, ensure_ascii=False)] * bool(learned.names),
              f"# made by agfmc {__version__}"]
     return sealed("\n".join(lines), digest)
 
@@ -147,8 +152,9 @@ def read_metric(path):
                              line=at)
     taken("feature", "weight")
     weights = _table(lines, at, path)
+    names = _names(lines, at + len(weights), path, len(weights))
     return digest, LearnedMetric(*map(int, counts), data, settings, weights,
-                                 tuple(tuple(loss.tolist()) for loss in losses))
+                                 tuple(tuple(loss.tolist()) for loss in losses), names=names)
 
 
 def _table(lines, start, path):
@@ -169,6 +175,20 @@ def _table(lines, start, path):
         if lines[at] and not lines[at].startswith("#"):
             raise _fail_at(lines, at, path, f"expected {end - start} and a weight, or the end")
     return weights
+
+
+def _names(lines, at, path, count):
+    """The names of so many features, if they are in line `at`."""
+    if at >= len(lines) or not lines[at].startswith(_NAMES):
+        return ()
+    try:
+        names = strict_json(lines[at].removeprefix(_NAMES).encode())
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or len(names) != count or not all(
+            isinstance(name, str) for name in names):
+        raise _fail_at(lines, at, path, f"expected the names of {count} features")
+    return tuple(names)
 
 
 def _fail_at(lines, at, path, expected):

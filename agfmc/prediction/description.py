@@ -67,11 +67,14 @@ def describe(configuration: Configuration) -> dict:
 def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
     """A dictionary of plain values: features, and the metric if it is learned.
 
-    names: of the features, or none;  the weights of features are sorted, the largest first.
+    names: of the features, or none for those in its record, if any;  the weights of features are
+    sorted, the largest first.
     """
     matrix, learned = normalisation.matrix, normalisation.metric
+    names = names or (() if learned is None else learned.names)
     return {
         "features": len(matrix), "features_after": matrix.shape[1],
+        "names": list(names) or None,
         "left_out": list(normalisation.dropped),
         "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
         "digest": normalisation.digest(),
@@ -91,8 +94,10 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
     missing: the file that would tell of a learned metric, where there is none.
     """
     left_out, metric = info["left_out"], info["metric"]
+    named = _short(left_out) if info["names"] is None else _listed(
+        [info["names"][feature] for feature in left_out])
     lines = [f"features          {info['features']}" + (
-                 f", {len(left_out)} left out: {_short(left_out)}" if left_out else ""),
+                 f", {len(left_out)} left out: {named}" if left_out else ""),
              f"normalised        to {info['features_after']}, "
              + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
              f"digest            {info['digest']}",

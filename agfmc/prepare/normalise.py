@@ -1,18 +1,39 @@
 """Normalisation by standard deviations and singular vectors; the covariance matrix."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
-from ..errors import AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.lazy_points import is_lazy
 from ..models import Normalisation
 
-__all__ = ["blocks", "covariance", "fit_normalisation", "moments"]
+__all__ = ["blocks", "covariance", "feature_names", "fit_normalisation", "moments",
+           "named_features"]
 
+_SHOWN = 20  # features in a message
+_NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
 _BLOCK = 1 << 20  # values at a time
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
+
+
+@contextmanager
+def named_features(names: Sequence[str]) -> Iterator[None]:
+    """Features of points have these names in messages, entry i feature i; with (), numbers."""
+    token = _NAMES.set(tuple(names))
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
+def feature_names(count: int) -> tuple[str, ...]:
+    """The names of so many features, as `named_features` gave them, or ()."""
+    names = _NAMES.get()
+    return names if len(names) == count else ()
 
 
 def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None) -> Normalisation:
@@ -22,8 +43,8 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     scaled), are projected on their first `nsv` right singular vectors, each with its
     largest component positive; they are the eigenvectors of the d x d matrix of
     products, so that memory does not grow with n.  Constant features are left out,
-    with an AgfmcWarning that counts them from 0, and so are those that vary by so little
-    that single precision cannot hold 1/std.  Everything is computed in float64
+    with an AgfmcWarning that names them, or counts them from 0, and so are those that vary by
+    so little that single precision cannot hold 1/std.  Everything is computed in float64
     and rounded to float32, as a `.std` file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
@@ -46,7 +67,8 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
         # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
-        raise DataError(f"the values of feature {int(np.argmin(stored))} (from 0) are too large")
+        raise DataError(f"the values of {_told([int(np.argmin(stored))], len(stored))} are too "
+                        "large")
     kept = np.flatnonzero(varies)
     dropped = np.flatnonzero(~varies)
     spread = high - low
@@ -56,10 +78,12 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     if not len(kept):
         raise DataError(f"no feature varies by more than {spread.max():.2g}, {_TOO_LITTLE}")
     if len(faint) < len(dropped):
-        warnings.warn(_left_out(np.setdiff1d(dropped, faint), "is constant", "are constant"),
-                      AgfmcWarning, stacklevel=2)
+        constant = np.setdiff1d(dropped, faint)
+        warnings.warn(_left_out(_told(constant, len(varies)), len(constant), "is constant",
+                                "are constant"), AgfmcWarning, stacklevel=2)
     if len(faint):
-        warnings.warn(f"{_left_out(faint, 'varies', 'vary')}: "
+        told = _left_out(_told(faint, len(varies)), len(faint), "varies", "vary")
+        warnings.warn(f"{told}: "
                       f"by {spread[faint].max():.2g} at most, {_TOO_LITTLE}",
                       AgfmcWarning, stacklevel=2)
     factor = factor[kept]
@@ -71,11 +95,19 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
 
 
-def _left_out(dropped, one, several):
-    listed = ", ".join(map(str, dropped))
-    if len(dropped) == 1:
-        return f"feature {listed} (from 0) {one} and was left out"
-    return f"features {listed} (from 0) {several} and were left out"
+def _told(features, count):
+    """Some of so many features in a message: "feature 3 (from 0)", "features 'a', 'b'"."""
+    names, plural = feature_names(count), "s" * (len(features) != 1)
+    if not names:
+        return f"feature{plural} {', '.join(map(str, features))} (from 0)"
+    more = f" and {len(features) - _SHOWN} more" if len(features) > _SHOWN else ""
+    return f"feature{plural} " + ", ".join(
+        f"'{one_line(names[feature])}'" for feature in features[:_SHOWN]) + more
+
+
+def _left_out(told, count, one, several):
+    return f"{told} {one} and was left out" if count == 1 else \
+        f"{told} {several} and were left out"
 
 
 def blocks(x: np.ndarray) -> Iterator[np.ndarray]:

@@ -186,7 +186,7 @@ def test_a_normalisation_is_described(data, run):
     metric = read_std("out.std").metric
     lines = run("mbm_info", "--feature-names", "names", "out.std").out.splitlines()
     assert lines[:5] == [
-        "features          4, 1 left out: 3", "normalised        to 3, which are mixtures of "
+        "features          4, 1 left out: d", "normalised        to 3, which are mixtures of "
         "features", f"digest            {read_std('out.std').digest()}",
         f"metric            learned in {metric.rounds} round{'s' * (metric.rounds > 1)} from 120 "
         f"points of 3 classes, data {metric.data}",

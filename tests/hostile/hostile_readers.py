@@ -476,7 +476,7 @@ STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f
 METRIC = metric_file.format_metric(Normalisation(
     np.eye(3, dtype=np.float32), np.zeros(3, np.float32), metric=LearnedMetric(
         1, 40, 3, "0123456789abcdef", "-m 30 -g auto -l auto seed 1", np.array([2.5, 0.5, 0.0]),
-        ((0.5, 0.01), (0.4, 0.0))))).encode()
+        ((0.5, 0.01), (0.4, 0.0)), names=("a", "b=\u00e4", "b=c")))).encode()
 SVM = "".join(libsvm_data.svm_lines(X, Y)).encode()
 WORDS = "".join(libsvm_data.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"

@@ -50,6 +50,32 @@ def test_text_is_without_loss(tmp_path):
         same(metric, METRIC)
 
 
+NAMES = ("gr\u00f6\u00dfe", 'colour="a\nb"', "\u2028")
+NAMED = format_metric(replace(LEARNED, metric=replace(METRIC, names=NAMES)))
+
+
+def test_names_are_a_line_behind_the_table(tmp_path):
+    line = NAMED.split("\n")[-3]
+    assert line == '# names ["gr\u00f6\u00dfe", "colour=\\"a\\nb\\"", "\u2028"]'
+    assert NAMED.split("\n")[:-3] == TEXT.split("\n")[:-2]
+    digest, metric = read(tmp_path, NAMED)
+    assert digest == LEARNED.digest() and metric.names == NAMES
+    same(metric, replace(METRIC, names=NAMES))
+    write_std(tmp_path / "n.std", replace(LEARNED, metric=metric))
+    assert read_std(tmp_path / "n.std").metric.names == NAMES
+    with pytest.raises(ModelError, match="checksum"):
+        read(tmp_path, NAMED.replace("gr", "kl"))
+
+
+@pytest.mark.parametrize("names", ['["a", "b"]', '["a", "b", 3]', '["a", "b", "c"', '{"a": 1}',
+                                   "a b c", "[" * 10**5])
+def test_names_that_are_none(tmp_path, names):
+    text = TEXT[:TEXT.rindex("# made")] + f"# names {names}\n"
+    with pytest.raises(ModelError, match="expected the names of 3 features, found '# n") as caught:
+        read(tmp_path, text)
+    assert caught.value.line == 15
+
+
 @given(st.lists(st.floats(0, allow_infinity=False), min_size=1, max_size=9),
        st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), max_size=4), st.integers(0, 20))
 def test_any_numbers_are_without_loss(tmp_path_factory, weights, losses, rounds):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.vectors import read_std, write_std
 from agfmc.prepare import normalise
-from agfmc.prepare.normalise import covariance, fit_normalisation
+from agfmc.prepare.normalise import covariance, fit_normalisation, named_features
 
 
 def points(n, d, seed=0):
@@ -46,6 +46,23 @@ def test_constant_features_are_dropped_and_named():
     with pytest.warns(AgfmcWarning, match=r"^feature 1 \(from 0\) is constant and was"):
         alone = fit_normalisation(x[:, :3])
     assert np.array_equal(alone.apply(x[:, :3]), std.apply(x))
+
+
+def test_messages_name_features():
+    x = points(20, 25)
+    x[:, :23], names = 0.5, [f"f{number}\n" for number in range(25)]
+    with named_features(names):
+        listed = ", ".join(f"'f{number}\\\\n'" for number in range(20))
+        with pytest.warns(AgfmcWarning, match=f"^features {listed} and 3 more are constant and"):
+            assert fit_normalisation(x).dropped == tuple(range(23))
+        with pytest.warns(AgfmcWarning, match=r"^feature 0 \(from 0\) is constant"):  # other ones
+            fit_normalisation(x[:, 22:])
+        with named_features("abc"), pytest.warns(AgfmcWarning, match="^feature 'a' is constant"):
+            fit_normalisation(x[:, 22:])
+        with named_features("ab"), pytest.raises(DataError, match="of feature 'b' are too large"):
+            fit_normalisation(np.array([[1.0, 1e39], [2, 2e39]]))
+    with pytest.warns(AgfmcWarning, match=r"^features 0, 1, .* 22 \(from 0\) are constant"):
+        fit_normalisation(x)
 
 
 def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
