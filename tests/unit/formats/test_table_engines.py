@@ -59,7 +59,7 @@ def made(rng):
     """(bytes of a table, kinds of its columns, its format, the size of blocks)."""
     columns = int(rng.integers(1, 5))
     rows = int(rng.integers(0, 12))
-    delimiter = rng.choice(list(",;\t|"))
+    delimiter = rng.choice(list(",,;;\t\t|| :0#'"))
     quotes = rng.random() < 0.85
     pools = [POOLS[int(rng.integers(len(POOLS)))] for _ in range(columns)]
     breaks = ["\n", "\r\n", "\r"][int(rng.integers(3))]
