@@ -52,10 +52,10 @@ def get_parser():
                                      "(- is standard input, to its end)")
     parser.add_argument("output", metavar="{table | output}",
                         help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, .parquet, "
-                             ".feather, or, of a table, - for CSV on standard output); else the base name of "
-                             "output.cls (int32 classes) and output.con "
-                             "(float32 confidence ratings (k p - 1)/(k - 1)); with -O "
-                             "the text file that is written in their place")
+                             ".feather, or, of a table, - for CSV on standard output); else the "
+                             "base name of output.cls (int32 classes) and output.con (float32 "
+                             "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
+                             "is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
     _add_guarantees(parser.add_argument_group("answers with a guarantee, from calibration points"))
     _add_queries(parser.add_argument_group("decoders that ask some of the classifiers"))
