@@ -22,7 +22,7 @@ from .answer_columns import BETWEEN
 from .atomic import replacing
 from .probability_text import format_points
 
-__all__ = ["AnswerText", "Part", "refuse_divided", "texts_of_sets"]
+__all__ = ["AnswerText", "Part", "opened", "refuse_divided", "texts_of_sets"]
 
 _LEVEL = 6  # of gzip
 _PLAIN = "%.6f"
@@ -81,7 +81,7 @@ class AnswerText:
         heads: the names of these columns;  path: of the file, which appears whole or not at all,
         or `-` for `show`, which b"" ends.
         """
-        with _opened(path, show) as write:
+        with opened(path, show) as write:
             write(_bytes(self.header(heads)))
             yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
 
@@ -197,7 +197,7 @@ def texts_of_sets(members: np.ndarray, text_of: Callable[[list[int]], str]) -> l
 
 
 @contextmanager
-def _opened(path, show):
+def opened(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], None]]:
     """A function that writes to a file, which appears whole or not at all; `-`: `show`.
 
     A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
