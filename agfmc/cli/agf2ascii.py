@@ -3,7 +3,7 @@
 import sys
 
 from ..errors import UsageError
-from ..tables import is_answer_table, is_table
+from ..tables import is_answer_table
 from .options import data_files, Parser, refuse_inputs
 
 __all__ = ["execute", "get_parser"]
@@ -67,7 +67,8 @@ def _print_table(args):
                           ("-n", args.normalise), ("--words", args.words)):
         if given:
             raise UsageError(f"--table and {option} exclude each other")
-    if is_table(args.out) != is_answer_table(args.out):  # no text, or JSON
+    if is_answer_table(args.out) and not args.out.lower().removesuffix(".gz").endswith(
+            (".csv", ".tsv")):
         raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "
                          f"or -, found '{args.out}'")
     base = args.base.removesuffix(".vec") if args.no_labels else args.base
