@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from ..errors import UsageError
-from ..tables import is_answer_table, is_table
+from ..tables import is_answer_table
 from .messages import json_text
 from .options import (add_seed, add_table, names, Parser, PROPORTIONS, proportions, table_layout,
                       whole_number)
@@ -140,11 +140,7 @@ def execute(args):
 
 
 def _is_table(args):
-    return args.table or args.column is not None or _is_table_name(args.truth)
-
-
-def _is_table_name(path):
-    return is_table(path) or is_answer_table(path)
+    return args.table or args.column is not None or is_answer_table(args.truth)
 
 
 def _check_operands(args):
@@ -166,7 +162,7 @@ def _check_operands(args):
     for option, given in of_tables:
         if given:
             raise UsageError(f"{option} is for a table of answers, with --truth COLUMN")
-    if args.result is not None and _is_table_name(args.result):
+    if args.result is not None and is_answer_table(args.result):
         raise UsageError(f"a table of answers comes first: eval_uc {args.result} --truth COLUMN "
                          "[--data TABLE]")
     if args.result is None:
