@@ -3,12 +3,10 @@
 import sys
 
 from ..errors import UsageError
-from ..tables import is_table
+from ..tables import is_answer_table
 from .options import data_files, Parser, refuse_inputs
 
 __all__ = ["execute", "get_parser"]
-
-TEXT_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def get_parser():
@@ -69,9 +67,10 @@ def _print_table(args):
                           ("-n", args.normalise), ("--words", args.words)):
         if given:
             raise UsageError(f"--table and {option} exclude each other")
-    if is_table(args.out) and not args.out.lower().endswith(TEXT_ENDINGS):
-        raise UsageError(f"tables are written as text: expected {', '.join(TEXT_ENDINGS)}, or -, "
-                         f"found '{args.out}'")
+    if is_answer_table(args.out) and not args.out.lower().removesuffix(".gz").endswith(
+            (".csv", ".tsv")):
+        raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "
+                         f"or -, found '{args.out}'")
     base = args.base.removesuffix(".vec") if args.no_labels else args.base
     refuse_inputs([args.out], data_files(base, ends=(".vec", ".cls", ".names", ".recipe", ".ids")))
 

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from ..errors import UsageError
+from ..tables import is_answer_table
 from .messages import json_text
 from .options import (add_seed, add_table, names, Parser, PROPORTIONS, proportions, table_layout,
                       whole_number)
@@ -139,11 +140,7 @@ def execute(args):
 
 
 def _is_table(args):
-    from ..formats.answer_columns import JSON_ENDINGS
-    from ..tables import is_table
-
-    return args.table or args.column is not None or is_table(args.truth) or \
-        args.truth.lower().endswith(JSON_ENDINGS)
+    return args.table or args.column is not None or is_answer_table(args.truth)
 
 
 def _check_operands(args):
@@ -165,6 +162,9 @@ def _check_operands(args):
     for option, given in of_tables:
         if given:
             raise UsageError(f"{option} is for a table of answers, with --truth COLUMN")
+    if args.result is not None and is_answer_table(args.result):
+        raise UsageError(f"a table of answers comes first: eval_uc {args.result} --truth COLUMN "
+                         "[--data TABLE]")
     if args.result is None:
         raise UsageError("operands are missing: expected a table of answers and --truth COLUMN, or "
                          "truth result [probabilities] (try eval_uc --help)")
@@ -185,7 +185,13 @@ def _results(args):
         if given and results.p is None:
             raise UsageError(f"{option} needs probabilities of all classes: " + (
                 "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
-    return results if args.priors is None else weighted(results, args.priors), names_of
+    if args.priors is None:
+        return results, names_of
+    priors = args.priors
+    if _is_table(args) and isinstance(priors, dict):
+        label = {name: label for label, name in names_of().items()}
+        priors = {label.get(str(key), key): share for key, share in priors.items()}
+    return weighted(results, priors), names_of
 
 
 def _of_table(args, tree):
@@ -216,7 +222,7 @@ def _text(args, scores):
         return json_text(scores)
     if args.csv:
         from ..prediction.score_page import scores_csv
-        return scores_csv(scores)
+        return scores_csv(scores, _is_table(args))
     if args.brier:
         return _brier(args, scores)
     if args.brief:

@@ -683,12 +683,14 @@ def proportions(text):
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentTypeError(
                 f"expected p,p,... or label=p,... or a .cls file: {error}") from None
-    found = {}
+    found: dict = {}
     for label, sign, number in pairs:
-        if not sign or not label.strip().isdecimal():
+        label = label.strip()
+        if not sign or not label:
             raise argparse.ArgumentTypeError(
                 f"expected label=p, found '{label}{sign}{number}'")
-        if int(label) in found:
-            raise argparse.ArgumentTypeError(f"class {int(label)} is named twice")
-        found[int(label)] = finite_number(number)
+        key = int(label) if label.isdecimal() else label
+        if key in found:
+            raise argparse.ArgumentTypeError(f"class {key} is named twice")
+        found[key] = finite_number(number)
     return found

@@ -9,9 +9,8 @@ from itertools import islice
 import numpy as np
 
 from ..errors import DataError, one_line
-from ..formats.answer_table import opened
 from ..formats.class_names import read_names_of
-from ..formats.csv_text import csv_line, csv_lines
+from ..formats.csv_text import csv_line, csv_lines, writing_text
 from ..formats.recipe_file import recipe_beside, recipe_if_there
 from ..formats.table import open_table
 from ..formats.vectors import read_cls, VecReader
@@ -44,7 +43,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
                 raise DataError(f"two columns would be named '{one_line(twice[0])}'",
                                 file=f"{base}.vec")
             delimiter = "\t" if out.lower().removesuffix(".gz").endswith(".tsv") else ","
-            with opened(out, show) as write:
+            with writing_text(out, show) as write:
                 write(csv_line(header, delimiter))
                 done = 0
                 for x in points:

@@ -19,9 +19,9 @@ from .inputs import memory_limit, open_input, refuse_beyond
 from .strict_json import strict_json
 from .table import open_table, Table, Words
 
-__all__ = ["AnswerColumns", "BETWEEN", "JSON_ENDINGS", "open_answers"]
+__all__ = ["AnswerColumns", "BETWEEN", "open_answers"]
 
-JSON_ENDINGS = (".jsonl", ".jsonl.gz")
+_JSON = (".jsonl", ".jsonl.gz")
 BETWEEN = " | "  # of the names in a set
 _PIECE = 1 << 20
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
@@ -54,7 +54,7 @@ def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> It
     them;  `read`, which can be called once, gives `AnswerColumns`.  The probabilities in JSON are
     columns `p:NAME`, as in the other tables.
     """
-    if os.fsdecode(path).lower().endswith(JSON_ENDINGS):
+    if os.fsdecode(path).lower().endswith(_JSON):
         yield _JsonLines(path, stdin)
         return
     with open_table(path, form, stdin) as table:

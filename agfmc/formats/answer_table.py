@@ -7,7 +7,6 @@ made by whoever has the answers, a block of rows at a time.
 from __future__ import annotations
 
 import functools
-import gzip
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +18,11 @@ import numpy as np
 
 from ..errors import UsageError
 from .answer_columns import BETWEEN
-from .atomic import replacing
+from .csv_text import writing_text
 from .probability_text import format_points
 
-__all__ = ["AnswerText", "Part", "opened", "refuse_divided", "texts_of_sets"]
+__all__ = ["AnswerText", "Part", "refuse_divided", "texts_of_sets"]
 
-_LEVEL = 6  # of gzip
 _PLAIN = "%.6f"
 
 
@@ -81,7 +79,7 @@ class AnswerText:
         heads: the names of these columns;  path: of the file, which appears whole or not at all,
         or `-` for `show`, which b"" ends.
         """
-        with opened(path, show) as write:
+        with writing_text(path, show) as write:
             write(_bytes(self.header(heads)))
             yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
 
@@ -194,24 +192,6 @@ def texts_of_sets(members: np.ndarray, text_of: Callable[[list[int]], str]) -> l
             known[key] = text_of(np.flatnonzero(row).tolist())
         texts.append(known[key])
     return texts
-
-
-@contextmanager
-def opened(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], None]]:
-    """A function that writes to a file, which appears whole or not at all; `-`: `show`.
-
-    A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
-    """
-    if path == "-":
-        yield show
-        show(b"")
-        return
-    with replacing(path, binary=True) as file:
-        if not path.lower().endswith(".gz"):
-            yield file.write
-            return
-        with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as zipped:
-            yield zipped.write
 
 
 def _bytes(text):

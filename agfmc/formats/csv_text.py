@@ -1,10 +1,16 @@
-"""Rows of text as CSV, as RFC 4180 has it but for line breaks, which are single newlines."""
+"""Rows as CSV, as RFC 4180 has it but for line breaks, single newlines, and files of such text."""
 
 import csv
+import gzip
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["csv_line", "csv_lines"]
+from .atomic import replacing
+
+__all__ = ["csv_line", "csv_lines", "writing_text"]
+
+_LEVEL = 6  # of gzip
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> bytes:
@@ -24,3 +30,22 @@ def csv_lines(columns: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
     else:
         plain.writerows(zip(*columns))
     return out.getvalue().encode("utf-8", "surrogateescape")
+
+
+@contextmanager
+def writing_text(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], object]]:
+    """A function that writes to a file, which appears whole or not at all; `-`: `show`.
+
+    A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
+    show(b"") ends what is shown.
+    """
+    if path == "-":
+        yield show
+        show(b"")
+        return
+    with replacing(path, binary=True) as file:
+        if not path.lower().endswith(".gz"):
+            yield file.write
+            return
+        with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as zipped:
+            yield zipped.write

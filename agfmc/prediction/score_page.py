@@ -287,10 +287,11 @@ def _bin(row):
     return head + f"  {row['forecast']:8.6f}  {row['observed']:8.6f}  {row['error']:9.6f}"
 
 
-def scores_csv(scores: dict) -> str:
+def scores_csv(scores: dict, named: bool = False) -> str:
     """The dictionary of `evaluate` as comma-separated values: score,class,value,low,high.
 
-    A line for each number: scores of all points have no class, those of a class its label;
+    A line for each number: scores of all points have no class, those of a class its label, or
+    its name (named);
     error_at_coverage_.. are of `risk_coverage`.  Counts of cells and bins are in JSON alone.
     """
     intervals = scores["intervals"]
@@ -321,7 +322,8 @@ def scores_csv(scores: dict) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("score", "class", "value", "low", "high"))
-    writer.writerows([name, label, *("" if number is None or number != number else
-                                     f"{number:.9g}" for number in numbers)]
-                     for name, label, *numbers in rows)
+    names = dict(zip(scores["labels"], scores["names"])) if named else {}
+    writer.writerows([name, names.get(label, label), *(
+        "" if number is None or number != number else f"{number:.9g}" for number in numbers)]
+        for name, label, *numbers in rows)
     return out.getvalue()

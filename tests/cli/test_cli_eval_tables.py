@@ -1,6 +1,8 @@
 """eval_uc on tables of answers: the scores of the binary way, rows joined by ids, refusals."""
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -61,7 +63,7 @@ FILES = "truth.cls", "out", "probs"
 
 @pytest.mark.parametrize("words", [
     ["--by-class"], ["--top", "2", "--ordered"], ["--intervals", "20", "-q", "4"],
-    ["--priors", "0.2,0.5,0.3"], ["--csv"], ["-b"], ["-B", "-H"], []])
+    ["--priors", "0.2,0.5,0.3"], ["-b"], ["-B", "-H"], []])
 def test_a_table_has_the_scores_of_the_files(run, words):
     Path("truth.names").write_text("".join(name + "\n" for name in NAMES))
     table, files = (run("eval_uc", *words, *operands) for operands in (TABLES, FILES))
@@ -95,6 +97,24 @@ def test_json_lines_gzip_and_columns_of_the_same_table(run, points):
 def names_file(names):
     Path("n.names").write_text("".join(name + "\n" for name in names))
     return "n.names"
+
+
+def test_classes_have_their_names(run):
+    table, files = (csv.reader(io.StringIO(run("eval_uc", "--csv", *words).out))
+                    for words in (TABLES, FILES))
+    names = {"": "", "class": "class", **{str(label): name for label, name in enumerate(NAMES)}}
+    assert list(table) == [[score, names[label], *rest] for score, label, *rest in files]
+
+
+def test_proportions_of_named_classes(run):
+    for path in ("answers.csv", "data.csv"):
+        Path(path).write_text(Path(path).read_text().replace('"elm, red"', "elm").replace(
+            '"p:elm, red"', "p:elm"))
+    assert scores(run, "--priors", "oak=.1,elm=.2,ash=.7", *TABLES) == scores(
+        run, "--priors", ".7,.2,.1", *TABLES)
+    run("eval_uc", "--priors", "fir=.1,elm=.9", *TABLES, status=2).refused(
+        "class fir is not one of the classes")
+    run("eval_uc", "--priors", "ash=.1", *FILES, status=2).refused("class ash is not one of")
 
 
 def test_rows_without_ids_are_in_one_order(run, points):
@@ -188,6 +208,7 @@ def changed(path, old, new):
 @pytest.mark.parametrize("change, words, status, text", [
     (None, ["answers.csv"], 2, "expected --truth COLUMN"),
     (None, ["truth.cls"], 2, "operands are missing"),
+    (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv --truth COLUMN"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),
     (None, [*TABLES, "-k", "3"], 2, "-k is for files of numbers"),
     (None, ["answers.csv", "out", *TABLES[1:]], 2, "the operand result is for files of numbers"),

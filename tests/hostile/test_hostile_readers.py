@@ -57,7 +57,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.controlfile.require_regular", "formats.text.foreign_start", "formats.text.is_text",
     "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
     "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
-    "formats.answer_table.opened", "formats.atomic.install", "formats.inputs.within_memory",
+    "formats.atomic.install", "formats.inputs.within_memory",
     "formats.calibration_file.calibration_of", "formats.recipe_file.recipe_beside",
     "formats.table.number_of", "formats.metric_file.metric_path", "formats.inputs.is_stream",
     "formats.class_names.TextLabels", "formats.class_names.numeric",

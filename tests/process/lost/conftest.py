@@ -64,7 +64,9 @@ SCENES = {
     "agf_preprocess, parts": ("agf_preprocess -d 3 trn pd", "pd-00.vec pd-00.cls pd-02.cls"),
     "svm2agf": ("svm2agf trn-words.svm w", "w.vec w.cls w.names"),
     "lvq2agf": ("lvq2agf trn.lvq w", "w.vec w.cls"),
+    "table2agf": ("table2agf -E median t.csv w", "w.vec w.cls w.names w.recipe"),
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
+    "agf2ascii, table": ("agf2ascii --table trn a.csv.gz", "a.csv.gz"),
     "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names")}
 QUICK = ("multi_borders", "multi_borders, program", "mbh2mbm", "classify_m", "agf_preprocess")
 TRYING = ("compare_control", "nfold", "tune_m")  # results tell seconds
@@ -76,7 +78,8 @@ def stage(trained, tmp_path_factory):
     here = trained.at(tmp_path_factory.mktemp("stage") / "folder")
     shutil.copytree(trained.folder, here.folder)
     here.shell("multi_borders -n --seed 5 plan trn m ctl; mbh2mbm -a m.std ctl model.mbm; "
-               "classify_m -Q 3 model.mbm tst.vec out")
+               "classify_m -Q 3 model.mbm tst.vec out; agf2ascii --table trn t.csv; "
+               "sed -i '9s/,[^,]*,/,NA,/' t.csv")
     (here / "direct").write_text('"-k 3" K { "" L { 2 9 } 5 }\n')
     (here / "train.py").write_text(TRAINER)
     (here / "predict.py").write_text(PREDICTOR)

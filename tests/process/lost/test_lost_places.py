@@ -18,6 +18,7 @@ BASES = {  # {scene: word of the command that is the output, and its ending}
     "simulate_decoders": (-1, ""), "validate_probabilities": (-1, ""), "svmout2agf": (-1, ".con"),
     "agf_preprocess": (-1, ".vec"), "agf_preprocess, parts": (-1, "-01.cls"),
     "svm2agf": (-1, ".names"), "lvq2agf": (-1, ".vec"), "agf2ascii": (-1, ""),
+    "table2agf": (-1, ".recipe"), "agf2ascii, table": (-1, ""),
     "float_to_class": (-1, ""), "nfold": (-1, ".truth"), "tune_m": (9, ""),
     "compare_control": (6, ""), "multi_borders, dry run": (-1, "")}
 
