@@ -48,11 +48,11 @@ def get_parser():
               "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
               "[--platt WAY] "
               "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
-              "{n | data | control | table} [nrow | control ...]")
+              "{n | data | control | confusions} [nrow | control ...]")
     parser.add_argument(
-        "source", metavar="{n | data | control | table}",
+        "source", metavar="{n | data | control | confusions}",
         help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
-             "used (base name of .vec and .cls files, or a text file with -M or -A); or, for "
+             "used (a table, the base name of .vec and .cls files, or text with -M or -A); or, for "
              "-Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how often "
              "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
              "(- is standard input)")
