@@ -114,11 +114,12 @@ def test_a_time_limit_takes_the_best_so_far(table, shell):
 
 def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
     monkeypatch.setattr(automatic, "SAMPLE", 40)
-    monkeypatch.setattr(automatic, "LARGE", 50)
-    out = run("agf_train", *WORDS, "m.mbm").out
-    assert " --options=learner=nystrom --sample=40 " in out
-    assert " --options=learner=nystrom --sample=50 " in out
-    assert '"learner=nystrom' in out or "# options: learner=nystrom -g " in out
+    monkeypatch.setattr(automatic, "LARGE", 60)
+    monkeypatch.setattr(automatic, "LARGE_SAMPLE", 50)
+    done = run("agf_train", *WORDS, "m.mbm")
+    assert "print_control --best --by=log-loss --sample=40 " in done.out
+    assert "tune_m --by=log-loss --options=learner=nystrom --sample=50 " in done.out
+    assert "# options: learner=nystrom -g " in done.out and "cannot be kept" not in done.err
 
 
 def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
