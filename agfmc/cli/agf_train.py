@@ -9,7 +9,8 @@ from ..score.scores import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, print_control, tune_m
 from .messages import report, show, time_words
 from .options import (add_input_kind, add_min_class, add_seed, add_train, data_files, input_format,
-                      Parser, refuse_inputs, table_words, time_span, whole_number)
+                      Parser, refuse_inputs, table_words, time_span, TRAINING_DATA,
+                      whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -28,10 +29,7 @@ def get_parser():
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
         "script.",
         usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
-              "[-M [-E VALUE] | -A [-H] | [--label COLUMN] [--id COLUMN,...] "
-              "[--ignore COLUMN,...] [--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] "
-              "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]] "
-              "[--min-class N] train model")
+              f"{TRAINING_DATA} [--min-class N] train model")
     add_train(parser)
     parser.add_argument("model", help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")

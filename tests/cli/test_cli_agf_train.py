@@ -69,7 +69,8 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     assert "least-squares" in err
     assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
     assert is_repeated(shell, out, "a model.mbm")
-    assert "features" in run("mbm_info", "a model.mbm").out
+    run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
+    assert Path("answer.csv").read_text().startswith("no,class,")
 
 
 def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
