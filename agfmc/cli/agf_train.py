@@ -9,7 +9,8 @@ from ..score.scores import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, print_control, tune_m
 from .messages import report, show, time_words
 from .options import (add_input_kind, add_min_class, add_seed, add_train, data_files, input_format,
-                      Parser, refuse_inputs, table_words, time_span, whole_number)
+                      Parser, refuse_inputs, table_words, time_span, TRAINING_DATA,
+                      whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -28,10 +29,7 @@ def get_parser():
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
         "script.",
         usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
-              "[-M [-E VALUE] | -A [-H] | [--label COLUMN] [--id COLUMN,...] "
-              "[--ignore COLUMN,...] [--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] "
-              "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]] "
-              "[--min-class N] train model")
+              f"{TRAINING_DATA} [--min-class N] train model")
     add_train(parser)
     parser.add_argument("model", help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")
@@ -100,6 +98,17 @@ class _Run:
         """Seconds until a share of the time is over."""
         return max(self._start + share * self.args.time_limit - time.monotonic(), 0.0)
 
+    def warn_of_time(self, seconds):
+        """The seconds that training takes if it takes so many of a core, or None, 0; a line on
+        standard error where that is too long."""
+        from ..executors.threads import available_cores
+
+        training = (seconds or 0.0) / (self.args.jobs or available_cores())
+        if training > max(self.left(1.0), 1.0):
+            report(self.args, PROG, "the time limit cannot be kept: training on all points takes "
+                                    f"about {time_words(training)}")
+        return training
+
     def path(self, name):
         """A file between the steps."""
         return os.path.join(self.folder, name)
@@ -140,12 +149,13 @@ def _sample(rows):
 
 
 def _choose(run):
-    """Choose the configuration; -> about the seconds of a core to train it, or None."""
+    """Choose the configuration; -> about the seconds of a core to train it, None where it was not
+    tried, or with another learner."""
     from ..training.run import TimeUp
 
     by, beginning = run.args.by, run.beginning
-    words = ["print_control", "--best", f"--by={by}", *run.options, *_sample(beginning.choosing),
-             *run.common, run.train]
+    words = ["print_control", "--best", f"--by={by}", *_sample(beginning.choosing), *run.common,
+             run.train]
     args = run.parsed(print_control, words, f"--time-limit={run.left(_CHOICE):f}")
     try:
         with print_control.best(args) as (tree, choice):
@@ -164,7 +174,8 @@ def _choose(run):
         f"{choice.splits} of {result['splits']} splits, then the time limit"
     run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n"
             f"  {_scores(row)} ({result['points']} points, {splits}; chosen among {among})")
-    return beginning.training_seconds(row["train_s"]["mean"], _OF_PARTS)
+    return None if beginning.options else beginning.training_seconds(
+        row["train_s"]["mean"], _OF_PARTS * result["points"])
 
 
 def _scores(columns):
@@ -180,15 +191,11 @@ def _tune(run, seconds):
 
     seconds: about those of a core for the training, or None.
     """
-    from ..executors.threads import available_cores
     from ..experiments.tables import estimate_line
 
     words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
              *run.common, run.path("chosen.mbt"), run.train]
-    training = (seconds or 0.0) / (run.args.jobs or available_cores())
-    if training > max(run.left(1.0), 1.0):
-        report(run.args, PROG, "the time limit cannot be kept: training on all points takes about "
-                               f"{time_words(training)}")
+    training = run.warn_of_time(seconds)
     limit = max(min(run.left(_TUNING), run.left(1.0) - training), _LEAST * run.args.time_limit)
     args = run.parsed(tune_m, words, f"--time-limit={limit:f}")
     with tune_m.searched(args) as (result, tree, _, _):
@@ -197,7 +204,11 @@ def _tune(run, seconds):
     if tree is None:
         run.say("options: the default ones, as there was no time to try others")
         return "chosen.mbt", run.options
-    best = result["points"][result["best"]]["options"]
+    point = result["points"][result["best"]]
+    best, rows = point["options"], point["rows"] or _OF_PARTS * (run.beginning.tuning
+                                                                 or run.beginning.rows)
+    if seconds is None:
+        run.warn_of_time(run.beginning.training_seconds(result["train_s"], rows))
     limited = "" if result["complete"] else ", then the time limit"
     run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "
             f"{result['tried']}{limited}\n{estimate_line(result['estimate'], result['by'])}")

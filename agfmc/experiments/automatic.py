@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ..errors import DataError, one_line
 
-__all__ = ["LARGE", "SAMPLE", "Beginning", "begin"]
+__all__ = ["LARGE", "LARGE_SAMPLE", "SAMPLE", "Beginning", "begin"]
 
 SAMPLE = 5000  # rows that choose among configurations, of more
 LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
+LARGE_SAMPLE = 10_000  # rows that then tune
 _FEWEST = 3  # rows of a class: one is held out, and two train
 
 
@@ -18,7 +19,8 @@ class Beginning:
     """The decisions before anything is tried.
 
     rows, classes: their numbers;  choosing, tuning: how many rows choose the configuration and
-    its options, None for all;  options: those of training, "" for the default learner.
+    its options, None for all;  options: those of tuning and training, "" for the default learner,
+    with which the choice is made in any case: with landmarks it would take longer.
     """
 
     rows: int
@@ -27,10 +29,10 @@ class Beginning:
     tuning: int | None
     options: str
 
-    def training_seconds(self, seconds: float, share: float) -> float:
-        """About the seconds of a core for training on all rows, from those on a `share` of the
-        rows that choose: they grow with the square of the rows, with landmarks as the rows."""
-        times = self.rows / (share * (self.choosing or self.rows))
+    def training_seconds(self, seconds: float, rows: float) -> float:
+        """About the seconds of a core for training on all rows, from those on so many: they grow
+        with the square of the rows, with landmarks as the rows."""
+        times = self.rows / rows
         return seconds * (times if self.options else times**2)
 
 
@@ -56,4 +58,4 @@ def begin(counts: dict[int, int], names: dict[int, str], source: str,
     rows = sum(counts.values())
     large = rows > LARGE
     return Beginning(rows, len(counts), SAMPLE if rows > SAMPLE else None,
-                     LARGE if large else None, "learner=nystrom" if large else "")
+                     LARGE_SAMPLE if large else None, "learner=nystrom" if large else "")

@@ -169,8 +169,9 @@ class _Run:
         tree = None if state.best is None else with_options(task.tree, state.best)
         if tuner.complete:
             _warn_of_borders([found])
-        found |= {"tried": len(state.tried), "scores": None if tree is None else
-                  scores_of(list(state.outcomes[state.best].values())),
+        outcomes = [] if tree is None else list(state.outcomes[state.best].values())
+        found |= {"tried": len(state.tried), "scores": scores_of(outcomes) if outcomes else None,
+                  "train_s": max((one.train_s for one in outcomes), default=None),
                   "estimate": self._estimate(state, parts) if parts else None}
         if task.left_out and not task.experiment.plan.left_out:
             found["whole"] = _compared(task, tuner, state.given, state.best) \

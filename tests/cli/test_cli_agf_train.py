@@ -69,7 +69,8 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     assert "least-squares" in err
     assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
     assert is_repeated(shell, out, "a model.mbm")
-    assert "features" in run("mbm_info", "a model.mbm").out
+    run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
+    assert Path("answer.csv").read_text().startswith("no,class,")
 
 
 def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
@@ -114,11 +115,12 @@ def test_a_time_limit_takes_the_best_so_far(table, shell):
 
 def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
     monkeypatch.setattr(automatic, "SAMPLE", 40)
-    monkeypatch.setattr(automatic, "LARGE", 50)
-    out = run("agf_train", *WORDS, "m.mbm").out
-    assert " --options=learner=nystrom --sample=40 " in out
-    assert " --options=learner=nystrom --sample=50 " in out
-    assert '"learner=nystrom' in out or "# options: learner=nystrom -g " in out
+    monkeypatch.setattr(automatic, "LARGE", 60)
+    monkeypatch.setattr(automatic, "LARGE_SAMPLE", 50)
+    done = run("agf_train", *WORDS, "m.mbm")
+    assert "print_control --best --by=log-loss --sample=40 " in done.out
+    assert "tune_m --by=log-loss --options=learner=nystrom --sample=50 " in done.out
+    assert "# options: learner=nystrom -g " in done.out and "cannot be kept" not in done.err
 
 
 def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
