@@ -7,10 +7,12 @@
     print(agfmc.scores(truth, classifier.classify(new_x).classes)["accuracy"])
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
-are `classifier.classes`, ascending.  `agfmc.tune` is `agfmc.train` with the options that a
-search finds; both take metric="learned", and weights="held-out" for the members of an ensemble,
-`agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the
-commands wrote; `agfmc.estimators` has the same for scikit-learn.
+are `classifier.classes`, ascending.  `agfmc.read_table("t.csv", label="kind")` has both, and
+`train` takes it in their place; `agfmc.read_table("new.csv", configuration.recipe).x` are points.
+`agfmc.tune` is `agfmc.train` with the options that a search finds; both take metric="learned", and
+weights="held-out" for the members of an ensemble, `agfmc.joined([agfmc.design("tree", labels),
+...])`.  `agfmc.load` reads what `save` or the commands wrote; `agfmc.estimators` has the same for
+scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
@@ -24,28 +26,28 @@ from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, Data
                      ModelError, UsageError)
 
 if TYPE_CHECKING:
-    from .api import scores, train, tune
+    from .api import read_table, scores, train, tune
     from .control.build import joined
     from .data_tools.metric import MetricOptions
     from .experiments.search import Axis, SearchSpace
-    from .models import Configuration, Normalisation
+    from .models import Configuration, Dataset, Normalisation
     from .prediction.classifier import Answers, Classifier, classifier_for
     from .prediction.configuration import export, load, save
     from .prediction.decoding import Decoding
     from .training.design import design
 
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
-           "Configuration", "ControlError", "DataError", "Decoding", "JobsFailed",
+           "Configuration", "ControlError", "DataError", "Dataset", "Decoding", "JobsFailed",
            "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
-           "__version__", "classifier_for", "design", "export", "joined", "load", "save", "scores",
-           "train", "tune"]
+           "__version__", "classifier_for", "design", "export", "joined", "load", "read_table",
+           "save", "scores", "train", "tune"]
 
 _HOMES = {
-    "api": ("scores", "train", "tune"),
+    "api": ("read_table", "scores", "train", "tune"),
     "control.build": ("joined",),
     "data_tools.metric": ("MetricOptions",),
     "experiments.search": ("Axis", "SearchSpace"),
-    "models": ("Configuration", "Normalisation"),
+    "models": ("Configuration", "Dataset", "Normalisation"),
     "prediction.classifier": ("Answers", "Classifier", "classifier_for"),
     "prediction.configuration": ("export", "load", "save"),
     "prediction.decoding": ("Decoding",),

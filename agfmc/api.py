@@ -2,30 +2,85 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import os
+from dataclasses import fields, replace
 
 import numpy as np
 
 from .control.tree import Tree
 from .data_tools.metric import metric_options, MetricOptions
+from .data_tools.table_data import read_table as read_training_table, table_points
 from .errors import DataError, UsageError
 from .experiments.candidates import Candidate
 from .experiments.experiment import Experiment, SplitPlan, with_learned
 from .experiments.search import SearchSpace
 from .experiments.tuned import find_options
-from .models import Configuration, Dataset
+from .formats.table import open_table
+from .models import Configuration, Dataset, InputFormat
 from .prediction.calibration import calibrated, check_weights
 from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
+from .prepare.normalise import named_features
+from .tables import ColumnRoles, TableFormat, TableRecipe
 from .training.fit import TrainingSettings
 from .training.memory import checked_points, designed, train_configuration
 
-__all__ = ["scores", "train", "tune"]
+__all__ = ["read_table", "scores", "train", "tune"]
 
 
-def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "",
-          normalise: bool = False, seed: int = 1, metric: MetricOptions | str | None = None,
-          **training) -> Configuration:
+def read_table(path: str, recipe: TableRecipe | None = None, **options) -> Dataset:
+    """The points of a table (.csv, .tsv, .gz, .parquet ...): a `Dataset` with x (n, d), y (n,).
+
+    Its `names` are those of the classes, and its `recipe` is what `train` keeps in the
+    configuration.  recipe: that of a configuration, `configuration.recipe`, whose columns are found
+    by their names; y is None then where the table has no column of the classes.  options: label,
+    ids, ignored, categorical, classes and missing, the columns by what they are for, as of
+    `tables.ColumnRoles`; delimiter, header, quotes and blanks of a text, as of
+    `tables.TableFormat`.
+
+    >>> import agfmc, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "t.csv")
+    ...     _ = path.write_text("size,colour,kind\\n1,red,b\\n2,blue,a\\n4,red,a\\n")
+    ...     data = agfmc.read_table(path, label="kind")
+    ...     _ = path.write_text("colour,size\\nred,7\\n")
+    ...     new = agfmc.read_table(path, data.recipe)
+    >>> data.x.tolist(), data.y.tolist(), data.names
+    ([[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [4.0, 0.0, 1.0]], [1, 0, 0], ('a', 'b'))
+    >>> data.recipe.features, new.x.tolist(), new.y
+    (('size', 'colour=blue', 'colour=red'), [[7.0, 0.0, 1.0]], None)
+    """
+    given = {kind: {one.name: _several(one.name, options.pop(one.name))
+                    for one in fields(kind) if one.name in options}
+             for kind in (ColumnRoles, TableFormat)}
+    if options:
+        raise UsageError(f"there is no argument '{next(iter(options))}': expected "
+                         + ", ".join(one.name for kind in given for one in fields(kind)))
+    form = InputFormat("table", layout=TableFormat(**given[TableFormat]),
+                       roles=ColumnRoles(**given[ColumnRoles]))
+    path = os.fspath(path)
+    if recipe is not None:
+        with open_table(path, form.layout) as table:
+            labelled = form.roles.label is not None or recipe.label in table.names
+        if not labelled:
+            x = np.concatenate(list(table_points(path, form, recipe)))
+            return Dataset(x, None, recipe.classes, recipe)
+    return read_training_table(path, form, recipe)
+
+
+def _several(name, value):
+    """The value of a field of several names: one name is a tuple of one."""
+    several = ("ids", "ignored", "categorical", "classes", "blanks")
+    return value if name not in several or value is None else \
+        (value,) if isinstance(value, str) else tuple(value)
+
+
+def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
+          options: str = "", normalise: bool = False, seed: int = 1,
+          metric: MetricOptions | str | None = None, **training) -> Configuration:
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
+
+    x: or a `Dataset` with both, as `read_table` gives it, whose names of classes and recipe the
+    configuration keeps.
 
     Its probabilities are calibrated, by decision values of points that were held out.
     control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
@@ -57,22 +112,41 @@ def train(control: str | Tree, x: np.ndarray, y: np.ndarray, *, options: str = "
     >>> weights.shape, bool(weights[:2].min() > weights[2:].max())
     ((4,), True)
     """
-    x, y = _dense(x), np.asarray(y)
+    data = _data(x, y)
     settings = TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
-    if not isinstance(control, Tree):
-        x, y = checked_points(x, y)
-        control, settings = designed(control, x, y, None, settings)
-    return _trained(control, x, y, settings)
+    with named_features(_features(data)):
+        if not isinstance(control, Tree):
+            x, y = checked_points(data.x, data.y)
+            control, settings = designed(control, x, y, data.names and data.name_of, settings)
+        return _trained(control, data, settings)
 
 
-def _trained(tree, x, y, settings):
+def _data(x, y):
+    """The `Dataset` of x and y, or the one that x is."""
+    if not isinstance(x, Dataset):
+        return Dataset(_dense(x), np.asarray(y))
+    if y is not None or x.y is None:
+        raise UsageError("expected classes, y, and points, or both in one Dataset")
+    return x
+
+
+def _features(data):
+    """The names of the features of a `Dataset`, () where nobody gave them."""
+    return () if data.recipe is None else data.recipe.features
+
+
+def _trained(tree, data, settings):
     check_weights(settings.weights, tree, settings.calibration)
-    return calibrated(*train_configuration(tree, x, y, settings), weights=settings.weights)
+    made = calibrated(*train_configuration(tree, data.x, data.y, settings),
+                      weights=settings.weights)
+    if data.names is not None:
+        made = made.renamed(data.name_of)
+    return made if data.recipe is None else replace(made, recipe=data.recipe)
 
 
-def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_loss",
-         search: str = "fast", time_limit: float | None = None, space: SearchSpace | None = None,
-         **training) -> tuple[Configuration, dict]:
+def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
+         by: str = "log_loss", search: str = "fast", time_limit: float | None = None,
+         space: SearchSpace | None = None, **training) -> tuple[Configuration, dict]:
     """Train a configuration with the options that a search by cross-validation finds, as tune_m
     does; -> (configuration, result of the search).
 
@@ -99,16 +173,19 @@ def tune(control: str | Tree, x: np.ndarray, y: np.ndarray, *, by: str = "log_lo
     >>> result["points"][result["best"]]["options"].startswith("learner=nystrom -g ")
     True
     """
-    x, y = checked_points(_dense(x), y)
+    data = _data(x, y)
+    x, y = checked_points(data.x, data.y)
+    data = replace(data, x=x, y=y)
     settings = _settings(**training)
     candidate = Candidate("control", control, None) if isinstance(control, Tree) else \
         Candidate(control, None, control, design={"seed": settings.seed})
-    experiment = Experiment(Dataset(x, y), SplitPlan(parts=5, trials=1, seed=settings.seed),
+    experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
                             settings, calibrated=(settings.calibration > 0,))
-    result, tree = find_options(experiment, candidate, by=by, search=search,
-                                time_limit=time_limit, space=space)
-    settings = with_learned(settings, experiment.learned.get(None))
-    return _trained(tree, x, y, settings), result
+    with named_features(_features(data)):
+        result, tree = find_options(experiment, candidate, by=by, search=search,
+                                    time_limit=time_limit, space=space)
+        settings = with_learned(settings, experiment.learned.get(None))
+        return _trained(tree, data, settings), result
 
 
 def _settings(options="", normalise=False, seed=1, metric=None, **training):

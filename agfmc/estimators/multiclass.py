@@ -35,6 +35,7 @@ from ..prediction.configuration import load, save
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
 from ..prediction.recalibration import (Answered, answers_of_data, recalibrate, Recalibrated,
                                         with_decoders)
+from ..prepare.normalise import named_features
 from ..training import design
 from ..training.fit import TrainingSettings
 from ..training.kernel_tables import MEGABYTES
@@ -235,14 +236,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             X, y, tree, labelled, settings = self._prepare(X, y)
             if settings.seed == learned[0]:  # else another metric would be learned
                 settings = with_learned(settings, learned[1])
-            if tree is None:
-                tree, settings = designed(self.control, X, y, labelled.names, settings)
-            decoding = self._decoder_for(tree)
-            self._rejecting(decoding)  # refused before the training
-            check_weights(self.weights, tree, settings.calibration)
-            configuration = calibrated(*train_configuration(tree, X, y, settings),
-                                       [decoding] if decoding.decoder.takes == "learned" else None,
-                                       self.weights)
+            with named_features(getattr(self, "feature_names_in_", ())):
+                if tree is None:
+                    tree, settings = designed(self.control, X, y, labelled.names, settings)
+                decoding = self._decoder_for(tree)
+                self._rejecting(decoding)  # refused before the training
+                check_weights(self.weights, tree, settings.calibration)
+                configuration = calibrated(
+                    *train_configuration(tree, X, y, settings),
+                    [decoding] if decoding.decoder.takes == "learned" else None, self.weights)
             return self._keep(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,

@@ -59,6 +59,63 @@ def test_a_session(data, tmp_path):
                                plain.classifier().probabilities(x), atol=1e-12)
 
 
+def rows_of_a_table(folder, seed=2):
+    """t.csv: a session's table of two features and three classes."""
+    sizes = np.random.default_rng(seed).normal(size=60).round(2) + 5 * (np.arange(60) % 3)
+    rows = [f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
+            for row, size in enumerate(sizes)]
+    path = folder / "t.csv"
+    path.write_text("\n".join(["id,size,colour,kind", *rows, "a60,,red,k0"]) + "\n")
+    return path
+
+
+def test_a_session_with_a_table(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = rows_of_a_table(tmp_path)
+    table = agfmc.read_table("t.csv", label="kind", ids="id", missing="median")
+    assert isinstance(table, agfmc.Dataset) and table.x.shape == (61, 4)
+    assert table.recipe.features == ("size", "colour=blue", "colour=green", "colour=red")
+    model = agfmc.train("one-vs-one", table, normalise=True)
+    model.save("m.mbm")
+    again = agfmc.load("m.mbm")
+    assert again.recipe == model.recipe == table.recipe
+    assert again.tree.names == {0: "k0", 1: "k1", 2: "k2"}
+    # the commands write the same file
+    run("multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-n", "-a", "n.std", "-",
+        "t.csv", "m", "m.mbc", stdin=run("print_control", "-Q", "one-vs-one", "--label", "kind",
+                                         "t.csv").out)
+    run("mbh2mbm", "-a", "n.std", "m.mbc", "other.mbm")
+    assert (tmp_path / "other.mbm").read_bytes() == (tmp_path / "m.mbm").read_bytes()
+    # other tables by the recipe, with and without the classes
+    path.write_text("kind;z;colour;size\nk2;1;red;10,5\n".replace(",", "."))
+    new = agfmc.read_table(path, again.recipe)
+    assert (new.x.tolist(), new.y.tolist()) == ([[10.5, 0, 0, 1]], [2])
+    assert again.classifier().classify(new.x).classes.tolist() == [2]
+    path.write_text("colour|size\nred|10.5\nred|?\n")
+    new = agfmc.read_table(path, again.recipe, delimiter="|")
+    assert new.y is None and new.names == table.names
+    assert new.x[:, 0].tolist() == [10.5, table.recipe.columns[0].fill]
+    with pytest.raises(agfmc.DataError, match="no column 'kind'"):
+        agfmc.read_table(path, again.recipe, label="kind")
+    for refused in (lambda: agfmc.train("one-vs-one", table, table.y),
+                    lambda: agfmc.train("one-vs-one", new), lambda: agfmc.train("tree", table.x),
+                    lambda: agfmc.read_table(path, labels="x"),
+                    lambda: agfmc.read_table(path, missing="zero")):
+        with pytest.raises((UsageError, agfmc.DataError)):
+            refused()
+
+
+def test_searches_take_tables(tmp_path):
+    table = agfmc.read_table(rows_of_a_table(tmp_path), label="kind", ids=["id"],
+                             ignored="colour", missing="mean", classes=("k2", "k0", "k1"))
+    search = {"options": "learner=nystrom -m 20", "normalise": True}
+    model, result = agfmc.tune("one-vs-rest", table, **search)
+    assert model.recipe == table.recipe and model.tree.names == {0: "k2", 1: "k0", 2: "k1"}
+    assert agfmc.tune("one-vs-rest", table.x, table.y, **search)[1] == result
+    trained = agfmc.train("one-vs-rest", table, metric=agfmc.MetricOptions(rounds=1))
+    assert trained.normalisation.metric.names == ("size",)
+
+
 def test_a_search(data):
     x, y = data
     space = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-3, -1, 2), refine=0)

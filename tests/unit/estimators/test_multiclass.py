@@ -375,3 +375,10 @@ def test_the_example_of_the_documentation():
     MultiClassFromBinary(learner="nystrom"), MultiClassFromBinary("best-tree", learner="nystrom")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_messages_name_the_columns_of_a_frame():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"size": [1.0, 2, 3, 4, 5, 6], "same": [1.0] * 6, "age": range(6, 0, -1)})
+    with pytest.warns(AgfmcWarning, match="^feature 'same' is constant and was left out$"):
+        MultiClassFromBinary(normalise=True, calibrated=False).fit(X, [0, 1] * 3)

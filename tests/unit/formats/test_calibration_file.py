@@ -139,7 +139,8 @@ def test_model_file_is_without_loss():
     for name, model in models().items():
         raw = bytes_of(model)
         again = read_store("m.mbm", raw)
-        assert raw[12] == (4 if model.recipe else 2 if model.calibration else len(model.node_classifiers) > 0), name
+        assert raw[12] == (4 if model.recipe else 2 if model.calibration else
+                           len(model.node_classifiers) > 0), name
         assert bytes_of(again) == raw
         if model.calibration is not None:
             same(again.calibration, model.calibration)
