@@ -10,7 +10,7 @@ from contextlib import suppress
 from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
-from ..tables import is_answer_table, is_table
+from ..tables import is_answer_table, is_table, ROW
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
@@ -279,7 +279,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     if args.predictor is not None:
         return write_predictions(classifier, chunks, args.output, _show)
     if _to_table(args, form.kind):
-        return to_table(("row",), numbered(chunks))
+        return to_table((ROW,), numbered(chunks))
     return write_answers(classifier, chunks, executor, args.output, _show,
                          Layout(args.header, quantity), counter)
 

@@ -24,7 +24,7 @@ from ..models import Dataset, InputFormat
 from ..prepare.column_survey import (column_positions, resolve_roles, survey_classes,
                                      survey_table)
 from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
-from ..tables import TableRecipe
+from ..tables import ROW, TableRecipe
 from .row_ids import RowIds
 
 __all__ = ["CONVERTED", "Converted", "RowsToClassify", "TableRows", "convert_table",
@@ -367,6 +367,6 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
         there = [name for name in recipe.ids if name in table.names]
         ids = column_positions(table, form.roles.ids or there, "--id")
         copied = tuple(range(len(table.names))) if everything else ids
-        heads = tuple(table.names[at] for at in copied) or ("row",)
+        heads = tuple(table.names[at] for at in copied) or (ROW,)
         unique = ids if form.roles.ids or len(there) == len(recipe.ids) else ()
         yield RowsToClassify(heads, table, encoder, copied, unique)

@@ -70,10 +70,13 @@ class AnswerArrow:
                 writer.write_table(pa.concat_tables(waiting).combine_chunks())
                 waiting.clear()
 
-            yield add
-            if waiting:
-                write_out()
-            writer.close()
+            try:
+                yield add
+                if waiting:
+                    write_out()
+            finally:
+                if writer is not None:  # it would write when it goes, to a file that is closed
+                    writer.close()
 
     def _writer(self, pa, sink, schema):
         return pa.parquet.ParquetWriter(sink, schema) if self._parquet else \

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import DataError, Place, UsageError
-from ..tables import TableFormat
+from ..tables import ROW, TableFormat
 from .atomic import temporary_file
 from .inputs import open_input
 from .table_arrow import ArrowFile, TextBlocks, holds_arrow
@@ -307,7 +307,7 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
     """
     names = [cell.strip(OUTER) for cell in cells]
     if names and not names[0] and len(names) > 1:
-        names[0] = "row"
+        names[0] = ROW
     seen = {}
     for i, name in enumerate(names):
         if not name:

@@ -14,7 +14,7 @@ from ..formats.answer_columns import AnswerColumns, open_answers
 from ..formats.set_text import ClassSets
 from ..formats.table import Words
 from ..prepare.column_survey import column_positions, listed_names, ordered_words
-from ..tables import plain_word, TableFormat
+from ..tables import plain_word, ROW, TableFormat
 from .evaluation import Results, Sets, warn_of_no_probabilities
 from .result_files import paths_of_sets, without_votes
 
@@ -146,7 +146,7 @@ def _read_truth(source, others, stdin):
                     raise DataError(f"--id: there is no column '{one_line(name)}' of ids; the "
                                     f"columns are {listed_names(names)}", file=file)
         keys = source.ids or _keys(others, table, column)
-        if not keys and set(others) - {"row"}:
+        if not keys and set(others) - {ROW}:
             raise DataError("has no column that the answers have too, as ids: theirs are "
                             f"{listed_names(others)}, and those here {listed_names(table.names)}",
                             file=table.file)
@@ -155,7 +155,7 @@ def _read_truth(source, others, stdin):
 
 def _keys(others, table, column=None):
     """The columns that both have; not a `row`, which is a number of the rows of one of them."""
-    return tuple(name for name in others if name in table.names and name not in ("row", column))
+    return tuple(name for name in others if name in table.names and name not in (ROW, column))
 
 
 def _read_before(source, own):

@@ -13,7 +13,7 @@ from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.table import number_of, Table, Words
 from ..formats.table_text import no_number
 from ..tables import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word,
-                      size_of_names, TableRecipe)
+                      ROW, size_of_names, TableRecipe)
 
 __all__ = ["Roles", "Survey", "column_positions", "listed_names", "ordered_words",
            "resolve_roles", "survey_classes", "survey_table"]
@@ -328,20 +328,31 @@ def _recipe_of(table, column, roles, notes):
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     # in which missing values are told from others
     told_apart = column.missing and (filled is not None or roles.missing == "indicator")
-    indicator = roles.missing == "indicator" and column.missing > 0
     name = _quoted(column.name)
     if not column.numbers and not column.words:
         return _left_out(notes, name, "is empty")
-    if not column.words:
-        if column.low == column.high and not told_apart:
-            return _left_out(notes, name, f"is constant, {column.low:g}")
-        if column.ascending and column.whole and column.numbers > _FEW_ROWS:
-            return _left_out(notes, name, "numbers the rows (--categorical would keep it)")
-        _note_odd_numbers(notes, name, column)
-        fill = _number_to_fill(table, column, filled)
-        return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
-                            indicator)
-    different = len(column.words)
+    if column.words:
+        return _recipe_of_words(table, column, roles, filled, notes)
+    if column.low == column.high and not told_apart:
+        return _left_out(notes, name, f"is constant, {column.low:g}")
+    unnamed = column.name == ROW and column.whole_and_different()
+    if column.ascending and column.whole and column.numbers > _FEW_ROWS or unnamed:
+        return _left_out(notes, name, "numbers the rows (--categorical would keep it)")
+    _note_odd_numbers(notes, name, column)
+    fill = _number_to_fill(table, column, filled)
+    return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
+                        roles.missing == "indicator" and column.missing > 0)
+
+
+def _recipe_of_words(table, column, roles, filled, notes):
+    """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
+    told_apart = column.missing and (filled is not None or roles.missing == "indicator")
+    indicator = roles.missing == "indicator" and column.missing > 0
+    name, different = _quoted(column.name), len(column.words)
+    if not column.categorical and all(map(_decimal_comma, column.words)):
+        word, number = column.first_word
+        raise _error(table, number, no_number(one_line(column.name), one_line(word))
+                     + " (--categorical takes numbers as words)")
     if different == 1 and not told_apart:
         return _left_out(notes, name, f"is constant, {_quoted(*column.words)}")
     if column.all_different() and (column.endless or not column.categorical):
@@ -363,6 +374,10 @@ def _recipe_of(table, column, roles, notes):
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
+
+
+def _decimal_comma(word):
+    return number_of(word.replace(",", ".", 1)) is not None
 
 
 def _note_odd_numbers(notes, name, column):

@@ -1,6 +1,7 @@
 """classify_m from table to table: columns by name, ids, words, sets, refusals."""
 
 import csv
+import gc
 import gzip
 import io
 import json
@@ -430,3 +431,15 @@ def test_what_does_not_go_together(run, words, message):
     before = Path("test.csv").read_bytes()
     run("classify_m", *words, status=2).refused(message)
     assert Path("test.csv").read_bytes() == before and not Path("o.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.feather"])
+def test_an_error_behind_the_first_rows_of_an_answer_for_arrow(run, monkeypatch, name):
+    unraisable = []
+    monkeypatch.setattr("agfmc.formats.answer_arrow._ROWS", 1)  # some are written by then
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    table = rows(40, 4)
+    Path("twice.csv").write_text(text([*table, table[0]]))
+    run("classify_m", "--id", "id", "pairs.mbm", "twice.csv", name, status=1).refused("twice.csv:")
+    gc.collect()
+    assert not unraisable and not Path(name).exists()

@@ -322,3 +322,19 @@ def test_the_whole_recipe():
         "kind", ("id",), "w", "value:0", "-")
     assert recipe.features == ("size", "colour=b", "colour=g", "colour=r")
     assert (found.positions, found.roles.label, found.counts) == ((2, 3), 4, {0: 5, 1: 4})
+
+
+def test_decimal_commas_are_no_words():
+    text = "x;y;class\n" + "".join(f"{n % 5},5;{n % 7};{'ab'[n % 2]}\n" for n in range(MANY))
+    assert refused(DataError, survey, text).startswith(
+        "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5")
+    found, _ = survey(text, categorical=("x",))
+    assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
+
+
+def test_a_first_column_without_a_name_is_no_feature():
+    cells = [7 * row % 50 for row in range(MANY)]  # all different, in no order
+    assert column(cells, "")[0] is None and column(cells, "size")[0] is not None
+    made, told = column(cells, "row")
+    assert made is None and told == ["column 'row' numbers the rows (--categorical would keep "
+                                     "it), and is left out"]
