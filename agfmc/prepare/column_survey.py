@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ _MOST_CLASSES = 10_000
 _MANY_WORDS = 100  # of which a line tells
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
+_IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
 _FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
@@ -381,9 +383,11 @@ def _decimal_comma(word):
 
 
 def _note_odd_numbers(notes, name, column):
-    if column.whole_and_different():
-        notes.append(f"column {name} has another whole number in every row: if it is an "
-                     "identifier, and not a measurement, --ignore or --id leaves it out")
+    if column.whole_and_different() or column.whole and _IDENTIFIER.search(column.name):
+        what = "has another whole number in every row" if column.whole_and_different() else \
+            "has whole numbers, and is named as identifiers are"
+        notes.append(f"column {name} {what}: if it is an identifier, and not a measurement, "
+                     "--ignore or --id leaves it out")
     if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
         notes.append(f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
                      f"single precision has {steps + 1:.0f} numbers, and different cells "

@@ -15,6 +15,7 @@ from ..tables import LARGEST, plain_word, TableRecipe
 __all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
 
 _VALUES = 1 << 20  # at a time
+_GATHERED = 1 << 23  # values of columns that are held at once for their medians
 
 
 class TableEncoder:
@@ -196,29 +197,46 @@ def _means(x, features):
 
 
 def _medians(x, features):
-    """Medians of what is not missing in these columns, rounded to single precision.
+    """Medians of what is not missing in these columns, rounded to single precision."""
+    if len(x) > _GATHERED:
+        return np.array([_counted_median(x, feature) for feature in features.tolist()])
+    out = np.empty(len(features))
+    step = max(1, _GATHERED // len(x))
+    for start in range(0, len(features), step):
+        group = features[start:start + step]
+        columns = np.concatenate([part[:, group] for part in _blocks(x)])
+        out[start:start + step] = [_middle(np.float64(column[~np.isnan(column)]))
+                                   for column in columns.T]
+    return out
+
+
+def _middle(values):
+    count = len(values)
+    ranks = [(count - 1) // 2, count // 2]
+    return np.float32(np.partition(values, ranks)[ranks].sum() / 2)
+
+
+def _counted_median(x, feature):
+    """The median of a column of which memory had better not hold all values.
 
     Exact in two passes of counting: the halves of the bits of a number, turned so that they order
-    as the numbers do, are counted one after the other, so that memory does not grow with the rows.
+    as the numbers do, are counted one after the other.
     """
-    out = np.empty(len(features))
-    for at, feature in enumerate(features.tolist()):
-        high = np.zeros(1 << 16, dtype=np.int64)
+    high = np.zeros(1 << 16, dtype=np.int64)
+    for part in _blocks(x):
+        high += np.bincount(_ordered_bits(part[:, feature]) >> 16, minlength=1 << 16)
+    count, ends = int(high.sum()), np.cumsum(high)
+    middle = []
+    for rank in {(count - 1) // 2, count // 2}:
+        upper = int(np.searchsorted(ends, rank, side="right"))
+        low = np.zeros(1 << 16, dtype=np.int64)
         for part in _blocks(x):
-            high += np.bincount(_ordered_bits(part[:, feature]) >> 16, minlength=1 << 16)
-        count, ends = int(high.sum()), np.cumsum(high)
-        middle = []
-        for rank in {(count - 1) // 2, count // 2}:
-            upper = int(np.searchsorted(ends, rank, side="right"))
-            low = np.zeros(1 << 16, dtype=np.int64)
-            for part in _blocks(x):
-                bits = _ordered_bits(part[:, feature])
-                low += np.bincount(bits[bits >> 16 == upper] & 0xFFFF, minlength=1 << 16)
-            lower = int(np.searchsorted(np.cumsum(low), rank - (ends[upper] - high[upper]),
-                                        side="right"))
-            middle.append(_number_of_bits(upper << 16 | lower))
-        out[at] = np.float32((max(middle) + min(middle)) / 2)
-    return out
+            bits = _ordered_bits(part[:, feature])
+            low += np.bincount(bits[bits >> 16 == upper] & 0xFFFF, minlength=1 << 16)
+        lower = int(np.searchsorted(np.cumsum(low), rank - (ends[upper] - high[upper]),
+                                    side="right"))
+        middle.append(_number_of_bits(upper << 16 | lower))
+    return np.float32((max(middle) + min(middle)) / 2)
 
 
 def _ordered_bits(values):

@@ -338,3 +338,10 @@ def test_a_first_column_without_a_name_is_no_feature():
     made, told = column(cells, "row")
     assert made is None and told == ["column 'row' numbers the rows (--categorical would keep "
                                      "it), and is left out"]
+
+
+@pytest.mark.parametrize("name, says", [("ID", True), ("patient_id", True), ("userId", True),
+                                        ("acid", False), ("idle", False)])
+def test_columns_named_as_identifiers_are(name, says):
+    made, told = column([row % 20 for row in range(MANY)], name)
+    assert made is not None and any("is named as identifiers are" in one for one in told) == says
