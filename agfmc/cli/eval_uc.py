@@ -187,11 +187,7 @@ def _results(args):
                 "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
     if args.priors is None:
         return results, names_of
-    priors = args.priors
-    if _is_table(args) and isinstance(priors, dict):
-        label = {name: label for label, name in names_of().items()}
-        priors = {label.get(str(key), key): share for key, share in priors.items()}
-    return weighted(results, priors), names_of
+    return weighted(results, args.priors, names_of()), names_of
 
 
 def _of_table(args, tree):

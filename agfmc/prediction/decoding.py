@@ -414,11 +414,13 @@ def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
     return decoding.gives_scores and decoder.gives == "probabilities"
 
 
-def proportions(given, labels: Sequence[int], option: str = "--priors") -> np.ndarray:
+def proportions(given, labels: Sequence[int], option: str = "--priors",
+                names: Mapping[int, str] | None = None) -> np.ndarray:
     """Shares (k,) of the classes `labels`, ascending, which sum to 1.
 
-    given: a sequence of k numbers in the order of the labels, {label: number} of all
-    of them, or the name of a .cls file with samples.  Numbers that do not sum to 1 are
+    given: a sequence of k numbers in the order of the labels, {label or name: number} of all
+    of them, or the name of a .cls file with samples;  names: {label: name} of the classes, which
+    go before labels.  Numbers that do not sum to 1 are
     divided by their sum, with a warning.  Raises `UsageError` for what does not fit the
     classes, `DataError` for a file.
     """
@@ -426,10 +428,13 @@ def proportions(given, labels: Sequence[int], option: str = "--priors") -> np.nd
     if isinstance(given, str):
         return _frequencies(given, labels)
     if isinstance(given, dict):
+        label_of = {name: label for label, name in (names or {}).items()}
+        given = {label_of.get(str(key), key): share for key, share in given.items()}
         strange = [label for label in given if label not in labels]
         if strange:
             raise UsageError(f"{option}: class {strange[0]} is not one of the classes "
-                             + listed(labels))
+                             + (listed(labels) if not names else ", ".join(
+                                 f"{label} {names.get(label, '')}" for label in labels[:20])))
         missing = [label for label in labels if label not in given]
         if missing:
             raise UsageError(f"{option}: expected a number for each class, found none for "
@@ -504,7 +509,7 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
     """
     tree = configuration.tree
     classes = tree.classes
-    new = proportions(priors, classes)
+    new = proportions(priors, classes, names=tree.names)
     if trained is None:
         try:
             samples = class_samples(configuration)
@@ -513,7 +518,7 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
                              "--trained-priors") from error
         old = np.array(list(samples.values()), dtype=float)
     else:
-        old = proportions(trained, classes, "--trained-priors")
+        old = proportions(trained, classes, "--trained-priors", tree.names)
         if old.min() == 0:
             raise UsageError(f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
                              "on, so its proportion is not 0")

@@ -78,14 +78,14 @@ class Results:
     sets: Sets | None = None
 
 
-def weighted(results, priors):
+def weighted(results, priors, names=None):
     """`results` whose points count as much as if the true classes had these shares.
 
-    priors: as for `proportions`.  A point of class j weighs priors[j]/(n_j/n), and all of
+    priors, names: as for `proportions`.  A point of class j weighs priors[j]/(n_j/n), and all of
     them n.  Raises `UsageError` and `DataError` as `proportions` and `class_weights` do.
     """
     labels = np.asarray(results.labels)
-    shares = proportions(priors, labels)
+    shares = proportions(priors, labels, names=names)
     truth = np.searchsorted(labels, results.truth)
     return replace(results, weights=class_weights(truth, shares, labels))
 

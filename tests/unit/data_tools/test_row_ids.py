@@ -41,7 +41,8 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
     path = write(tmp_path, ["a,1", "b,2", "c,3", "a,4", "b,5"])
     with pytest.raises(DataError) as error:
         check(path)
-    assert str(error.value) == f"{path}:5: column 'id' has 'a': the id is that of line 2 already"
+    assert str(error.value) == f"{path}:5: column 'id' has 'a': the id is that of line 2 already " \
+        "(other columns of --id may tell the rows apart)"
 
 
 @pytest.mark.parametrize("run", [2, 1 << 17])
