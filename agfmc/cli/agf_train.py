@@ -17,7 +17,8 @@ __all__ = ["PROG", "execute", "get_parser"]
 PROG = "agf_train"
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
 _LEAST = 0.1  # the share that tuning has in any case
-_OF_PARTS = 0.8  # the training part of print_control --best
+_OF_PARTS = 0.8  # the training part with -d5
+_LOO = "--platt=loo"  # as tune_m does: folds would take several times as long
 
 
 def get_parser():
@@ -98,16 +99,18 @@ class _Run:
         """Seconds until a share of the time is over."""
         return max(self._start + share * self.args.time_limit - time.monotonic(), 0.0)
 
-    def warn_of_time(self, seconds):
-        """The seconds that training takes if it takes so many of a core, or None, 0; a line on
-        standard error where that is too long."""
+    def on_clock(self, seconds):
+        """Seconds on the clock of so many of a core; None: 0."""
         from ..executors.threads import available_cores
 
-        training = (seconds or 0.0) / (self.args.jobs or available_cores())
+        return (seconds or 0.0) / (self.args.jobs or available_cores())
+
+    def warn_of_time(self, seconds):
+        """A line on standard error where training, with so many seconds of a core, is too long."""
+        training = self.on_clock(seconds)
         if training > max(self.left(1.0), 1.0):
             report(self.args, PROG, "the time limit cannot be kept: training on all points takes "
                                     f"about {time_words(training)}")
-        return training
 
     def path(self, name):
         """A file between the steps."""
@@ -154,8 +157,8 @@ def _choose(run):
     from ..training.run import TimeUp
 
     by, beginning = run.args.by, run.beginning
-    words = ["print_control", "--best", f"--by={by}", *_sample(beginning.choosing), *run.common,
-             run.train]
+    words = ["print_control", "--best", f"--by={by}", "-d5", "--trials=1", _LOO,
+             *_sample(beginning.choosing), *run.common, run.train]
     args = run.parsed(print_control, words, f"--time-limit={run.left(_CHOICE):f}")
     try:
         with print_control.best(args) as (tree, choice):
@@ -195,8 +198,8 @@ def _tune(run, seconds):
 
     words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
              *run.common, run.path("chosen.mbt"), run.train]
-    training = run.warn_of_time(seconds)
-    limit = max(min(run.left(_TUNING), run.left(1.0) - training), _LEAST * run.args.time_limit)
+    limit = max(min(run.left(_TUNING), run.left(1.0) - run.on_clock(seconds)),
+                _LEAST * run.args.time_limit)
     args = run.parsed(tune_m, words, f"--time-limit={limit:f}")
     with tune_m.searched(args) as (result, tree, _, _):
         if result["complete"]:
@@ -207,8 +210,7 @@ def _tune(run, seconds):
     point = result["points"][result["best"]]
     best, rows = point["options"], point["rows"] or _OF_PARTS * (run.beginning.tuning
                                                                  or run.beginning.rows)
-    if seconds is None:
-        run.warn_of_time(run.beginning.training_seconds(result["train_s"], rows))
+    run.warn_of_time(run.beginning.training_seconds(result["train_s"], rows))
     limited = "" if result["complete"] else ", then the time limit"
     run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "
             f"{result['tried']}{limited}\n{estimate_line(result['estimate'], result['by'])}")
@@ -218,7 +220,8 @@ def _tune(run, seconds):
 def _train(run, control, options):
     """Train with the options in words, and merge."""
     std, out = run.path("m.std"), run.path("m.mbc")
-    words = ["multi_borders", *run.common, *options, "-a", std, "-y", run.folder,
+    loo = [] if run.options else [_LOO]  # landmarks have leave-one-out values of their own
+    words = ["multi_borders", *run.common, *loo, *options, "-a", std, "-y", run.folder,
              run.path(control), run.train, "m", out]
     run.add(words)
     # its reports name files that go

@@ -106,7 +106,7 @@ sys.exit(main_of("agf_train")())
 
 def test_a_time_limit_takes_the_best_so_far(table, shell):
     out, _ = shell(f"{shlex.join([sys.executable, '-c', LIMITED, *WORDS])} m.mbm --by accuracy")
-    assert re.search(r"\(40 points, 2 of 10 splits, then the time limit; chosen among \d\)\n", out)
+    assert re.search(r"\(40 points, 2 of 5 splits, then the time limit; chosen among \d\)\n", out)
     assert re.search("points that chose among [0-9]+, then the time limit\n", out)
     assert "cat > m.steps/chosen.mbt <<'END'\n# decoder: " in out
     assert re.search(r"multi_borders .* '--options=-g [0-9.]+ -c [0-9.]+' ", out)
@@ -118,7 +118,7 @@ def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
     monkeypatch.setattr(automatic, "LARGE", 60)
     monkeypatch.setattr(automatic, "LARGE_SAMPLE", 50)
     done = run("agf_train", *WORDS, "m.mbm")
-    assert "print_control --best --by=log-loss --sample=40 " in done.out
+    assert "print_control --best --by=log-loss -d5 --trials=1 --platt=loo --sample=40 " in done.out
     assert "tune_m --by=log-loss --options=learner=nystrom --sample=50 " in done.out
     assert "# options: learner=nystrom -g " in done.out and "cannot be kept" not in done.err
 
