@@ -22,11 +22,11 @@ label             kind: 2 classes, a, b
 identifiers       id, sub id
 weights           w
 
-column                          kind    features  if missing  categories
+column                          kind    features  if missing    categories
 size                            number         1  0.1
-age                             number         2  3, told
-colour\x1b[31m                  words          2  red         blue, red
-{"n" * 27}...  words         16  0, told     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
+age                             number         2  3, indicator
+colour\x1b[31m                  words          2  red           blue, red
+{"n" * 27}...  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
 last                            number         1  error
 """
 
