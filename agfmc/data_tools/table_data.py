@@ -116,7 +116,7 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             if rows is not None:
                 refuse_beyond(4 * rows * width, f"the points, {rows} of {width} features",
                               table.file)
-            x, y = _in_memory(parts, rows, width)
+            x, y = _in_memory(parts, rows, width, table.file)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
         encoder.warn_of_unknown()
@@ -129,7 +129,7 @@ def _label_of(roles, recipe):
                    categorical=())
 
 
-def _in_memory(parts, rows, width):
+def _in_memory(parts, rows, width, file):
     if rows is None:
         parts = list(parts)
         if not parts:
@@ -139,7 +139,11 @@ def _in_memory(parts, rows, width):
     x, y, at = np.empty((rows, width), np.float32), np.empty(rows, np.int32), 0
     for part in parts:
         stop = at + len(part.x)
+        if stop > rows:
+            break
         x[at:stop], y[at:stop], at = part.x, part.y, stop
+    if at != rows:
+        raise DataError("changed while it was read", file=file)
     return x, y
 
 

@@ -243,8 +243,9 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     if again:  # the numbers of blocks without a word are words too
         _read(table, again)
         columns.update(again)
-    for at in mixed:
-        _refuse_few_words(table, columns[at])
+    for at, column in columns.items():
+        if column.first_word is not None and at not in where.categorical:
+            _refuse_mistaken(table, column)
     classes, counts = _classes(table, label, known or roles.classes, known is not None)
     notes: list[str] = []
     made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
@@ -424,10 +425,16 @@ def _left_out(notes, name, why):
     notes.append(f"column {name} {why}, and is left out")
 
 
-def _refuse_few_words(table, column):
-    """Raise `DataError` for a few words in a column of so many numbers that they are no words."""
-    strange = [rows for word, rows in column.words.items() if number_of(word) is None]
-    if len(column.words) - len(strange) > _FEW_ROWS and sum(strange) < _FEW_WORDS * column.rows:
+def _refuse_mistaken(table, column):
+    """Raise `DataError` for a column of words that can only be numbers.
+
+    They are words among so many numbers that these are none, or have a decimal comma.
+    """
+    strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
+    few = sum(strange.values()) < _FEW_WORDS * column.rows
+    commas = sum(rows for word, rows in strange.items()
+                 if "," in word and number_of(word.replace(",", ".", 1)) is not None)
+    if few and len(column.words) - len(strange) > _FEW_ROWS or 2 * commas > column.rows:
         word, number = column.first_word
         raise _error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
                      "most rows (--blanks names words that mean a missing value, --categorical "

@@ -459,6 +459,20 @@ def test_points_that_stay_in_a_file(run, monkeypatch):
     assert trained(run, "t.csv", *LABEL, *words, "--retrain") == before and calls == [1]
 
 
+@pytest.mark.parametrize("rows_then", [85, 95])
+def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_then):
+    survey = table_data.survey_table
+
+    def changing(*arguments):
+        found = survey(*arguments)
+        (folder / "t.csv").write_text(text(rows(95)[:rows_then]))
+        return found
+
+    monkeypatch.setattr(table_data, "survey_table", changing)
+    run("agf_preprocess", "t.csv", "q", *LABEL, status=1).refused(
+        "t.csv: changed while it was read")
+
+
 # --- options that do not fit
 
 

@@ -117,6 +117,14 @@ def test_words_beside_numbers(block):
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
 
+def test_decimal_commas():
+    text = "x;class\n" + "".join(f"{row % 5},{row % 2};{'ab'[row % 2]}\n" for row in range(MANY))
+    assert refused(DataError, survey, text).startswith(
+        "2: expected a number in column 'x', found '0,0': a decimal has a point, 0.0, as in most "
+        "rows (--blanks names")
+    assert survey(text, categorical=("x",))[0].recipe.columns[0].categories is not None
+
+
 @pytest.mark.parametrize("cells, words", [
     (["3"] * MANY, "is constant, 3"), (["3.0", "NA"] * 12, "is constant, 3"),
     (["red"] * MANY, "is constant, 'red'"), (["NA", "?", ""] * 8, "is empty"),
