@@ -304,7 +304,9 @@ def _check_together(args, kind):
     for wrong, message in (
             (not os.path.basename(args.output)
              or args.output == "-" and not external and not to_table,
-             f"expected a base name for the output files, found '{args.output}'"),
+             f"expected a base name for the output files, found '{args.output}'"
+             + " (--table reads a table, whose answers can go to standard output)"
+             * (args.output == "-")),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
              and args.test != "-" and not os.path.exists(args.test),
              f"there is no file {args.test}, but {args.output} exists: expected the points to "

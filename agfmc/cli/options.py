@@ -667,8 +667,8 @@ def workers(args):
     return open_executor(args.executor)
 
 
-PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for all " \
-              "of them, or the .cls file of a sample"
+PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for " \
+              "all of them, or the .cls file of a sample"
 
 
 def proportions(text):

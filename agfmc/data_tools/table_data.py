@@ -82,7 +82,7 @@ def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[
         encoder = TableEncoder(table, recipe)
         for part in encoded_rows(table, encoder):
             yield part.x
-        encoder.warn_of_unknown()
+        encoder.warn_of_cells()
 
 
 def _weights(table, block, position):
@@ -102,7 +102,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     names: of the classes;  recipe: the one given, or made of this table.
     """
     with open_table(path, form.layout, stdin, again=True) as table:
-        if recipe is None:
+        given = recipe is not None
+        if not given:
             survey = survey_table(table, form.roles)
             recipe, roles, rows = survey.recipe, survey.roles, survey.rows
         else:
@@ -119,7 +120,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             x, y = _in_memory(parts, rows, width, table.file)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
-        encoder.warn_of_unknown()
+        if given:
+            encoder.warn_of_cells()
     return Dataset(x, y, recipe.classes, recipe)
 
 
@@ -253,8 +255,8 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
             files[".recipe"].write(format_recipe(recipe).encode())
-        encoder.warn_of_unknown()
         if given:
+            encoder.warn_of_cells()
             encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
                 roles.label, roles.weight, *roles.ids) if at is not None)})
     return Converted(recipe, points.rows, counts if form.labels else None)
@@ -354,7 +356,7 @@ class RowsToClassify:
         recipe = self._encoder.recipe
         self._encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
                                       *(self._table.names[at] for at in self._copied)})
-        self._encoder.warn_of_unknown()
+        self._encoder.warn_of_cells()
 
 
 @contextmanager

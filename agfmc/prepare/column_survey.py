@@ -22,6 +22,7 @@ __all__ = ["Roles", "Survey", "column_positions", "listed_names", "ordered_words
 _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000
+_LEFT_OUT = 8  # names in one line
 _MANY_WORDS = 100  # of which a line tells
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
@@ -247,12 +248,13 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
         if column.first_word is not None and at not in where.categorical:
             _refuse_mistaken(table, column)
     classes, counts = _classes(table, label, known or roles.classes, known is not None)
-    notes: list[str] = []
+    notes: list = []
     made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
     kept = {at: column for at, column in made.items() if column is not None}
     if not kept:
         raise DataError("no column is left to be a feature"
-                        + f": {'; '.join(notes[:_SHOWN])}" * bool(notes), file=table.file)
+                        + f": {'; '.join(_lines_of(notes)[:_SHOWN])}" * bool(notes),
+                        file=table.file)
     notes += [_mixed(table, columns[at]) for at in mixed if at in kept]
     if roles.missing == "error":
         _refuse_missing(table, [columns[at] for at in kept])
@@ -267,7 +269,7 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     if count > 1:
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
-    for note in notes:  # not before an error
+    for note in _lines_of(notes):  # not before an error
         _warn(table, note)
     return Survey(recipe, rows, where, tuple(kept), counts)
 
@@ -352,10 +354,6 @@ def _recipe_of_words(table, column, roles, filled, notes):
     told_apart = column.missing and (filled is not None or roles.missing == "indicator")
     indicator = roles.missing == "indicator" and column.missing > 0
     name, different = _quoted(column.name), len(column.words)
-    if not column.categorical and all(map(_decimal_comma, column.words)):
-        word, number = column.first_word
-        raise _error(table, number, no_number(one_line(column.name), one_line(word))
-                     + " (--categorical takes numbers as words)")
     if different == 1 and not told_apart:
         return _left_out(notes, name, f"is constant, {_quoted(*column.words)}")
     if column.all_different() and (column.endless or not column.categorical):
@@ -377,10 +375,6 @@ def _recipe_of_words(table, column, roles, filled, notes):
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
-
-
-def _decimal_comma(word):
-    return number_of(word.replace(",", ".", 1)) is not None
 
 
 def _note_odd_numbers(notes, name, column):
@@ -422,7 +416,32 @@ def ordered_words(words) -> list[str]:
 
 
 def _left_out(notes, name, why):
-    notes.append(f"column {name} {why}, and is left out")
+    notes.append((why, name))
+
+
+def _lines_of(notes):
+    """Notes as lines, in one those on columns that are left out for the same reason."""
+    together: dict = {}
+    for note in notes:
+        if isinstance(note, tuple):
+            why, name = note
+            together.setdefault(why.partition(",")[0] if "constant" in why else why, []).append(
+                (why, name))
+        else:
+            together[note] = None
+    lines = []
+    for why, columns in together.items():
+        if columns is None:
+            lines.append(why)
+        elif len(columns) == 1:
+            (why, name), = columns
+            lines.append(f"column {name} {why}, and is left out")
+        else:
+            names = [name for _, name in columns]
+            more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
+            lines.append(f"{len(names)} columns are left out, as each of them {why}: "
+                         f"{', '.join(names[:_LEFT_OUT])}{more}")
+    return lines
 
 
 def _refuse_mistaken(table, column):

@@ -14,6 +14,7 @@ from ..tables import LARGEST, plain_word, TableRecipe
 
 __all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
 
+_SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
 _GATHERED = 1 << 23  # values of columns that are held at once for their medians
 
@@ -33,12 +34,16 @@ class TableEncoder:
         lacking = [one.name for one in recipe.columns if one.name not in places]
         if lacking:
             shown = ", ".join(f"'{one_line(name)}'" for name in lacking[:20])
+            alike = [name for name in table.names if name.lower() == lacking[0].lower()]
             raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {shown}"
                             + f" and {len(lacking) - 20} more" * (len(lacking) > 20)
-                            + ", which the model needs", file=table.file)
+                            + ", which the model needs"
+                            + f" (it has '{one_line(''.join(alike[:1]))}')" * bool(alike),
+                            file=table.file)
         self.positions = tuple(places[one.name] for one in recipe.columns)
         self.unknown: dict[str, list] = {}
         self.filled: dict[str, int] = {}
+        self._rows = 0
         self._places = [None if one.categories is None else
                         {word: at for at, word in enumerate(one.categories)}
                         for one in recipe.columns]
@@ -52,6 +57,7 @@ class TableEncoder:
     def points(self, block: Block) -> np.ndarray:
         """Points (n, d) float32 of a block."""
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
+        self._rows += block.rows
         first = 0
         for at, one, places in zip(self.positions, self.recipe.columns, self._places):
             cells, width = block[at], len(one.features)
@@ -104,12 +110,19 @@ class TableEncoder:
             count = int(np.count_nonzero(missing))
             self.filled[column.name] = self.filled.get(column.name, 0) + count
 
-    def warn_of_unknown(self) -> None:
-        """One warning of each column with words that training did not know."""
+    def warn_of_cells(self) -> None:
+        """Warnings of words that training did not know, by column, and one of what was filled."""
         for name, (count, word, number) in self.unknown.items():
-            self._warn(f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)} with words "
-                       f"that training did not know, first '{one_line(word)}' in "
+            every = ", all of them," if count == self._rows > 1 else ""
+            self._warn(f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with "
+                       f"words that training did not know, first '{one_line(word)}' in "
                        f"{self._table.counted} {number}: they are none of its categories")
+        if self.filled:
+            shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
+            total = sum(self.filled.values())
+            self._warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
+                       f"--missing {self.recipe.missing} of training: {', '.join(shown[:_SHOWN])}"
+                       + f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN))
 
     def warn_of_others(self, known) -> None:
         """One warning of the columns that the model does not need; known: names of others."""

@@ -326,7 +326,8 @@ ROLES = [
      "t.csv: --ignore: there is no column '99999999999999999999'; the columns are",
      ["--ignore", "99999999999999999999"]),
     ("all columns constant", "a,b,species\n" + "1,x,ant\n1,x,bee\n" * 9,
-     "t.csv: no column is left to be a feature: column 'a' is constant, 1, and is",
+     "t.csv: no column is left to be a feature: 2 columns are left out, as each of them is "
+     "constant: 'a', 'b'",
      ["--label", "species"]),
     ("all left is identifiers",
      "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),

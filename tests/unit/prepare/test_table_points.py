@@ -91,10 +91,10 @@ def test_words_that_training_did_not_know():
         with pytest.warns(AgfmcWarning, match="^standard input: column 'colour' has 3 cells with "
                                               "words that training did not know, first 'pink' in "
                                               "line 3: they are none of its categories$"):
-            encoder.warn_of_unknown()
+            encoder.warn_of_cells()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        encoded(TRAINING, recipe)[1].warn_of_unknown()
+        encoded(TRAINING, recipe)[1].warn_of_cells()
 
 
 def test_words_that_programs_write_in_other_ways():
