@@ -465,7 +465,8 @@ def test_decoders_without_all_probabilities(refused, words, says):
     ("0.5", 2, "expected 3 numbers"), ("2=0.5,5=0.5", 2, "found none for 9"),
     ("2=0.5,5=0.2,7=0.3,9=0", 2, "class 7 is not one of the classes 2 5 9"),
     ("2=0.5,2=0.5", 2, "class 2 is named twice"), ("2=0.5,0.5", 2, "expected label=p"),
-    ("birch=1", 2, "class birch is not one of the classes 2 5 9"), ("2=x", 2, "expected a number"), ("1,,2", 2, "p,p,..."),
+    ("birch=1", 2, "class birch is not one of the classes 2 5 9"),
+    ("2=x", 2, "expected a number"), ("1,,2", 2, "p,p,..."),
     ("nan,1,1", 2, "expected a number"), ("shares", 2, ".cls file"), ("none.cls", 1, "none.cls"),
     ("1e308,1e308,1e308", 2, "nor all 0"),
     ("strange.cls", 1, "strange.cls: holds class 3, which is not one of the classes 2 5 9")])
