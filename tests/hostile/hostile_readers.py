@@ -319,6 +319,8 @@ def answers(path):
                 name, "number" if name.startswith("p:") else "words") for name in opened.names})
     except DataError as error:
         raise DataError(error.message, file=path, line=error.line) from error
+    finally:
+        os.unlink(f"{path}.jsonl")
 
 
 def answered(found, raw):

@@ -71,7 +71,11 @@ LINES = [
                               "classify_m -Q radag --pair-errors BAD trained tst.vec out/o"]),
     ("table", "confusions", ["print_control -Q contingency BAD",
                              "print_control -Q adjacent-ordered BAD"]),
-    ("predicted", "svm-predict", ["svmout2agf BAD out/o"])]
+    ("predicted", "svm-predict", ["svmout2agf BAD out/o"]),
+    ("points.csv", "table", ["table2agf BAD out/o", "multi_borders plan BAD out/m out/c",
+                             "eval_uc BAD --truth class --predicted y",
+                             "eval_uc answers.jsonl --truth class --data BAD"]),
+    ("answers.jsonl", "answers", ["eval_uc BAD --truth class --data points.csv"])]
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +106,9 @@ def files(tmp_path_factory):
         "predicted": READERS["svm-predict"].seeds[0],
         "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5", b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
         "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
+        "points.csv": b"x,y,class\n" + b"".join(
+            b"%d.5,%d,%d\n" % (i, label, label) for i, label in enumerate(DATA)),
+        "answers.jsonl": b"".join(b'{"class": "%d", "p": 0.5}\n' % label for label in DATA),
         "result.sets": "".join(f"{label} 1\n" if label != 1 else "-\n" for label in DATA).encode()}
     made["earlier"] = made["printed"]
     for name, data in made.items():
@@ -199,6 +206,11 @@ WORDS = {
     "degrees": ("2:3", "0:1", "3:2"),
     "coef0": ("0", "0,1", "1e300"),
     "similarity": ("0", ".5", "2", "x"),
+    "label": ("class", "f1", "5", "0", "Class"), "id": ("f1", "f1,f2", "9", "class"),
+    "ignore": ("f1", "f1,f2,f3,f4", "class", "f1,f1"), "categorical": ("f1", "f1,f4", "class"),
+    "weight": ("f1", "f2", "class", "6"), "delimiter": (",", ";", "tab", ",,", '"'),
+    "blanks": ("0", "-1,2", "5", ""), "missing": ("median", "value:2", "0", "none", "indicator"),
+    "column": ("class", "f1", "7"), "predicted": ("f1", "f2", "none"),
     "names": ("words", "words.names", "plan", "none"),
     "numbers": ("0", ".5", "-1", "1e300", "nan")}
 NUMBERS = ("0", "1", "2", "3", "5", ".5", ".25")
@@ -208,13 +220,15 @@ FILES = ("plan", "trn", "trn.vec", "trn.cls", "trn.svm", "trn.lvq", "m", "ctl", 
          "trn.txt", "out", "out.mbm", "2", "3", "5", "tree", "m.std", "folder", "nothing", "-",
          "knn", "kctl", "answer", "answer.cls", "answer.txt", "one.dat", "words", "empty", "odd")
 TAKES = {  # operands that make sense, for most of the lines
+    "agf_train": [("trn", "trn.csv"), ("out.mbm",)],
     "agf2ascii": [("trn", "odd"), ("out.txt",)],
     "agf_preprocess": [("trn",), ("out", "new")],
     "calibrate_m": [("all.mbm", "ctl", "tree", "kctl", "m-00")],
     "classify_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("trn.vec", "trn.svm", "-"),
                    ("out",)], "cls_comp_stats": [("trn.cls",), ("answer",)],
     "compare_control": [("trn",), ("one-vs-one", "plan", "tree")],
-    "eval_uc": [("trn.cls", "trn.vec"), ("answer", "trn"), ("answer.txt", "trn.txt")],
+    "eval_uc": [("trn.cls", "trn.cls", "trn.vec", "trn.csv"), ("answer", "trn"),
+                ("answer.txt", "trn.txt")],
     "float_to_class": [("one.dat",), ("out.cls",), (".5", "1")],
     "lvq2agf": [("trn.lvq",), ("out",)],
     "mbh2mbm": [("ctl", "kctl", "m-00", "all.mbm"), ("out.mbm",)],
@@ -226,6 +240,7 @@ TAKES = {  # operands that make sense, for most of the lines
     "simulate_decoders": [],
     "svm2agf": [("trn.svm",), ("out",)],
     "svmout2agf": [("predicted", "predicted", "answer.txt"), ("out",)],
+    "table2agf": [("trn.csv",), ("out",)],
     "tune_m": [("plan", "one-vs-one", "node"), ("trn",)],
     "validate_probabilities": [("zero.cls",), ("agf.txt", "agf.txt", "answer.txt"), ("out",)]}
 
@@ -265,6 +280,7 @@ def made(call, tmp_path_factory):
             status, out, _ = call("agf2ascii", *(["-M"] if kind == "-M" else []), "trn")
             assert status == 0
             Path("trn.svm" if kind == "-M" else "trn.lvq").write_text(out)
+        assert call("agf2ascii", "--table", "trn", "trn.csv")[0] == 0
         Path("plan").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
         Path("tree").write_text('t0 { 2 t1 { 5 9 } }\n')
         Path("knn").write_text('"-k 3" K { 2 5 9 }\n')
@@ -286,13 +302,14 @@ def made(call, tmp_path_factory):
     return folder
 
 
-SLOW = {"compare_control", "nfold", "simulate_decoders", "tune_m"}
+SLOW = {"agf_train", "compare_control", "nfold", "simulate_decoders", "tune_m"}
 
 
 def random_line(command, rng):
     """The words of one command line."""
     parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
-    words = ["--rounds", "50"] if command == "simulate_decoders" else []
+    words = {"simulate_decoders": ["--rounds", "50"], "agf_train": ["--time-limit", "2"]}.get(
+        command, [])
     options = [action for action in parser._actions
                if action.option_strings and action.dest not in LEFT_OUT | {"help", "version"}]
     for action in rng.sample(options, min(len(options), rng.choice((0, 0, 1, 1, 1, 2, 3, 5)))):
