@@ -352,10 +352,6 @@ def _recipe_of_words(table, column, roles, filled, notes):
     told_apart = column.missing and (filled is not None or roles.missing == "indicator")
     indicator = roles.missing == "indicator" and column.missing > 0
     name, different = _quoted(column.name), len(column.words)
-    if not column.categorical and all(map(_decimal_comma, column.words)):
-        word, number = column.first_word
-        raise _error(table, number, no_number(one_line(column.name), one_line(word))
-                     + " (--categorical takes numbers as words)")
     if different == 1 and not told_apart:
         return _left_out(notes, name, f"is constant, {_quoted(*column.words)}")
     if column.all_different() and (column.endless or not column.categorical):
@@ -377,10 +373,6 @@ def _recipe_of_words(table, column, roles, filled, notes):
     elif filled is not None and plain_word(filled) in words:
         fill = plain_word(filled)
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
-
-
-def _decimal_comma(word):
-    return number_of(word.replace(",", ".", 1)) is not None
 
 
 def _note_odd_numbers(notes, name, column):
@@ -432,9 +424,10 @@ def _refuse_mistaken(table, column):
     """
     strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
     few = sum(strange.values()) < _FEW_WORDS * column.rows
-    commas = sum(rows for word, rows in strange.items()
-                 if "," in word and number_of(word.replace(",", ".", 1)) is not None)
-    if few and len(column.words) - len(strange) > _FEW_ROWS or 2 * commas > column.rows:
+    commas = {word: rows for word, rows in strange.items()
+              if number_of(word.replace(",", ".", 1)) is not None}
+    if few and len(column.words) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
+            2 * sum(commas.values()) > column.rows:
         word, number = column.first_word
         raise _error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
                      "most rows (--blanks names words that mean a missing value, --categorical "
