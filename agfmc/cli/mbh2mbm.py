@@ -70,11 +70,11 @@ def execute(args):
         if form and value is not None:
             raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
                              f"that format has no place for {what}")
-    check_model_name(args.out)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
                                args.names, args.calibration, args.data])
+    check_model_name(args.out)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
     configuration = load_configuration(ModelSource(args.control, normalisation, args.path,

@@ -451,9 +451,10 @@ def _refuse_mistaken(table, column):
     """
     strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
     few = sum(strange.values()) < _FEW_WORDS * column.rows
-    commas = sum(rows for word, rows in strange.items()
-                 if "," in word and number_of(word.replace(",", ".", 1)) is not None)
-    if few and len(column.words) - len(strange) > _FEW_ROWS or 2 * commas > column.rows:
+    commas = {word: rows for word, rows in strange.items()
+              if number_of(word.replace(",", ".", 1)) is not None}
+    if few and len(column.words) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
+            2 * sum(commas.values()) > column.rows:
         word, number = column.first_word
         raise _error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
                      "most rows (--blanks names words that mean a missing value, --categorical "

@@ -149,7 +149,7 @@ def test_text_and_points_of_few_features(run, here):
 @pytest.mark.parametrize("words, status, message", [
     ("pairs.mbm", 2, "expected points, either --data or --from"),
     ("--data apart --from held pairs.mbm", 2, "--data and --from exclude each other"),
-    ("--from held -M pairs.mbm", 2, "-M and -A are for --data"),
+    ("--from held -M pairs.mbm", 2, "-M, -A and --table are for --data"),
     ("--data apart -o apart.cls pairs.mbm", 2, "would overwrite an input"),
     ("--data apart -o pairs.mbc pairs.mbc", 2, "would overwrite an input"),
     ("--data apart -o pairs-00 pairs.mbc", 2, "would overwrite an input"),

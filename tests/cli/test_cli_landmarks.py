@@ -69,7 +69,7 @@ def test_a_calibration_that_is_left_out(trained, run):
     ("--landmarks 3 --keep .9 --data tst.vec", "--landmarks and --keep exclude each other"),
     ("--keep .9", "--keep needs points, --data"),
     ("--data tst.vec", "--data is for --landmarks and --keep"),
-    ("--landmarks 3 -M", "-M and -A are for --data"),
+    ("--landmarks 3 -M", "-M, -A and --table are for --data"),
     ("--landmarks 0", "0 is out of range: expected 1 or more"),
     ("--keep 1.1 --data tst.vec", "expected a number from 0 to 1")])
 def test_options_that_do_not_go_together(trained, run, words, text):
