@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from .errors import UsageError
 
 __all__ = ["ANSWER_ENDINGS", "BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES",
-           "LARGEST", "MISSING_POLICIES", "MOST_LETTERS", "ROW", "TableFormat", "TableRecipe",
+           "LARGEST", "MISSING_POLICIES", "MOST_LETTERS", "ROW", "TEXT_ENDINGS", "TableFormat",
+           "TableRecipe",
            "is_answer_table", "is_table", "plain_word", "size_of_names"]
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
-ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow")  # of tables
+TEXT_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+ENDINGS = (*TEXT_ENDINGS, ".parquet", ".feather", ".arrow")  # of tables
 ANSWER_ENDINGS = (*ENDINGS, ".jsonl", ".jsonl.gz")
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
 ROW = "row"  # the column of the rows' numbers, and a first column without a name

@@ -5,10 +5,11 @@ import re
 import sys
 
 from ..errors import UsageError
+from ..tables import is_table, TEXT_ENDINGS
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
-                      input_format, LEARN_METRIC, learned_metric, Parser, refuse_ending,
-                      refuse_inputs, TRAINING_DATA, whole_number)
+                      input_format, LEARN_METRIC, learned_metric, normalisation_options, Parser,
+                      refuse_ending, refuse_inputs, TRAINING_DATA, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -31,7 +32,8 @@ def get_parser():
                              "text file with -M or -A")
     parser.add_argument("output", nargs="?",
                         help="base name of the files to be written; with -f, of the training "
-                             "part, and with -d, output-00, output-01, ...")
+                             "part, and with -d, output-00, output-01, ... Of a table also a "
+                             "table, .csv or .tsv: the rows as they are")
     parser.add_argument("rest", nargs="*", default=[], metavar="test | feature | partition",
                         help="with -f first the base name of the test part; then, with -F, the "
                              "features to keep, counted from 0, or else a partition such as "
@@ -86,6 +88,9 @@ def execute(args):
     form = input_format(args, None if args.from_stdin else args.input,
                         args.lvq and not args.svm, not args.no_labels, args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
+    if form.kind == "table" and any(name == "-" or is_table(name or "") for name in (output, test)):
+        _divide_table(args, form, source, output, test, rest)
+        return
     features = partition = None
     if args.features:
         features = tuple(_whole(word, "a feature's number", r"\d{1,9}") for word in rest)
@@ -108,10 +113,49 @@ def execute(args):
         return
     _refuse_inputs(recipe, source, output, test)
     written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
-    report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
-                                 for base, rows in written.items()))
+    _report(args, written)
     if recipe.metric is not None:
         tell_metric(args, PROG, normalisation, recipe.norm_out or f"{output}.std")
+
+
+def _divide_table(args, form, source, output, test, rest):
+    """Write rows of a table as tables, or `UsageError` for what asks for points."""
+    from ..data_tools.preprocess import Recipe
+    from ..data_tools.table_parts import divide_table, table_names
+
+    makes_points = [option for given, option in (
+        *normalisation_options(args), (args.features, "-F"), (args.relabel, "-U"),
+        (args.sort, "-B"), (args.ordinates, "-L"), (args.covariance, "-P"), (rest, "a partition"),
+        (args.jobs != 1, "-j"), (args.missing, "-E"), (args.categorical, "--categorical"),
+        (args.id, "--id"), (args.ignore, "--ignore")) if given]
+    if makes_points:
+        raise UsageError(f"{makes_points[0]} is for points: the rows of a table are copied with "
+                         "all columns as they are; give base names for the outputs, and points are "
+                         "written")
+    if args.no_labels and (args.label or args.classes or args.stratified):
+        raise UsageError("-C says that there are no classes: not with --label, --classes or "
+                         "--stratified")
+    for name in (output, test):
+        if name not in (None, "-") and not name.lower().endswith(TEXT_ENDINGS):
+            raise UsageError("expected names of tables in text for the outputs, .csv or .tsv, with "
+                             f".gz or without, or base names for points, found '{name}'")
+    recipe = Recipe(rows=args.rows, least=_least(args), shuffle=args.shuffle,
+                    fraction=args.fraction, stratified=args.stratified,
+                    independent=args.independent, parts=args.parts, form=form, seed=args.seed)
+    refuse_inputs(table_names(recipe, output, test), [source])
+
+    def show(data):
+        sys.stdout.buffer.write(data)
+        if not data:
+            sys.stdout.buffer.flush()
+
+    _report(args, divide_table(recipe, source, output, test, show))
+
+
+def _report(args, written):
+    """Tell the rows of each output."""
+    report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
+                                 for base, rows in written.items()))
 
 
 def _least(args):

@@ -18,7 +18,7 @@ from .metric import fitted_normalisation, MetricOptions
 from .table_data import read_table
 from .training_data import about
 
-__all__ = ["Recipe", "covariances", "part_names", "preprocess"]
+__all__ = ["Recipe", "covariances", "divided_rows", "drawn_rows", "part_names", "preprocess"]
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ def _prepared(recipe, source):
         if form.kind in ("svm", "lvq"):
             data = replace(data, names=None)  # -U is for numbers
     if recipe.rows is not None:
-        data = _sampled(data, recipe, source)
+        rows = drawn_rows(recipe, len(data.x), data.y, source)
+        data = data if len(rows) == len(data.x) else _rows(data, rows)
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
@@ -174,18 +175,18 @@ def _prepared(recipe, source):
     return data
 
 
-def _sampled(data, recipe, source):
-    """The rows that are drawn: of each class its share, or without classes of all."""
-    n = len(data.x)
+def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.ndarray:
+    """The `recipe.rows` of n rows that are drawn, ascending: of each class of y (n,) its share.
+
+    Without classes all rows are alike.
+    """
     if recipe.rows > n:
         warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
                       AgfmcWarning, stacklevel=4)
-    if recipe.rows >= n:
-        return data
     classes = recipe.form.labels and not recipe.form.ordinates
     with about(source):
-        return _rows(data, split.stratified_rows(
-            data.y if classes else np.zeros(n, np.int32), recipe.rows, recipe.least, recipe.seed))
+        return split.stratified_rows(y if classes else np.zeros(n, np.int32), recipe.rows,
+                                     recipe.least, recipe.seed)
 
 
 def _check(recipe):
@@ -224,20 +225,28 @@ def _rows(data, rows):
 
 def _divided(recipe, data, output, test):
     """{base: Dataset} of the parts of the recipe."""
-    if recipe.parts is not None:
-        return {base: _rows(data, rows) for base, rows in zip(
-            part_names(output, recipe.parts), split.split_parts(len(data.x), recipe.parts))}
-    if recipe.fraction is None:
+    if recipe.parts is None and recipe.fraction is None:
         return {output: data}
+    bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
+    return {base: _rows(data, rows)
+            for base, rows in zip(bases, divided_rows(recipe, len(data.x), data.y))}
+
+
+def divided_rows(recipe: Recipe, n: int, y: np.ndarray | None) -> list[np.ndarray]:
+    """The rows, of n with the classes y (n,) or None, of each part of the recipe."""
+    if recipe.parts is not None:
+        return split.split_parts(n, recipe.parts)
+    if recipe.fraction is None:
+        return [np.arange(n)]
     if recipe.stratified:
-        train, held = split.split_stratified(data.y, recipe.fraction, recipe.seed)
+        train, held = split.split_stratified(y, recipe.fraction, recipe.seed)
     elif recipe.independent:
-        train, held = split.split_random(len(data.x), recipe.fraction, recipe.seed)
+        train, held = split.split_random(n, recipe.fraction, recipe.seed)
     else:
-        train, held = split.split_fraction(len(data.x), recipe.fraction)
-    if data.y is not None and not recipe.stratified:
-        _warn_of_classes_in_one_part(data.y[train], data.y[held])
-    return {output: _rows(data, train), test: _rows(data, held)}
+        train, held = split.split_fraction(n, recipe.fraction)
+    if y is not None and not recipe.stratified:
+        _warn_of_classes_in_one_part(y[train], y[held])
+    return [train, held]
 
 
 def _warn_of_classes_in_one_part(train, held):

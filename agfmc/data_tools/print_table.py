@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataError, one_line
 from ..formats.class_names import read_names_of
-from ..formats.csv_text import csv_line, csv_lines, writing_text
+from ..formats.csv_text import csv_line, csv_lines, delimiter_of, writing_text
 from ..formats.recipe_file import recipe_beside, recipe_if_there
 from ..formats.table import open_table
 from ..formats.vectors import read_cls, VecReader
@@ -42,7 +42,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
             if twice:
                 raise DataError(f"two columns would be named '{one_line(twice[0])}'",
                                 file=f"{base}.vec")
-            delimiter = "\t" if out.lower().removesuffix(".gz").endswith(".tsv") else ","
+            delimiter = delimiter_of(out)
             with writing_text(out, show) as write:
                 write(csv_line(header, delimiter))
                 done = 0

@@ -4,11 +4,11 @@ import csv
 import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 
-from .atomic import replacing
+from .atomic import replacing_all
 
-__all__ = ["csv_line", "csv_lines", "writing_text"]
+__all__ = ["csv_line", "csv_lines", "delimiter_of", "writing_text", "writing_texts"]
 
 _LEVEL = 6  # of gzip
 
@@ -34,18 +34,30 @@ def csv_lines(columns: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
 
 @contextmanager
 def writing_text(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes to a file, which appears whole or not at all; `-`: `show`.
+    """As `writing_texts`, for one file: the function that writes to it."""
+    with writing_texts([path], show) as (write,):
+        yield write
+
+
+@contextmanager
+def writing_texts(paths: Sequence[str], show: Callable[[bytes], None]
+                  ) -> Iterator[list[Callable[[bytes], object]]]:
+    """Functions that write to files, which all appear whole or not at all; `-`: `show`.
 
     A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
-    show(b"") ends what is shown.
+    show(b"") ends what is shown, before the files appear.
     """
-    if path == "-":
-        yield show
-        show(b"")
-        return
-    with replacing(path, binary=True) as file:
-        if not path.lower().endswith(".gz"):
-            yield file.write
-            return
-        with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as zipped:
-            yield zipped.write
+    named = [path for path in paths if path != "-"]
+    with ExitStack() as stack:
+        files = dict(zip(named, stack.enter_context(replacing_all(named, binary=True))))
+        for path, file in files.items():
+            if path.lower().endswith(".gz"):
+                files[path] = stack.enter_context(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0))
+        yield [show if path == "-" else files[path].write for path in paths]
+        if "-" in paths:
+            show(b"")
+
+
+def delimiter_of(path: str) -> str:
+    """The character between the cells of a text table of that name."""
+    return "\t" if path.lower().removesuffix(".gz").endswith(".tsv") else ","
