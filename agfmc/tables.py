@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .errors import UsageError
 
@@ -44,6 +44,11 @@ class TableFormat:
         if bad:
             raise UsageError("expected one character that is neither a quote nor a line break as "
                              f"the delimiter, found {self.delimiter!r}")
+
+    def for_model(self, recipe: TableRecipe) -> TableFormat:
+        """The layout of a table for a model: what was missing in training is missing there too."""
+        more = () if self.blanks == BLANKS else self.blanks
+        return replace(self, blanks=tuple(sorted({*recipe.blanks, *more})))
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,8 @@ class TableRecipe:
 
     columns: the `ColumnRecipe`s in the order of the features;  label: name of the column of the
     classes;  classes: their names, entry i of class i;  ids, weight: names of those columns, () and
-    None without;  missing: the policy, as of `ColumnRoles`;  source: the training table's name.
+    None without;  missing: the policy, as of `ColumnRoles`;  source: the training table's name;
+    blanks: the cells that were missing values there.
 
     The normalisation, which comes after it, is a part of the model beside it.
     """
@@ -114,6 +120,7 @@ class TableRecipe:
     weight: str | None = None
     missing: str = "error"
     source: str = ""
+    blanks: tuple[str, ...] = BLANKS
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:

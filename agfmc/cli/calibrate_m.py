@@ -8,8 +8,8 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, LABELLED_POINTS, Parser, refuse_inputs, require_normalisation,
-                      whole_number)
+                      input_format, LABELLED_POINTS, Parser, refuse_inputs, refuse_table,
+                      require_normalisation, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -89,6 +89,7 @@ def execute(args):
         raise UsageError("-M, -A and --table are for --data")
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
+    refuse_table(args.output, "the model")
     if args.output is not None:
         ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con")
         refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,

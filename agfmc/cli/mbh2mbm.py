@@ -6,7 +6,8 @@ import warnings
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_input_kind, input_format, Parser, POINTS,
-                      probability, refuse_inputs, require_normalisation, whole_number)
+                      probability, refuse_inputs, refuse_table, require_normalisation,
+                      whole_number)
 
 __all__ = ["check_model_name", "execute", "get_parser"]
 
@@ -196,6 +197,7 @@ def check_model_name(out):
     if out in ("", "-"):
         raise UsageError("expected the name of a file for the model, found "
                          f"'{out}' (/dev/stdout is one)")
+    refuse_table(out, "the model")
     if not os.path.isfile(out):
         return
     try:

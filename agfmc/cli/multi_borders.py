@@ -15,7 +15,7 @@ from .messages import (library_words, Progress, report, say, show, tell_landmark
                        tell_metric, tell_settled)
 from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
                       add_train, add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
-                      table_words, time_span, TRAINING_DATA, whole_number, workers)
+                      refuse_table, table_words, time_span, TRAINING_DATA, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -209,6 +209,8 @@ def _check_together(args, form, binary):
     binary: train can be the base name of binary files.
     """
     refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
+    refuse_table(args.control_out, "control-out")
+    refuse_table(args.model, "the models")
     external, limited = args.command is not None, args.time_limit is not None
     for wrong, message in (
             (args.executor is not None and (args.dry_run or external),

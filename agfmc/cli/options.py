@@ -47,7 +47,7 @@ __all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser",
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
            "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
            "learned_metric", "list_of", "names", "normalisation_options", "probability",
-           "proportions", "refuse_ending", "refuse_inputs", "require_normalisation",
+           "proportions", "refuse_ending", "refuse_inputs", "refuse_table", "require_normalisation",
            "table_format", "table_layout", "table_options", "table_words", "time_span",
            "training_data_options", "whole_number", "workers"]
 
@@ -260,6 +260,13 @@ def finite_number(text):
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
     """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
+
+
+def refuse_table(output, what):
+    """`UsageError` where an output that is no table, but `what`, has the name of one."""
+    if output is not None and is_table(output):
+        raise UsageError(f"expected a name for {what}, found '{output}', the name of a table: is "
+                         "the order of the operands right?")
 
 
 def refuse_ending(base, written=(".vec", ".cls")):

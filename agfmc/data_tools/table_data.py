@@ -78,7 +78,7 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
 
 def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
     """Yield points (n, d) float32 of a table with the columns of a recipe, block by block."""
-    with open_table(path, form.layout) as table:
+    with open_table(path, form.layout.for_model(recipe)) as table:
         encoder = TableEncoder(table, recipe)
         for part in encoded_rows(table, encoder):
             yield part.x
@@ -101,8 +101,9 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     x (n, d) float32, or, with lazy and many points, `LazyPoints` in a temporary file;  y (n,);
     names: of the classes;  recipe: the one given, or made of this table.
     """
-    with open_table(path, form.layout, stdin, again=True) as table:
-        given = recipe is not None
+    given = recipe is not None
+    layout = form.layout.for_model(recipe) if given else form.layout
+    with open_table(path, layout, stdin, again=True) as table:
         if not given:
             survey = survey_table(table, form.roles)
             recipe, roles, rows = survey.recipe, survey.roles, survey.rows
@@ -224,8 +225,9 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
     there is one of weights.  Without labels (`form.labels`), which needs a recipe, only base.vec
     and base.ids are.  Memory does not grow with the rows.
     """
-    with open_table(path, form.layout, stdin, again=True) as table, ExitStack() as stack:
-        given = recipe is not None
+    given = recipe is not None
+    layout = form.layout.for_model(recipe) if given else form.layout
+    with open_table(path, layout, stdin, again=True) as table, ExitStack() as stack:
         if given:
             roles = _roles_beside(table, form, recipe)
         else:
@@ -368,7 +370,7 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
     everything: all its columns are copied.  Raises `DataError` where columns are lacking, and
     where a row has the id of an earlier one.
     """
-    with open_table(path, form.layout, stdin) as table:
+    with open_table(path, form.layout.for_model(recipe), stdin) as table:
         encoder = TableEncoder(table, recipe)
         there = [name for name in recipe.ids if name in table.names]
         ids = column_positions(table, form.roles.ids or there, "--id")

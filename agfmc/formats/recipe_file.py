@@ -21,7 +21,7 @@ _LARGEST = 64 * 2**20  # bytes of a file
 _MOST_FEATURES = 2**24
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # which no table holds
 _COLUMN = {"name", "categories", "fill", "indicator"}
-_RECIPE = {"columns", "label", "classes", "ids", "weight", "missing", "source"}
+_RECIPE = {"blanks", "columns", "label", "classes", "ids", "weight", "missing", "source"}
 
 
 def recipe_beside(path: str) -> str:
@@ -39,6 +39,7 @@ def recipe_to_json(recipe: TableRecipe) -> dict:
     """The fields of a recipe as JSON holds them."""
     return {"label": recipe.label, "classes": list(recipe.classes), "ids": list(recipe.ids),
             "weight": recipe.weight, "missing": recipe.missing, "source": recipe.source,
+            "blanks": list(recipe.blanks),
             "columns": [{"name": one.name,
                          "categories": None if one.categories is None else list(one.categories),
                          "fill": one.fill, "indicator": one.indicator}
@@ -85,12 +86,14 @@ def recipe_from_json(found, fail) -> TableRecipe:
     columns = tuple(_column(one, fail) for one in entries)
     if not (_is_text(found["label"]) and _are_texts(found["classes"])
             and _are_texts(found["ids"]) and (found["weight"] is None or _is_text(found["weight"]))
-            and _is_text(found["missing"]) and _is_text(found["source"])):
+            and _is_text(found["missing"]) and _is_text(found["source"])
+            and _are_texts(found["blanks"])):
         raise fail("a value of the recipe has the wrong type")
     if found["missing"] not in MISSING_POLICIES and not found["missing"].startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
     made = TableRecipe(columns, found["label"], tuple(found["classes"]), tuple(found["ids"]),
-                       found["weight"], found["missing"], found["source"])
+                       found["weight"], found["missing"], found["source"],
+                       tuple(found["blanks"]))
     if sum(len(one.categories or ()) + 2 for one in columns) > _MOST_FEATURES:
         raise fail("the recipe has too many features")
     if size_of_names(columns) > MOST_LETTERS:  # a long name and many words, each of which has it

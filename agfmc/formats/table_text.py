@@ -52,8 +52,20 @@ class Words(NamedTuple):
 
 
 def stripped(blanks: Collection[str]) -> frozenset[str]:
-    """The cells that are missing, without outer blanks."""
-    return frozenset(blank.strip(OUTER) for blank in blanks)
+    """The cells that are missing, without outer blanks; a number stands for all its spellings."""
+    words = frozenset(blank.strip(OUTER) for blank in blanks)
+    return _NumericBlanks(words) if any(number_of(word) is not None for word in words) else words
+
+
+class _NumericBlanks(frozenset):
+    """Cells that are missing, some of them numbers: -999 is -999.0 too."""
+
+    @functools.cached_property
+    def _numbers(self):
+        return {number_of(word) for word in self} - {None}
+
+    def __contains__(self, cell):
+        return super().__contains__(cell) or number_of(cell) in self._numbers
 
 
 def number_of(cell: str) -> float | None:
@@ -331,13 +343,14 @@ def column_of(cells: list[str], kind: str, blanks: frozenset[str]) -> tuple:
 
 def _numbers(cells, blanks):
     """-> (float64 (n,), NaN where a cell is missing; the row of the first word or None)."""
-    values = None if _numeric(blanks) else _plain(cells)
+    numeric = isinstance(blanks, _NumericBlanks)
+    values = None if numeric else _plain(cells)
     if values is not None:
         return values, None
     for bare in (cells, [cell.strip(OUTER) for cell in cells]):
         given = [cell not in blanks for cell in bare]
         left = list(itertools.compress(bare, given))
-        values = None if _numeric(blanks) and bare is cells else _plain(left)
+        values = None if numeric and bare is cells else _plain(left)
         if values is not None:
             break
     else:
@@ -347,12 +360,6 @@ def _numbers(cells, blanks):
     filled = np.full(len(cells), np.nan)
     filled[given] = values
     return filled, None
-
-
-@functools.lru_cache(16)
-def _numeric(blanks: Collection[str]) -> bool:
-    """True if a cell that is a number may be missing."""
-    return any(number_of(blank) is not None for blank in blanks)
 
 
 def _plain(cells):
@@ -368,7 +375,7 @@ def _plain(cells):
 
 def _words_of(cells, blanks):
     bare = {cell: cell.strip(OUTER) for cell in set(cells)}
-    words = tuple(sorted(set(bare.values()) - set(blanks)))
+    words = tuple(sorted(word for word in set(bare.values()) if word not in blanks))
     code = {word: i for i, word in enumerate(words)}
     coded = {cell: code.get(word, -1) for cell, word in bare.items()}
     return Words(words, np.fromiter(map(coded.__getitem__, cells), np.int32, len(cells)))

@@ -514,3 +514,16 @@ def test_a_number_is_a_value_for_missing_ones(run):
     assert first == trained(run, "t.csv", *LABEL, "--missing", "value:3.0")
     assert read_recipe("m.c.recipe").missing == "value:3.0"
     assert read_vec("b.vec").shape == (90, 6)
+
+
+@pytest.mark.parametrize("words", [
+    ("multi_borders", "plan", "t.csv", "m", "t.csv"),
+    ("multi_borders", "plan", "t.csv", "x.tsv", "c"),
+    ("agf_train", "t.csv", "other.csv"), ("mbh2mbm", "plan", "other.csv"),
+    ("calibrate_m", "--data", "t.csv", "-o", "other.csv", "plan")])
+def test_models_do_not_take_the_names_of_tables(run, words):
+    Path("other.csv").write_text("data\n")
+    before = Path("t.csv").read_bytes()
+    refused = run(*words, status=2).err
+    assert "the name of a table: is the order of the operands right?" in refused
+    assert Path("other.csv").read_text() == "data\n" and Path("t.csv").read_bytes() == before

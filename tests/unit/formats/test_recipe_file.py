@@ -12,7 +12,7 @@ from agfmc.tables import ColumnRecipe, TableRecipe
 
 RECIPE = TableRecipe(
     (ColumnRecipe("größe", fill=0.1), ColumnRecipe("colour", ("red", 'a "b"\n'), None, True)),
-    "kind", ("a", "b"), ("id",), "w", "indicator", "t.csv")
+    "kind", ("a", "b"), ("id",), "w", "indicator", "t.csv", ("", "-9"))
 TEXT = r"""{
  "format": "agfmc table recipe",
  "version": 1,
@@ -27,6 +27,10 @@ TEXT = r"""{
  "weight": "w",
  "missing": "indicator",
  "source": "t.csv",
+ "blanks": [
+  "",
+  "-9"
+ ],
  "columns": [
   {
    "name": "größe",

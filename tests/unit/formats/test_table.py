@@ -76,7 +76,7 @@ def test_what_a_number_is(cell, number):
 def test_blanks_are_missing_with_blanks_around_them():
     form = TableFormat(blanks=("-999", "none"))
     assert read(b"a,b\n-999,none\n -999 , none\n-999.0,\n", form=form)[1] == [
-        [None, None, -999], [None, None, ""]]
+        [None, None, None], [None, None, ""]]
 
 
 @pytest.mark.parametrize("data, names", [

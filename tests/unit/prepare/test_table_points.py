@@ -94,6 +94,9 @@ def test_words_that_training_did_not_know():
             encoder.warn_of_cells()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        encoded("size,colour\n1,red\n", recipe)[1].warn_of_cells()
+    with pytest.warns(AgfmcWarning, match="2 missing values are filled, by --missing median of "
+                                          r"training: 'size' \(1\), 'colour' \(1\)$"):
         encoded(TRAINING, recipe)[1].warn_of_cells()
 
 
