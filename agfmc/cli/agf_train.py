@@ -212,8 +212,10 @@ def _tune(run, seconds):
                                                                  or run.beginning.rows)
     run.warn_of_time(run.beginning.training_seconds(result["train_s"], rows))
     limited = "" if result["complete"] else ", then the time limit"
+    trained = "" if point["rows"] is None else f", trained on {point['rows']} rows"
     run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "
-            f"{result['tried']}{limited}\n{estimate_line(result['estimate'], result['by'])}")
+            f"{result['tried']}{trained}{limited}\n"
+            + estimate_line(result["estimate"], result["by"]))
     return ("tuned.mbt", []) if result["complete"] else ("chosen.mbt", [f"--options={best}"])
 
 

@@ -159,6 +159,8 @@ def main():
                 scores.setdefault(method, []).append((
                     log_loss(y[test], p[:, np.argsort(classes)], labels=np.sort(classes)),
                     accuracy_score(y[test], classes[p.argmax(1)]), seconds))
+                print(f"    {method:21s} " + "  ".join(
+                    f"{value:.4f}" for value in scores[method][-1]), flush=True)
         for method, values in scores.items():
             (loss, accuracy, seconds), spread = np.mean(values, 0), np.std(values, 0, ddof=1)
             apart = np.array(values)[:, 0] - np.array(scores["agf_train"])[:, 0]
