@@ -242,7 +242,19 @@ def test_the_recipe_goes_where_its_points_go(run):
         run("agf_preprocess", "p", "w", *options)
         assert not Path("w.recipe").exists()
     told = run("agf_preprocess", "p", "q", "-n")
-    assert "q.recipe existed before, and is not of these points: remove it" in told.err
+    assert "q.recipe existed before, and is removed, as it is not of these points" in told.err
+    assert not Path("q.recipe").exists()
+    run("agf_preprocess", "p", "q")
+    Path("t.svm").write_text("0 1:2\n1 1:3\n")
+    assert "q.recipe existed before, and is removed" in run("svm2agf", "t.svm", "q").err
+    assert not Path("q.recipe").exists()
+
+
+def test_ids_that_are_not_of_the_points(run):
+    run("table2agf", "t.csv", "p", *LABEL)
+    told = run("agf_preprocess", "t.csv", "p", *LABEL).err
+    assert "p.ids existed before, and is not of these points: remove it" in told
+    assert "the ids of the rows are not written: table2agf writes them" in told
 
 
 def test_preprocessing_from_standard_input(run):
