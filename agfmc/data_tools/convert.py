@@ -264,8 +264,8 @@ def _binary(base, data):
     if data.recipe is not None:
         files[recipe_beside(base)] = format_recipe(data.recipe).encode()
     elif os.path.exists(recipe_beside(base)):
-        warnings.warn(f"{recipe_beside(base)} existed before, and is removed, as it is not of these "
-                      "points", AgfmcWarning, stacklevel=4)
+        warnings.warn(f"{recipe_beside(base)} existed before, and is removed, as it is not of "
+                      "these points", AgfmcWarning, stacklevel=4)
     if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
         warnings.warn(f"{base}.cls existed before, and now belongs to these points",
                       AgfmcWarning, stacklevel=4)

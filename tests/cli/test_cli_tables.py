@@ -250,6 +250,16 @@ def test_the_recipe_goes_where_its_points_go(run):
     assert not Path("q.recipe").exists()
 
 
+def test_names_of_classes_that_are_changed_later(run):
+    run("table2agf", "t.csv", "p", *LABEL)
+    Path("p.names").write_text("Ant\nBee fly\nCat\n")
+    trained(run, "p")
+    assert read_recipe("m.c.recipe").classes == ("Ant", "Bee fly", "Cat")
+    Path("p.names").write_text("Ant\nBee fly\nCat\nDog\n")
+    run("multi_borders", "pairs", "p", "m", "m.c", status=1).line(
+        "p.recipe: has 3 classes, and there are 4 names in p.names")
+
+
 def test_ids_that_are_not_of_the_points(run):
     run("table2agf", "t.csv", "p", *LABEL)
     told = run("agf_preprocess", "t.csv", "p", *LABEL).err
