@@ -176,6 +176,9 @@ def test_orders_are_those_of_binary_files(run):
 
 def test_calibration_and_projection_by_points_of_tables(run):
     trained(run, "t.csv", *LABEL, "-n")
+    run("classify_m", "m.c", "t.csv", "o.csv", status=2).refused(
+        "m.c was trained on normalised points, and tables are not: -a FILE")
+    run("classify_m", "-a", "m.std", "m.c", "t.csv", "o.csv")
     other = rows(60, 4)
     permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
     for name in ("o", "o.csv"):
