@@ -15,7 +15,8 @@ from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
                       data_files, input_format, list_of, names, Parser, probability, PROPORTIONS,
-                      proportions, refuse_ending, refuse_inputs, whole_number, workers)
+                      proportions, refuse_ending, refuse_inputs, require_normalisation,
+                      whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -229,6 +230,7 @@ def execute(args):
         raise ModelError("was not trained from a table, and does not know the columns of one: "
                          "train it from the table itself, or convert the rows to points as those "
                          "of training were", file=args.model)
+    require_normalisation(configuration, form, args.model)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
         raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
                          "leave it out, or choose average or geometric")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, UsageError
-from ..formats.atomic import replacing_all
+from ..formats.atomic import remove, replacing_all
 from ..formats.inputs import open_input
 from ..formats.class_names import names_bytes
 from ..formats.dataset import read_training
@@ -27,6 +27,7 @@ from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, write_ta
 from ..models import Dataset, InputFormat
 from ..prepare import relabel
 from ..prepare.normalise import fit_normalisation
+from .table_data import CONVERTED, warn_of_old_files
 from .training_data import about
 
 __all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data",
@@ -199,7 +200,8 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
 
     form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
     given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
-    base.cls.  `-` is `stdout`, a binary stream, which is written before the files appear.  Raises
+    base.cls.  `-` is `stdout`, a binary stream, which is written before the files appear.  An
+    earlier base.recipe is removed, as a model of these points must not take tables by it.  Raises
     DataError for what cannot be written or would not be read back, and two outputs of one name.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
@@ -209,10 +211,19 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     for path in files.keys() & (extra or {}).keys():
         raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
+    old = [path for path in map(recipe_beside, outputs) if form.kind == "binary"
+           and path not in files and os.path.exists(path)]
+
+    def finish():
+        if before is not None:
+            before()
+        for path in old:
+            remove(path)
+
     with ExitStack() as stack:
         named = [path for path in files if path != "-"]
         opened = dict(zip(named, stack.enter_context(
-            replacing_all(named, binary=True, before=before))))
+            replacing_all(named, binary=True, before=finish))))
         for path in named:
             _write(opened[path], files[path])
         if "-" in files:
@@ -253,11 +264,12 @@ def _binary(base, data):
     if data.recipe is not None:
         files[recipe_beside(base)] = format_recipe(data.recipe).encode()
     elif os.path.exists(recipe_beside(base)):
-        warnings.warn(f"{recipe_beside(base)} existed before, and is not of these points: remove "
-                      "it", AgfmcWarning, stacklevel=4)
+        warnings.warn(f"{recipe_beside(base)} existed before, and is removed, as it is not of "
+                      "these points", AgfmcWarning, stacklevel=4)
     if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
         warnings.warn(f"{base}.cls existed before, and now belongs to these points",
                       AgfmcWarning, stacklevel=4)
+    warn_of_old_files(base, CONVERTED[4:])  # the ids and weights of rows
     return files
 
 

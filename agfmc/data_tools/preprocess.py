@@ -104,6 +104,9 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
         warnings.warn("the recipe of the table is not written, as the points are others than it "
                       "makes: what is trained on them takes no tables (multi_borders "
                       "normalises tables, too)", AgfmcWarning, stacklevel=2)
+    if recipe.form.kind == "table" and recipe.form.roles.ids:
+        warnings.warn("the ids of the rows are not written: table2agf writes them (base.ids)",
+                      AgfmcWarning, stacklevel=2)
     write_together(outputs, extra, recipe.output_form, stdout, before)
     return {base: len(part.x) for base, part in outputs.items()}, normalisation
 

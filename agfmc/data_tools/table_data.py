@@ -28,7 +28,8 @@ from ..tables import ROW, TableRecipe
 from .row_ids import RowIds
 
 __all__ = ["CONVERTED", "Converted", "RowsToClassify", "TableRows", "convert_table",
-           "encoded_rows", "read_table", "rows_to_classify", "table_labels", "table_points"]
+           "encoded_rows", "read_table", "rows_to_classify", "table_labels", "table_points",
+           "warn_of_old_files"]
 
 CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
@@ -236,7 +237,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         encoder = TableEncoder(table, recipe)
         ends = [end for end, wanted in zip(CONVERTED, (
             True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if wanted]
-        _warn_of_others_files(base, ends)
+        warn_of_old_files(base, [end for end in CONVERTED if end not in ends])
         files = dict(zip(ends, stack.enter_context(
             replacing_all([base + end for end in ends], binary=True))))
         points = _Points(files[".vec"], recipe, stack)
@@ -311,10 +312,10 @@ def _roles_beside(table, form, recipe):
                          form.labels)
 
 
-def _warn_of_others_files(base, ends):
-    """A warning of each file of that base name that would stay there, as it is of other points."""
-    for end in CONVERTED:
-        if end not in ends and os.path.exists(base + end):
+def warn_of_old_files(base: str, ends) -> None:
+    """Warn of each file base + end that stays beside new points, as it is of others."""
+    for end in ends:
+        if os.path.exists(base + end):
             warnings.warn(f"{base}{end} existed before, and is not of these points: remove it",
                           AgfmcWarning, stacklevel=3)
 

@@ -80,17 +80,28 @@ def _read_binary(base, form, names, stdin, large):
     if form.ordinates:
         return Dataset(x, read_dat(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
-    return Dataset(x, y, _names_beside(base, names), _recipe_beside(base, x))
+    names = _names_beside(base, names)
+    return Dataset(x, y, names, _recipe_beside(base, x, names))
 
 
-def _recipe_beside(base, x):
-    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one."""
+def _recipe_beside(base, x, names):
+    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one.
+
+    Its classes have the names given, as these may have been changed since.
+    """
     path = recipe_beside(base)
     recipe = recipe_if_there(path)
-    if recipe is not None and len(recipe.features) != x.shape[1]:
+    if recipe is None:
+        return None
+    if len(recipe.features) != x.shape[1]:
         raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {x.shape[1]}: "
                         "it is of other points: remove it", file=path)
-    return recipe
+    if names is None:
+        return recipe
+    if len(names) != len(recipe.classes):
+        raise DataError(f"has {len(recipe.classes)} classes, and there are {len(names)} names in "
+                        f"{base}.names: remove it, if it is of other points", file=path)
+    return replace(recipe, classes=names)
 
 
 def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:

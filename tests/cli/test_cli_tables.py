@@ -176,6 +176,9 @@ def test_orders_are_those_of_binary_files(run):
 
 def test_calibration_and_projection_by_points_of_tables(run):
     trained(run, "t.csv", *LABEL, "-n")
+    run("classify_m", "m.c", "t.csv", "o.csv", status=2).refused(
+        "m.c was trained on normalised points, and tables are not: -a FILE")
+    run("classify_m", "-a", "m.std", "m.c", "t.csv", "o.csv")
     other = rows(60, 4)
     permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
     for name in ("o", "o.csv"):
@@ -242,7 +245,29 @@ def test_the_recipe_goes_where_its_points_go(run):
         run("agf_preprocess", "p", "w", *options)
         assert not Path("w.recipe").exists()
     told = run("agf_preprocess", "p", "q", "-n")
-    assert "q.recipe existed before, and is not of these points: remove it" in told.err
+    assert "q.recipe existed before, and is removed, as it is not of these points" in told.err
+    assert not Path("q.recipe").exists()
+    run("agf_preprocess", "p", "q")
+    Path("t.svm").write_text("0 1:2\n1 1:3\n")
+    assert "q.recipe existed before, and is removed" in run("svm2agf", "t.svm", "q").err
+    assert not Path("q.recipe").exists()
+
+
+def test_names_of_classes_that_are_changed_later(run):
+    run("table2agf", "t.csv", "p", *LABEL)
+    Path("p.names").write_text("Ant\nBee fly\nCat\n")
+    trained(run, "p")
+    assert read_recipe("m.c.recipe").classes == ("Ant", "Bee fly", "Cat")
+    Path("p.names").write_text("Ant\nBee fly\nCat\nDog\n")
+    run("multi_borders", "pairs", "p", "m", "m.c", status=1).line(
+        "p.recipe: has 3 classes, and there are 4 names in p.names")
+
+
+def test_ids_that_are_not_of_the_points(run):
+    run("table2agf", "t.csv", "p", *LABEL)
+    told = run("agf_preprocess", "t.csv", "p", *LABEL).err
+    assert "p.ids existed before, and is not of these points: remove it" in told
+    assert "the ids of the rows are not written: table2agf writes them" in told
 
 
 def test_preprocessing_from_standard_input(run):
