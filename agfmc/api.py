@@ -27,15 +27,16 @@ from .training.memory import checked_points, designed, train_configuration
 __all__ = ["read_table", "scores", "train", "tune"]
 
 
-def read_table(path: str, recipe: TableRecipe | None = None, **options) -> Dataset:
+def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | None = None,
+               **options) -> Dataset:
     """The points of a table (.csv, .tsv, .gz, .parquet ...): a `Dataset` with x (n, d), y (n,).
 
     Its `names` are those of the classes, and its `recipe` is what `train` keeps in the
     configuration.  recipe: that of a configuration, `configuration.recipe`, whose columns are found
-    by their names; y is None then where the table has no column of the classes.  options: label,
-    ids, ignored, categorical, classes and missing, the columns by what they are for, as of
-    `tables.ColumnRoles`; delimiter, header, quotes and blanks of a text, as of
-    `tables.TableFormat`.
+    by their names.  labelled: with a recipe, False for y None; None: where the table has a column
+    of the classes.  options: label, and, without a recipe, ids, ignored, categorical, classes and
+    missing, the columns by what they are for, as of `tables.ColumnRoles`; delimiter, header,
+    quotes and blanks of a text, as of `tables.TableFormat`.
 
     >>> import agfmc, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -55,12 +56,18 @@ def read_table(path: str, recipe: TableRecipe | None = None, **options) -> Datas
     if options:
         raise UsageError(f"there is no argument '{next(iter(options))}': expected "
                          + ", ".join(one.name for kind in given for one in fields(kind)))
+    if "weight" in given[ColumnRoles]:
+        raise UsageError("weights are read by table2agf; training does not take them yet")
+    known = given[ColumnRoles].keys() - {"label"}
+    if recipe is not None and known:
+        raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
     form = InputFormat("table", layout=TableFormat(**given[TableFormat]),
                        roles=ColumnRoles(**given[ColumnRoles]))
     path = os.fspath(path)
     if recipe is not None:
-        with open_table(path, form.layout) as table:
-            labelled = form.roles.label is not None or recipe.label in table.names
+        if labelled is None:
+            with open_table(path, form.layout) as table:
+                labelled = form.roles.label is not None or recipe.label in table.names
         if not labelled:
             x = np.concatenate(list(table_points(path, form, recipe)))
             return Dataset(x, None, recipe.classes, recipe)

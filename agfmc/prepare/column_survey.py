@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections import Counter
@@ -261,7 +262,8 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
     recipe = TableRecipe(tuple(kept.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
-                         roles.missing, one_line(table.file), tuple(sorted(table.blanks)))
+                         roles.missing, one_line(os.path.basename(table.file)),
+                         tuple(sorted(table.blanks)))
     if size_of_names(recipe.columns) > MOST_LETTERS:
         raise DataError("the names of the features, of column and word, are too long: expected "
                         "shorter names of columns", file=table.file)

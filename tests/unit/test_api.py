@@ -253,3 +253,16 @@ def test_a_learned_metric(data, tmp_path):
             agfmc.MetricOptions(**wrong)
     assert agfmc.MetricOptions(np.int64(2), components=np.float32(.5)).rounds == 2
     assert agfmc.MetricOptions("auto") == agfmc.MetricOptions()
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"weight": "w"}, "training does not take them yet"),
+    ({"missing": "mean"}, "missing: the recipe tells what the columns are for")])
+def test_options_that_tables_do_not_take(tmp_path, options, words):
+    path = tmp_path / "t.csv"
+    path.write_text("x,w,class\n1,2,a\n3,4,b\n")
+    recipe = agfmc.read_table(path).recipe
+    with pytest.raises(agfmc.AgfmcError, match=words):
+        agfmc.read_table(path, recipe, **options)
+    path.write_text("x,w,class\n1,2,\n")
+    assert agfmc.read_table(path, recipe, labelled=False).y is None
