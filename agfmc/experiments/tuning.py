@@ -171,7 +171,6 @@ class _Run:
             _warn_of_borders([found])
         outcomes = [] if tree is None else list(state.outcomes[state.best].values())
         found |= {"tried": len(state.tried), "scores": scores_of(outcomes) if outcomes else None,
-                  "train_s": max((one.train_s for one in outcomes), default=None),
                   "estimate": self._estimate(state, parts) if parts else None}
         if task.left_out and not task.experiment.plan.left_out:
             found["whole"] = _compared(task, tuner, state.given, state.best) \
