@@ -80,6 +80,8 @@ class _Run:
     """
 
     def __init__(self, args, beginning, folder, start):
+        from ..executors.threads import available_cores
+
         self.args, self.beginning, self.folder = args, beginning, folder
         self.model, self.train = _operand(args.model), _operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
@@ -89,6 +91,7 @@ class _Run:
             self.data.append(f"--min-class={args.min_class}")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.options = [f"--options={beginning.options}"] * bool(beginning.options)
+        self.cores = args.jobs or available_cores()
         self._start = start
 
     def say(self, text):
@@ -99,18 +102,11 @@ class _Run:
         """Seconds until a share of the time is over."""
         return max(self._start + share * self.args.time_limit - time.monotonic(), 0.0)
 
-    def on_clock(self, seconds):
-        """Seconds on the clock of so many of a core; None: 0."""
-        from ..executors.threads import available_cores
-
-        return (seconds or 0.0) / (self.args.jobs or available_cores())
-
     def warn_of_time(self, seconds):
-        """A line on standard error where training, with so many seconds of a core, is too long."""
-        training = self.on_clock(seconds)
-        if training > max(self.left(1.0), 1.0):
+        """A line on standard error where training, with about so many seconds, is too long."""
+        if seconds > max(self.left(1.0), 1.0):
             report(self.args, PROG, "the time limit cannot be kept: training on all points takes "
-                                    f"about {time_words(training)}")
+                                    f"about {time_words(seconds)}")
 
     def path(self, name):
         """A file between the steps."""
@@ -152,8 +148,8 @@ def _sample(rows):
 
 
 def _choose(run):
-    """Choose the configuration; -> about the seconds of a core to train it, None where it was not
-    tried, or with another learner."""
+    """Choose the configuration; -> about the seconds to train it, None where it was not tried, or
+    with another learner."""
     from ..training.run import TimeUp
 
     by, beginning = run.args.by, run.beginning
@@ -178,7 +174,7 @@ def _choose(run):
     run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n"
             f"  {_scores(row)} ({result['points']} points, {splits}; chosen among {among})")
     return None if beginning.options else beginning.training_seconds(
-        row["train_s"]["mean"], _OF_PARTS * result["points"])
+        row["train_s"]["mean"], [_OF_PARTS * result["points"]]) / run.cores
 
 
 def _scores(columns):
@@ -192,14 +188,15 @@ def _scores(columns):
 def _tune(run, seconds):
     """Search options for the configuration; -> (control file, words of the options for training).
 
-    seconds: about those of a core for the training, or None.
+    seconds: about those for the training, or None.
     """
     from ..experiments.tables import estimate_line
 
     words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
              *run.common, run.path("chosen.mbt"), run.train]
-    limit = max(min(run.left(_TUNING), run.left(1.0) - run.on_clock(seconds)),
+    limit = max(min(run.left(_TUNING), run.left(1.0) - (seconds or 0.0)),
                 _LEAST * run.args.time_limit)
+    start = time.monotonic()
     args = run.parsed(tune_m, words, f"--time-limit={limit:f}")
     with tune_m.searched(args) as (result, tree, _, _):
         if result["complete"]:
@@ -208,9 +205,10 @@ def _tune(run, seconds):
         run.say("options: the default ones, as there was no time to try others")
         return "chosen.mbt", run.options
     point = result["points"][result["best"]]
-    best, rows = point["options"], point["rows"] or _OF_PARTS * (run.beginning.tuning
-                                                                 or run.beginning.rows)
-    run.warn_of_time(run.beginning.training_seconds(result["train_s"], rows))
+    best, whole = point["options"], _OF_PARTS * (run.beginning.tuning or run.beginning.rows)
+    run.warn_of_time(run.beginning.training_seconds(
+        time.monotonic() - start, [one["rows"] or whole for one in result["points"]
+                                   if one["score"] is not None for _ in one["parts"]]))
     limited = "" if result["complete"] else ", then the time limit"
     trained = "" if point["rows"] is None else f", trained on {point['rows']} rows"
     run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "

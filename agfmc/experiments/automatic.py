@@ -29,11 +29,11 @@ class Beginning:
     tuning: int | None
     options: str
 
-    def training_seconds(self, seconds: float, rows: float) -> float:
-        """About the seconds of a core for training on all rows, from those on so many: they grow
-        with the square of the rows, with landmarks as the rows."""
-        times = self.rows / rows
-        return seconds * (times if self.options else times**2)
+    def training_seconds(self, seconds: float, trained: list) -> float:
+        """About the seconds for training on all rows, from those for several trainings, each on
+        so many: they grow with the square of the rows, with landmarks as the rows."""
+        power = 1 if self.options else 2
+        return seconds * self.rows**power / sum(rows**power for rows in trained)
 
 
 def begin(counts: dict[int, int], names: dict[int, str], source: str,

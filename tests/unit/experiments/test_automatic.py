@@ -16,9 +16,10 @@ def test_samples_and_the_learner_go_by_the_number_of_rows():
 
 def test_time_of_training_grows_with_the_square_of_the_rows_or_with_the_rows():
     rows = 2 * SAMPLE
-    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(3.0, SAMPLE / 2) == 48.0
+    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(3.0, [SAMPLE / 2]) == 48.0
     rows = 10 * SAMPLE
-    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(3.0, SAMPLE / 2) == 60.0
+    assert begin({0: rows // 2, 1: rows // 2}, {}, "t").training_seconds(
+        3.0, [SAMPLE / 4] * 2) == 60.0
 
 
 def test_small_classes_are_refused_or_left_out():
