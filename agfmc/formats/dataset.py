@@ -22,6 +22,7 @@ __all__ = ["iter_points", "open_training", "read_labels", "read_training"]
 
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
+_OF_FILES = (".txt", ".svm", ".lvq", ".xls", ".xlsx", ".ods")  # in names of files, not of bases
 
 
 def read_training(base, form: InputFormat = InputFormat(), *, names=None,
@@ -151,6 +152,8 @@ def _refuse_missing(base, ending):
                 "text is named with its ending, LIBSVM text with -M, LVQ text with -A"
                 + ", a table with --table" * (end == ".txt"))
             raise DataError(f"there is no {base}{ending}; there is {base}{end}: {how}", file=base)
+    if base.lower().endswith(_OF_FILES):
+        raise DataError(f"there is no such file, and no {base}{ending} of binary data", file=base)
 
 
 def _names_beside(base, names):

@@ -309,6 +309,8 @@ ERRORS = [
     ("tune_m", "1v1 nothing", 1, r"nothing\.vec: cannot read"),
     ("tune_m", "nothing trn", 2, r"no file 'nothing'"),
     ("tune_m", "--log2c x 1v1 trn", 2, r"log2c"),
+    ("agf_train", "nothing x.mbm", 1, r"nothing\.cls: cannot read"),
+    ("agf_train", "--label y trn x.mbm", 2, r"--label is for tables"),
     ("order_classes", "nowhere", 1, r"^order_classes: nowhere: cannot read"),
     ("order_classes", "--path ctl", 2, r"--path"),
     ("simulate_decoders", "nothing", 2, r"unrecognized arguments: nothing"),

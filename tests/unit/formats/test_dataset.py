@@ -195,3 +195,17 @@ def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
     assert np.array_equal(data.x, X_ORDINATES) and data.y is None
     with pytest.raises(UsageError, match="pipe"):
         read_training("-", InputFormat(ordinates=True))
+
+
+@pytest.mark.parametrize("name, data, message", [
+    ("a.xlsx", b"PK\x03\x04" + bytes(40), "there is no .*a.xlsx.vec; it is a spreadsheet or an "
+                                         "archive: save the table as CSV"),
+    ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(40), "it is a spreadsheet"),
+    ("a.txt", b"a,b,class\n1,2,x\n", "it looks like a table with commas: .* with --table"),
+    ("a.XLSX", None, "there is no such file, and no .*a.XLSX.vec of binary data"),
+])
+def test_tables_that_are_none_by_their_names(tmp_path, name, data, message):
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=message):
+        read_training(str(tmp_path / name))
