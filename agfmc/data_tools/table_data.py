@@ -23,7 +23,8 @@ from ..formats.vectors import cls_bytes, con_bytes, VecWriter
 from ..models import Dataset, InputFormat
 from ..prepare.column_survey import (column_positions, resolve_roles, survey_classes,
                                      survey_table)
-from ..prepare.table_points import class_numbers, fill_missing, filled_recipe, TableEncoder
+from ..prepare.table_points import (class_numbers, columns_that_tell, fill_missing,
+                                    filled_recipe, TableEncoder)
 from ..tables import ROW, TableRecipe
 from .row_ids import RowIds
 
@@ -122,6 +123,10 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             x, y = _in_memory(parts, rows, width, table.file)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
+            for name in () if given else columns_that_tell(recipe, x, y):
+                warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
+                              "row alone: --ignore leaves it out, if the class is not known yet "
+                              "where new data get it", AgfmcWarning, stacklevel=2)
         if given:
             encoder.warn_of_cells()
     return Dataset(x, y, recipe.classes, recipe)

@@ -305,14 +305,14 @@ def _classes(table, label, given, numbered):
                      "class in every row of training data")
     seen = label.words
     k = len(seen)
-    if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows:
+    if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows \
+            or given is None and _is_quantity(seen, label.rows):
         raise DataError(f"{'more than ' * label.endless}{k} different values in column {name} look "
                         "like a continuous quantity or an identifier, not like classes: --label "
-                        "names another column", file=table.file)
+                        "names another column, and of a quantity (.dat) float_to_class makes "
+                        "classes", file=table.file)
     if given is None:
-        values = {word: number_of(word) for word in seen}
-        classes = tuple(sorted(seen) if None in values.values() else
-                        sorted(seen, key=lambda word: (values[word], word)))
+        classes = tuple(ordered_words(seen))
     else:
         classes = tuple(given) if numbered else tuple(map(plain_word, given))
         strange = [word for word in seen if word not in classes]
@@ -328,6 +328,16 @@ def _classes(table, label, given, numbered):
     if len(set(classes)) < len(classes):
         raise UsageError("--classes names a class twice")
     return classes, {at: seen[word] for at, word in enumerate(classes) if word in seen}
+
+
+def _is_quantity(words, rows):
+    """True for many numbers in few rows each that have fractions, or, still more, gaps."""
+    k = len(words)
+    values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
+    if None in values:
+        return False
+    return any(value % 1 for value in values) or \
+        k > _MANY_WORDS and max(values) - min(values) >= k
 
 
 def _recipe_of(table, column, roles, notes):

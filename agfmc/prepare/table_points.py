@@ -12,10 +12,13 @@ from ..errors import AgfmcWarning, and_more, DataError, one_line
 from ..formats.table import Block, Table, Words
 from ..tables import LARGEST, plain_word, TableRecipe
 
-__all__ = ["TableEncoder", "class_numbers", "fill_missing", "filled_recipe"]
+__all__ = ["TableEncoder", "class_numbers", "columns_that_tell", "fill_missing", "filled_recipe"]
 
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
+_MOST_WORDS = 1000  # of a column that may tell the class
+_BY_CHANCE = 20  # rows that repeat a word together with its class
+_REPEATED = 0.9  # of the rows have words that others have too
 _GATHERED = 1 << 23  # values of columns that are held at once for their medians
 
 
@@ -190,6 +193,29 @@ def fill_missing(x, recipe: TableRecipe) -> None:
         missing = np.isnan(part)
         if missing.any():
             part[missing] = np.broadcast_to(row, part.shape)[missing]
+
+
+def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
+    """Names of the columns of words of which each tells the class of points x (n, d), y (n,).
+
+    Each word that is in several rows is in one class alone, and nearly all rows have such words,
+    in so many rows that it is not by chance.
+    """
+    found, first = [], 0
+    for one in recipe.columns:
+        words = len(one.categories or ())
+        if 1 < words <= _MOST_WORDS:
+            row, word = np.nonzero(x[:, first:first + words])
+            low, high = np.full(words, len(recipe.classes)), np.full(words, -1)
+            np.minimum.at(low, word, y[row])
+            np.maximum.at(high, word, y[row])
+            rows = np.bincount(word, minlength=words)
+            several = rows > 1
+            if (low == high)[several].all() and rows[several].sum() >= _REPEATED * len(y) \
+                    and (rows - 1)[several].sum() >= _BY_CHANCE:
+                found.append(one.name)
+        first += len(one.features)
+    return found
 
 
 def _blocks(x) -> Iterator[np.ndarray]:

@@ -1,12 +1,15 @@
 """Tables as points."""
 
+import warnings
+
 import pytest
 
-from agfmc.data_tools.table_data import encoded_rows
-from agfmc.errors import DataError
+from agfmc.data_tools.table_data import encoded_rows, read_table
+from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.table import open_table
+from agfmc.models import InputFormat
 from agfmc.prepare.table_points import TableEncoder
-from agfmc.tables import ColumnRecipe, TableRecipe
+from agfmc.tables import ColumnRecipe, ColumnRoles, TableFormat, TableRecipe
 
 RECIPE = TableRecipe((ColumnRecipe("x"), ColumnRecipe("c", ("blue", "red"))), "class", ("a", "b"),
                      ("id",))
@@ -25,3 +28,16 @@ def test_ids_that_are_repeated_are_refused_where_they_must_differ(tmp_path):
     assert part.text == [["1", "2", "1"]]
     with pytest.raises(DataError, match="4: column 'id' has '1': the id is that of line 2"):
         rows(tmp_path, table, text=(0,), unique=(0,))
+
+
+def test_a_column_that_tells_the_class_is_told(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,grade,class\n" + "".join(f"{i % 7},g{i % 3},{'abc'[i % 3]}\n"
+                                                for i in range(30)))
+    with pytest.warns(AgfmcWarning, match="column 'grade' tells the class of every row alone"):
+        data = read_table(str(path), InputFormat("table", layout=TableFormat(),
+                                                 roles=ColumnRoles()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(str(path), InputFormat("table", layout=TableFormat(), roles=ColumnRoles()),
+                   data.recipe)

@@ -301,10 +301,24 @@ def test_classes_that_are_known():
     ("a ? NA b", None, "3: column 'class' has no class in 2 rows, the first here: expected a "
                        "class in every row of training data"),
     (" ".join(map(str, range(21))), None, "21 different values in column 'class' look like a "
-     "continuous quantity or an identifier, not like classes: --label names another column")])
+     "continuous quantity or an identifier, not like classes: --label names another column, and "
+     "of a quantity (.dat) float_to_class makes classes")])
 def test_classes_that_cannot_be(cells, given, words):
     text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells.split()))
     assert refused(DataError, survey, text, classes=given) == words
+
+
+@pytest.mark.parametrize("cells, classes", [
+    ([f"{i % 21}.5" for i in range(209)], None), ([f"{i % 21}.5" for i in range(210)], 21),
+    ([2 * (i % 101) for i in range(500)], None), ([i % 101 for i in range(500)], 101),
+    ([2 * (i % 100) for i in range(500)], 100), ([f"c{i % 150}" for i in range(500)], 150)])
+def test_quantities_are_no_classes(cells, classes):
+    text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells))
+    if classes is None:
+        assert "different values in column 'class' look like a continuous quantity" in refused(
+            DataError, survey, text)
+    else:
+        assert len(survey(text)[0].recipe.classes) == classes
 
 
 def test_classes_named_twice():

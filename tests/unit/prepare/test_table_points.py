@@ -15,7 +15,8 @@ from agfmc.formats.recipe_file import format_recipe, recipe_from_json, recipe_of
 from agfmc.formats.table import open_table
 from agfmc.prepare import table_points
 from agfmc.prepare.column_survey import survey_table
-from agfmc.prepare.table_points import (class_numbers, fill_missing, filled_recipe, TableEncoder)
+from agfmc.prepare.table_points import (class_numbers, columns_that_tell, fill_missing,
+                                        filled_recipe, TableEncoder)
 from agfmc.tables import ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe
 
 TRAINING = "size,colour,class\n1,red,a\n,blue,b\n4,,a\n7,red,b\n1,red,a\n"
@@ -261,3 +262,17 @@ def test_the_order_of_columns_does_not_matter(table, data, missing):
     # and the recipe is the same when it is read again
     assert recipe_of(format_recipe(recipe).encode(), "t.recipe") == recipe
     assert recipe_from_json(json.loads(json.dumps(recipe_to_json(recipe))), ValueError) == recipe
+
+
+@pytest.mark.parametrize("words, tells", [
+    ([f"{i % 3}{i % 12}" for i in range(60)], True),  # grade and number
+    ([f"{i % 3}{i % 12}" for i in range(31)], False),  # that may be chance
+    ([f"{i % 3}{i % 12}" for i in range(59)] + ["00"], False),
+    ([str(i % 3 // 2) for i in range(60)], False),
+    ([f"{i}" if i % 3 else "x" for i in range(90)], False)])  # many are there once
+def test_columns_that_tell_the_class(words, tells):
+    recipe = TableRecipe((ColumnRecipe("size"), ColumnRecipe("grade", tuple(sorted(set(words))))),
+                         "class", ("a", "b", "c"))
+    x = np.array([[0.5, *(word == one for one in recipe.columns[1].categories)] for word in words])
+    y = np.arange(len(words)) % 3
+    assert columns_that_tell(recipe, x, y) == ["grade"] * tells
