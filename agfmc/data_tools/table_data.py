@@ -125,8 +125,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
                 warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
-                              "row alone: --ignore leaves it out, if the class is not known yet "
-                              "where new data get it", AgfmcWarning, stacklevel=2)
+                              "row alone: leave it out (--ignore) if new data will not have it",
+                              AgfmcWarning, stacklevel=2)
         if given:
             encoder.warn_of_cells()
     return Dataset(x, y, recipe.classes, recipe)

@@ -25,12 +25,15 @@ from .inputs import open_input
 from .table_arrow import ArrowFile, TextBlocks, holds_arrow
 from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, guess_delimiter,
                          header_cells, no_number, number_of, read_records, stripped)
+from .text import SPREADSHEET
 
 __all__ = ["Block", "Table", "Words", "number_of", "open_table"]
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MAGIC = 8  # bytes that tell Parquet and Arrow
 _GZIP = b"\x1f\x8b"
+_COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
+               b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _MARK = b"\xef\xbb\xbf"
 _BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
 _RATIO = 200  # times as many as went in
@@ -296,8 +299,11 @@ def _refuse_foreign(head, file):
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError("is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
                         file=file, line=1)
-    if head.startswith(b"PK\x03\x04"):
-        raise DataError("is a spreadsheet or a ZIP archive: save the table as CSV", file=file)
+    if head.startswith(SPREADSHEET):
+        raise DataError("is a spreadsheet or an archive: save the table as CSV", file=file)
+    if head.startswith(_COMPRESSED):
+        raise DataError("is compressed in another way than by gzip, which alone is read: unpack it",
+                        file=file)
 
 
 def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ import numpy as np
 from ..errors import DataError
 from ..tables import is_table
 
-__all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "TABLE_MARKS", "Tokens",
+__all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "SPREADSHEET",
+           "TABLE_MARKS", "Tokens",
            "VALUES", "blank_out", "blocks", "foreign_line", "foreign_start", "is_text", "numbers",
            "table_line", "table_way", "tokenise", "values"]
 
@@ -35,7 +36,7 @@ _SPACED = re.compile(rb"(?<!\d),|,(?!\d)")  # no comma of a decimal fraction
 _STARTS = {b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table, ",
            b"PAR1": "it is a Parquet table: ", b"ARRO": "it is an Arrow table (.feather): ",
            b"FEA1": "it is an Arrow table (.feather): "}
-_SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
+SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
 _PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
 _LINE = 1 << 12  # bytes of a line that tell what it is
 
@@ -90,7 +91,7 @@ def table_line(line, name):
 
 def foreign_start(data, name):
     """A hint for the first bytes of a file that is no text: a table of another kind, or ""."""
-    if data.startswith(_SPREADSHEET):
+    if data.startswith(SPREADSHEET):
         return "it is a spreadsheet or an archive: save the table as CSV"
     return "".join(kind + table_way(name) for start, kind in _STARTS.items()
                    if data.startswith(start))

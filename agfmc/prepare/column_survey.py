@@ -354,7 +354,7 @@ def _recipe_of(table, column, roles, notes):
         return _left_out(notes, name, f"is constant, {column.low:g}")
     unnamed = column.name == ROW and column.whole_and_different()
     if column.ascending and column.whole and column.numbers > _FEW_ROWS or unnamed:
-        return _left_out(notes, name, "numbers the rows (--categorical would keep it)")
+        return _left_out(notes, name, "numbers the rows")
     _note_odd_numbers(notes, name, column)
     fill = _number_to_fill(table, column, filled)
     return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,

@@ -140,7 +140,7 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
 @pytest.mark.parametrize("words, message", [
     (("-", "m.mbm", "-M"), "the data are read several times"),
     (("my trees.csv", "-"), "expected the name of a file for the model"),
-    (("my trees.csv", "my trees.csv"), "would overwrite an input"),
+    (("my trees.csv", "my trees.csv"), "is the order of the operands right?"),
     (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
 ])
 def test_mistakes_are_told_before_the_work(run, table, words, message):

@@ -140,7 +140,8 @@ def test_quotes_may_be_part_of_cells():
     (b"a,b\n1,2\n\0,2\n", "3: is not text: there is a NUL in the line"),
     ("a,b\n1,2\n".encode("utf-16"), "1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it "
                                     "readable"),
-    (b"PK\x03\x04\n", "is a spreadsheet or a ZIP archive: save the table as CSV"),
+    (b"PK\x03\x04\n", "is a spreadsheet or an archive: save the table as CSV"),
+    (b"BZh91AY&SY\n", "is compressed in another way than by gzip, which alone is read: unpack it"),
     (b"a\n1\n" + b"x" * 131_073 + b"\n", "3: a cell has more than 131072 characters")])
 def test_bad_tables(data, message):
     for block in (1, 9, 1 << 20):

@@ -120,7 +120,7 @@ def test_words_beside_numbers(block):
 @pytest.mark.parametrize("cells, words", [
     (["3"] * MANY, "is constant, 3"), (["3.0", "NA"] * 12, "is constant, 3"),
     (["red"] * MANY, "is constant, 'red'"), (["NA", "?", ""] * 8, "is empty"),
-    (range(7, 7 + MANY), "numbers the rows (--categorical would keep it)"),
+    (range(7, 7 + MANY), "numbers the rows"),
     ([f"s{row}" for row in range(MANY)],
      "has another word in (nearly) every row (--categorical would keep it)"),
     ([f"s{min(row, 22)}" for row in range(MANY)],
@@ -352,8 +352,7 @@ def test_a_first_column_without_a_name_is_no_feature():
     cells = [7 * row % 50 for row in range(MANY)]  # all different, in no order
     assert column(cells, "")[0] is None and column(cells, "size")[0] is not None
     made, told = column(cells, "row")
-    assert made is None and told == ["column 'row' numbers the rows (--categorical would keep "
-                                     "it), and is left out"]
+    assert made is None and told == ["column 'row' numbers the rows, and is left out"]
 
 
 @pytest.mark.parametrize("name, says", [("ID", True), ("patient_id", True), ("userId", True),
