@@ -24,7 +24,7 @@ WITHOUT_LINE = (
     "classes, more than", "a number is not finite", "features, the model needs", "has no name",
     "an empty file", "look like a continuous quantity",
     "expected a table", "is damaged, or", "a spreadsheet", "of Feather", "group of rows",
-    "expected a recipe", "of the recipes", "is not text; it is",
+    "expected a recipe", "of the recipes", "is not text; it is", "compressed in another way",
 )
 
 
