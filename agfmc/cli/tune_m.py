@@ -110,7 +110,6 @@ def execute(args):
     """Read, search, write."""
     _check_outputs(args)
     with searched(args) as (result, tree, words, cache):
-        result.pop("train_s", None)  # files are the same for any number of workers
         _write(args, result, tree, words)
         if not result["complete"]:
             # raised in here, so that what is finished is kept

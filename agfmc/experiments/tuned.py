@@ -28,7 +28,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     by: name of a score, also as tune_m has it (log-loss);  search: "fast" or "full";  time_limit:
     in seconds;  space: the kernel of the options by default;  progress(done, total, words).  The
     experiment needs no cache; its trials take probabilities from leaving out single samples, as
-    those of tune_m do by default.  The result is that of `tuning.tune` without train_s.
+    those of tune_m do by default.  The result is that of `tuning.tune`.
 
     Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
     before anything was scored.
@@ -54,5 +54,4 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     if tree is None:
         raise JobsFailed(f"the time limit of {time_limit:g} s was reached before anything was "
                          "scored: give more time")
-    result.pop("train_s", None)  # what is returned is the same for any number of workers
     return result, tree

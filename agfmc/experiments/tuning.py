@@ -114,10 +114,9 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     keys of `search_result`, or partitions, a list of such with left, right and rows.  Where the
     search did not score the whole configuration on the splits, whole, {"given", "tuned": {score:
     summary}} or None; with a race for each partition {"common", "tuned"}, common, the
-    `search_result` of common options, and own, False where these were taken.  Without
-    per_partition train_s, the most seconds that training with the best options took, which are not
-    the same twice.  tree: None where the time limit came before anything was scored.  Raises the
-    first error where nothing could be trained.
+    `search_result` of common options, and own, False where these were taken.  tree: None where the
+    time limit came before anything was scored.  Raises the first error where nothing could be
+    trained.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
     space = space.for_options(searched)
@@ -161,10 +160,7 @@ class _Run:
         parts = first_parts(tuner.experiment) if fast else tuner.parts
         rest = [part for part in tuner.parts if part not in parts]
         state, = self._search(self.whole, parts, fast, rest)
-        found, tree = self._common(state, parts)
-        times = [] if tree is None else [
-            one.train_s for one in state.outcomes[state.best].values()]
-        return {**found, "train_s": max(times, default=None)}, tree
+        return self._common(state, parts)
 
     def _common(self, state, parts=()):
         """The same of a search that is over; parts: those that chose, for the estimate."""

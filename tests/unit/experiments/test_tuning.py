@@ -401,7 +401,6 @@ def test_left_out_values_with_workers_and_after_a_resume(data, fits, tmp_path):
         with ResultCache(state, keep=state is not None) as cache:
             result, _ = tune(begin(data, "one-vs-one", SHARED, cache=cache, workers=workers),
                              GAMMAS, by="log_loss")
-        assert result.pop("train_s") > 0
         return result
 
     one = run(1)
