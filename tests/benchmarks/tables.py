@@ -40,12 +40,12 @@ PANDAS = "import pandas; pandas.read_{}({!r}{}).shape"
 ARROW = "import pyarrow.csv as c, pyarrow.parquet as p; t = {}"
 OURS = """
 from agfmc.formats.table import open_table
-with open_table({path!r}) as table:
+with open_table({path!r}{engine}) as table:
     wanted = {{at: "number" if name[0] == "x" else "words" for at, name in enumerate(table.names)
               if name != "id"}}
     wanted[table.names.index("id")] = "text"
     rows = 0
-    for block in table.blocks(wanted{engine}):
+    for block in table.blocks(wanted):
         rows += block.rows
         for at in wanted:
             block[at]
