@@ -240,3 +240,20 @@ def test_tables_that_cannot_be_written(run, rows, words, status, text):
     done = run("agf2ascii", *words, status=status)
     assert text in done.err and done.err.count("\n") == 1
     assert not Path("odd.csv").exists()
+
+
+def test_cells_that_are_missing_values_are_kept_in_the_recipe(run):
+    cells = [1, -999, -999.0, 4, 6, 2]
+    Path("n.csv").write_text("a,class\n" + "".join(
+        f"{cell},{'uv'[row % 2]}\n" for row, cell in enumerate(cells)))
+    run("table2agf", "--blanks=-999", "-E", "mean", "n.csv", "n")
+    assert read_vec("n.vec").ravel().tolist() == [1, 3.25, 3.25, 4, 6, 2]
+    run("table2agf", "--recipe", "n.recipe", "n.csv", "again")
+    assert Path("again.vec").read_bytes() == Path("n.vec").read_bytes()
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    parquet.write_table(pyarrow.table({
+        "a": pyarrow.array(map(float, cells)), "class": list("uvuvuv")}), "n.parquet")
+    run("table2agf", "--blanks=-999", "-E", "mean", "n.parquet", "p")
+    assert Path("p.vec").read_bytes() == Path("n.vec").read_bytes()
