@@ -24,6 +24,7 @@ __all__ = ["AnswerColumns", "BETWEEN", "open_answers"]
 _JSON = (".jsonl", ".jsonl.gz")
 BETWEEN = " | "  # of the names in a set
 _PIECE = 1 << 20
+_TIMES = 48  # as much memory as text is what objects of JSON take
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
 
 
@@ -181,8 +182,9 @@ def _unzipped(file):
     try:
         while piece := source.read(_PIECE):
             data += piece
-            if len(data) > memory_limit() // 8:
-                raise DataError("the answers are more than fit in memory", file=file.name)
+            if len(data) > memory_limit() // _TIMES:
+                raise DataError("the answers are more than fit in memory: expected a table of "
+                                "columns (.csv, .parquet)", file=file.name)
     except (EOFError, OSError, zlib.error) as error:
         raise DataError(f"is damaged, or not complete: {error}"[:200], file=file.name) from error
     return bytes(data)
