@@ -69,7 +69,8 @@ def get_parser():
                             "answers repeat (default: those of training, else the rows are "
                             "numbered from 1)")
     group.add_argument("--all-columns", action="store_true",
-                       help="the answers repeat all columns of the table")
+                       help="the answers repeat all columns of the table; ids may stand twice "
+                            "then, unless --id names them")
     group = parser.add_argument_group("other programs")
     group.add_argument("-O", "--predictor", metavar="COMMAND",
                        help="program that reads the binary models, called `COMMAND points model "

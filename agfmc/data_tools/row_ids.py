@@ -105,8 +105,8 @@ class RowIds:
                           for at, text in zip(self._positions, shown))
         return DataError(("" if line else f"{table.counted} {number}: ")
                          + f"column{'s' * (len(shown) > 1)} {names}: the id is that of "
-                         f"{table.counted} {first} already (other columns of --id may tell the "
-                         "rows apart)",
+                         f"{table.counted} {first} already (further columns of --id may tell "
+                         "them apart; classify_m --all-columns takes them as they are)",
                          file=table.file, line=number if line else None)
 
     def _shown(self, column, number):

@@ -373,8 +373,9 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
     """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
 
     Its ids are those of `form.roles`, else those of the training table that it has too;
-    everything: all its columns are copied.  Raises `DataError` where columns are lacking, and
-    where a row has the id of an earlier one.
+    everything: all its columns are copied, and ids are not compared unless `form.roles` names
+    them.  Raises `DataError` where columns are lacking, and where a row has the id of an earlier
+    one.
     """
     with open_table(path, form.layout.for_model(recipe), stdin) as table:
         encoder = TableEncoder(table, recipe)
@@ -382,5 +383,5 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
         ids = column_positions(table, form.roles.ids or there, "--id")
         copied = tuple(range(len(table.names))) if everything else ids
         heads = tuple(table.names[at] for at in copied) or (ROW,)
-        unique = ids if form.roles.ids or len(there) == len(recipe.ids) else ()
+        unique = ids if form.roles.ids or not everything and len(there) == len(recipe.ids) else ()
         yield RowsToClassify(heads, table, encoder, copied, unique)

@@ -433,6 +433,16 @@ def test_what_does_not_go_together(run, words, message):
     assert Path("test.csv").read_bytes() == before and not Path("o.csv").exists()
 
 
+def test_ids_that_stand_twice_among_all_columns(run):
+    table = rows(20, 4)
+    Path("twice.csv").write_text(text([*table, table[0]]))
+    run("classify_m", "pairs.mbm", "twice.csv", "o.csv", status=1).refused("twice.csv:22: column")
+    run("classify_m", "--all-columns", "pairs.mbm", "twice.csv", "o.csv")
+    assert len(Path("o.csv").read_text().splitlines()) == 22
+    run("classify_m", "--all-columns", "--id", "id", "pairs.mbm", "twice.csv", "p.csv",
+        status=1).refused("twice.csv:22:")
+
+
 @pytest.mark.parametrize("name", ["o.parquet", "o.feather"])
 def test_an_error_behind_the_first_rows_of_an_answer_for_arrow(run, monkeypatch, name):
     unraisable = []

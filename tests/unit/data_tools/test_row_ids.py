@@ -42,7 +42,8 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
     with pytest.raises(DataError) as error:
         check(path)
     assert str(error.value) == f"{path}:5: column 'id' has 'a': the id is that of line 2 already " \
-        "(other columns of --id may tell the rows apart)"
+        "(further columns of --id may tell them apart; classify_m --all-columns takes them as " \
+        "they are)"
 
 
 @pytest.mark.parametrize("run", [2, 1 << 17])
