@@ -1,5 +1,6 @@
 """Fixtures for every test: see tests/README.md."""
 
+import gc
 import importlib
 import io
 import os
@@ -97,6 +98,15 @@ def run():
         return Done(found, out, err)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def frozen_objects():
+    """Hide all objects so far from the garbage collector, among which PyArrow looks for the frame
+    of each of its errors: thousands of errors then take seconds, not minutes."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ import agfmc.control
 import agfmc.formats
 from agfmc.errors import DataError
 
+pytestmark = pytest.mark.usefixtures("frozen_objects")
+
 READERS = readers()
 STEP = 29  # of the systematic changes one in so many is tried in the quick test
 STACKED = 5_000  # of several changes at once in the long test, for each reader

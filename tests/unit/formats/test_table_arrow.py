@@ -16,6 +16,7 @@ from agfmc.formats.table import Words, open_table
 from agfmc.tables import TableFormat
 
 pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.usefixtures("frozen_objects")
 import pyarrow.csv  # noqa: E402
 import pyarrow.feather  # noqa: E402
 import pyarrow.parquet  # noqa: E402
