@@ -244,7 +244,7 @@ def _medians(x, features):
     for start in range(0, len(features), step):
         group = features[start:start + step]
         columns = np.concatenate([part[:, group] for part in _blocks(x)])
-        out[start:start + step] = [_middle(np.float64(column[~np.isnan(column)]))
+        out[start:start + step] = [_middle(column[~np.isnan(column)].astype(np.float64))
                                    for column in columns.T]
     return out
 
