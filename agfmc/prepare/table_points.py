@@ -232,7 +232,7 @@ def _means(x, features):
         present = ~np.isnan(part)
         total += np.where(present, part, 0).sum(axis=0)
         count += present.sum(axis=0)
-    return np.float32(total / count).astype(np.float64)
+    return (total / count).astype(np.float32).astype(np.float64)
 
 
 def _medians(x, features):
