@@ -86,8 +86,9 @@ def hint_for(word, options, training=None, prog=None):
 
     word = word.lstrip("-").partition("=")[0]
     near = difflib.get_close_matches(
-        f"--{word}", [name for name in options if name.startswith("--")], 1, 0.65) \
-        if word[1:] else ""
+        f"--{word}", [name for name in options if name.startswith("--")], 3, 0.65) \
+        if word[1:] else []
+    near.sort(key=lambda name: sorted(name) != sorted(f"--{word}"))  # letters exchanged
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -264,7 +264,7 @@ def _calibration_file(args):
 
 
 def _beside(args):
-    """What the names of files beside control-out begin with: beside the models for a stream."""
+    """The beginning of the names of files beside control-out, or beside the models for a stream."""
     from ..formats.controlfile import model_file
     from ..formats.inputs import is_stream
 

@@ -212,7 +212,7 @@ def _filled(stored, recipe):
 
 
 class Converted(NamedTuple):
-    """What became of a table: its recipe, the number of rows, and those of each class (k,).
+    """A table that was converted: its recipe, the number of rows, and those of each class (k,).
 
     counts: None without labels.
     """

@@ -1,4 +1,4 @@
-"""What can be decided before a choice by cross-validation: how many rows choose, which learner."""
+"""Decisions before a choice by cross-validation: how many rows choose, and which learner."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _pyarrow():
 
 
 class _Sink:
-    """What PyArrow needs of a file; to close it is not its affair."""
+    """A file for PyArrow to write to, which it does not close."""
 
     closed = False
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import DataError, one_line, Place
 from ..tables import TableFormat
-from .inputs import memory_limit, open_input, refuse_beyond
+from .inputs import memory_limit, open_input, refuse_beyond, WithHead
 from .strict_json import strict_json
 from .table import open_table, Table, Words
 
@@ -175,7 +175,7 @@ def _text(cell):
 def _unzipped(file):
     """All bytes of an input, which gzip may have compressed; not more than fit in memory."""
     head = file.read(2)
-    source: Any = _Rest(head, file)
+    source: Any = WithHead(head, file)
     if head == b"\x1f\x8b":
         source = gzip.GzipFile(fileobj=source, mode="rb")
     data = bytearray()
@@ -188,16 +188,3 @@ def _unzipped(file):
     except (EOFError, OSError, zlib.error) as error:
         raise DataError(f"is damaged, or not complete: {error}"[:200], file=file.name) from error
     return bytes(data)
-
-
-class _Rest:
-    """A file of which the first bytes have been read already."""
-
-    def __init__(self, head, file):
-        self._head, self._file = head, file
-
-    def read(self, size=-1):
-        if self._head:
-            head, self._head = self._head, b""
-            return head
-        return self._file.read(size)

@@ -1,4 +1,4 @@
-"""What the messages of an Arrow stream claim to hold, seen before any of it is unpacked.
+"""Sizes that the messages of an Arrow stream claim, read before any of it is unpacked.
 
 A message is a number of bytes, as many bytes of metadata, and a body of buffers; the metadata
 are a FlatBuffer, whose tables say where their fields are (Apache Arrow, "Arrow Columnar Format",

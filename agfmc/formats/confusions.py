@@ -23,7 +23,7 @@ import numpy as np
 from ..control.tree import MAX_LABEL
 from ..errors import DataError
 from .class_names import show
-from .inputs import open_input
+from .inputs import open_input, WithHead
 from .text import blocks
 
 __all__ = ["Confusions", "PairErrors", "format_pair_errors", "holds_confusions", "read_confusions",
@@ -85,22 +85,9 @@ def read_confusions(path, stdin=None):
             raise DataError(f"{_WANTED}, found neither", file=file.name)
         try:
             return _table(raw) if kind == "table" else \
-                _pairs(read_pair_errors("-", stdin=_Rest(head, file)))
+                _pairs(read_pair_errors("-", stdin=WithHead(head, file)))
         except DataError as error:
             raise DataError(error.message, file=file.name, line=error.line) from None
-
-
-class _Rest:
-    """A stream of which the head was read already."""
-
-    def __init__(self, head, file):
-        self._head, self._file = head, file
-
-    def read(self, size=-1):
-        if self._head:
-            head, self._head = self._head, b""
-            return head
-        return self._file.read(size)
 
 
 def _read(file, size):

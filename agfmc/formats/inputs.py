@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from ..errors import DataError
 
-__all__ = ["is_stream", "memory_limit", "open_input", "read_bytes", "refuse_beyond",
+__all__ = ["WithHead", "is_stream", "memory_limit", "open_input", "read_bytes", "refuse_beyond",
            "refuse_irregular", "regular_files", "within_memory"]
 
 _PIECE = 1 << 20
@@ -45,6 +45,20 @@ class _Input:
         with _reading(self.name):
             status = os.fstat(self.fileno())
         return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+class WithHead:
+    """A stream of bytes whose head was read already, and is read again."""
+
+    def __init__(self, head, file):
+        self._head, self._file = head, file
+
+    def read(self, size=-1):
+        """The head, whatever the size, and then the rest."""
+        if self._head:
+            head, self._head = self._head, b""
+            return head
+        return self._file.read(size)
 
 
 @contextmanager

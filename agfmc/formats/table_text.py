@@ -81,7 +81,7 @@ def number_of(cell: str) -> float | None:
 
 
 class Layout(NamedTuple):
-    """What is known of a text table before its rows are read.
+    """The layout of a text table, known before its rows are read.
 
     names: of the columns;  blanks: the cells, without outer blanks, that are missing; the rest as
     in `TableFormat`.
@@ -133,7 +133,7 @@ class Records:
 
 
 class _Fault(NamedTuple):
-    """What is wrong at the byte `at`, the first that shows it, and told of the line of `begins`."""
+    """A fault at the byte `at`, the first that shows it, told with the line of `begins`."""
 
     at: int
     begins: int
@@ -208,7 +208,7 @@ def _endless(data, ends):
 
 
 def _breaks(data, text):
-    """Where lines end: at each newline, and each carriage return without one behind it."""
+    """Places of the ends of lines: each newline, and each carriage return without one behind it."""
     if b"\r" not in data:
         return np.flatnonzero(text == 10)
     breaks = np.flatnonzero((text == 10) | (text == 13))
