@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .errors import DataError, ModelError, UsageError
 from .provenance import MetricOrigin, Provenance
 from .tables import ColumnRoles, TableFormat, TableRecipe
+from .weights import Weights, WeightSource
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,13 +32,15 @@ class Dataset:
     """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.
 
     y is None for points without labels; `names` is None or a tuple in which entry i
-    names label i; recipe: the way from a table to the points, or None.
+    names label i; recipe: the way from a table to the points, or None; weights: of the points,
+    or None where all count alike.
     """
 
     x: np.ndarray  # or `SparsePoints`, or `LazyPoints`
     y: np.ndarray | None
     names: tuple[str, ...] | None = None
     recipe: TableRecipe | None = None
+    weights: Weights | None = None
 
     @property
     def counts(self) -> dict[int, int]:
@@ -59,7 +62,8 @@ class InputFormat:
     kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
     "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves
     out, None for 0;  header: LVQ text begins with its number of features;  labels: points have
-    labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table.
+    labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table;  weights:
+    where those of the points come from.
     """
 
     kind: str = "binary"
@@ -69,6 +73,7 @@ class InputFormat:
     ordinates: bool = False
     layout: TableFormat = TableFormat()
     roles: ColumnRoles = ColumnRoles()
+    weights: WeightSource = WeightSource()
 
     def __post_init__(self):
         if self.kind not in ("binary", "svm", "lvq", "table"):
@@ -333,7 +338,8 @@ class HeldOut:
     the model, of the point with that number among `rows` by the classifier with that number in
     the configuration, for every classifier that has the class of the point on a side; sorted by
     point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes;  apart
-    (c,) bool: the points that had no part in learning a metric, None where none was learned.
+    (c,) bool: the points that had no part in learning a metric, None where none was learned;
+    weights (c,): of the points, None where all count alike.
 
     A classifier that has the class of a point on no side never saw it: its own value is as good.
     """
@@ -346,6 +352,7 @@ class HeldOut:
     value: np.ndarray
     nodes: Mapping = field(default_factory=dict)
     apart: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex

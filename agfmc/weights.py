@@ -1,0 +1,104 @@
+"""Weights of points: how much each sample counts, and by which factor its class does.
+
+A weight of 2 is two copies of the point.  It enters every sum over points: training, the fit of
+probabilities, calibration and scores.  The weight of a class is a factor of the weights of its
+samples, on whatever side of a partition they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .errors import DataError, UsageError, and_more
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["BALANCED", "WeightSource", "Weights", "class_factors", "total_weights"]
+
+BALANCED = "balanced"  # the word for class weights that make all classes count alike
+
+
+@dataclass(frozen=True)
+class WeightSource:
+    """The way that the points of a run get weights.
+
+    file: of the weights of samples, text or .wgt, or None for `base.wgt` where that is there;
+    classes: factors of classes, `BALANCED`, {label or name: factor} or None.
+    """
+
+    file: str | None = None
+    classes: Mapping[int | str, float] | str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of points, more than 0, with the factors of their classes in them.
+
+    w (n,) float64;  factors: {label: factor} of the class weights that are in w, empty where there
+    are none.
+    """
+
+    w: np.ndarray
+    factors: Mapping[int, float] = field(default_factory=dict)
+
+    def __len__(self):
+        return len(self.w)
+
+    def __getitem__(self, rows) -> Weights:
+        """The weights of some rows, a slice, a mask or their numbers."""
+        return Weights(self.w[rows], self.factors)
+
+    def seen(self, y: np.ndarray) -> np.ndarray:
+        """The weights (n,) without the factors of the classes y (n,): as the data were seen."""
+        if not self.factors:
+            return self.w
+        import numpy as np
+
+        labels, codes = np.unique(y, return_inverse=True)
+        return self.w / np.array([self.factors.get(int(label), 1.0) for label in labels])[codes]
+
+
+def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float]:
+    """{label: sum of the weights of its samples} of labels y (n,); w (n,), None for 1."""
+    import numpy as np
+
+    labels, codes = np.unique(y, return_inverse=True)
+    totals = np.bincount(codes, weights=w, minlength=len(labels))
+    return dict(zip(labels.tolist(), totals.tolist()))
+
+
+def class_factors(wanted: Mapping[int | str, float] | str, totals: Mapping[int, float],
+                  names: Mapping[int, str] | None = None) -> dict[int, float]:
+    """{label: factor} of all classes of the `totals`, {label: sum of weights}.
+
+    wanted: `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W their
+    sum; or {label or name: factor}, 1 for a class that is not named.  names: {label: name}, which
+    goes before a label that reads the same.  Raises `UsageError` for a word that is not known,
+    `DataError` for a class that is not there and a factor that is not a number above 0.
+    """
+    if isinstance(wanted, str):
+        if wanted != BALANCED:
+            raise UsageError(f"class weights: expected '{BALANCED}' or a factor for each class, "
+                             f"found '{wanted}'")
+        whole = sum(totals.values())
+        return {label: whole / (len(totals) * total) for label, total in totals.items()}
+    label_of = {name: label for label, name in (names or {}).items() if label in totals}
+    found: dict[int, float] = {}
+    for key, factor in wanted.items():
+        label = label_of.get(str(key))
+        if label is None and str(key).isdecimal() and int(key) in totals:
+            label = int(key)
+        if label is None:
+            shown = [names[one] if names and one in names else str(one) for one in totals]
+            raise DataError(f"class weights: there is no class '{key}': expected some of "
+                            f"{' '.join(shown[:8])}{and_more(shown[7:])}")
+        if label in found:
+            raise DataError(f"class weights: class {key} is named twice")
+        if not 0 < factor < float("inf"):
+            raise DataError(f"class weights: {key}={factor:g}: expected a number above 0 (a class "
+                            "without weight is one to leave out of the data)")
+        found[label] = float(factor)
+    return {label: found.get(label, 1.0) for label in totals}
