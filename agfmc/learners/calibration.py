@@ -96,30 +96,38 @@ def folds_of(side, chosen, seed, count=FOLDS):
     return fold
 
 
-def fit_sigmoid(f, positive, counts=None):
+def fit_sigmoid(f, positive, counts=None, w=None):
     """A and B of P(positive) = 1 / (1 + exp(A f + B)); -> (A, B, converged).
 
     f (l,) decision values on samples that were not trained on; positive (l,)
     bool.  Targets (N+ + 1)/(N+ + 2) and 1/(N- + 2); start A = 0, B = ln((N- +
     1)/(N+ + 1)); damped Newton (sigma 1e-12, Armijo 1e-4, gradient below
     1e-5, at most 100 steps).  counts: (N+, N-) of the targets where the samples are some of
-    more; those of the samples by default.
+    more; those of the samples by default.  w (l,): weights of the samples, which N+ and N- are
+    sums of then, or None for 1.
     """
     f = np.asarray(f, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
-    many = float(np.count_nonzero(positive))
-    others = float(len(positive)) - many
+    if w is None:
+        many = float(np.count_nonzero(positive))
+        others = float(len(positive)) - many
+    else:
+        many, others = float(w[positive].sum()), float(w[~positive].sum())
     of_all, of_others = (many, others) if counts is None else counts
     target = np.where(positive, (of_all + 1.0) / (of_all + 2.0), 1.0 / (of_others + 2.0))
     a, b = 0.0, np.log((others + 1.0) / (many + 1.0))
-    value, below, small, whole = _loss(f, target, a, b)
+    value, below, small, whole = _loss(f, target, a, b, w)
     for _ in range(100):
         slope = target - np.where(below, 1.0, small) / whole
+        if w is not None:
+            slope *= w
         gradient_a = float(f @ slope)
         gradient_b = float(np.add.reduce(slope))
         if abs(gradient_a) < 1e-5 and abs(gradient_b) < 1e-5:
             return float(a), float(b), True
         weight = small / (whole * whole)
+        if w is not None:
+            weight *= w
         h11 = float((f * weight) @ f) + 1e-12
         h22 = float(np.add.reduce(weight)) + 1e-12
         h21 = float(f @ weight)
@@ -131,7 +139,7 @@ def fit_sigmoid(f, positive, counts=None):
         descent = gradient_a * step_a + gradient_b * step_b
         size = 1.0
         while size >= 1e-10:
-            new, below, small, whole = _loss(f, target, a + size * step_a, b + size * step_b)
+            new, below, small, whole = _loss(f, target, a + size * step_a, b + size * step_b, w)
             if new < value + 1e-4 * size * descent:
                 a, b, value = a + size * step_a, b + size * step_b, new
                 break
@@ -141,11 +149,11 @@ def fit_sigmoid(f, positive, counts=None):
     return float(a), float(b), False
 
 
-def _loss(f, target, a, b):
+def _loss(f, target, a, b, w):
     """Cross-entropy of the targets, and what its derivatives are made of.
 
-    sum t z + log(1 + exp(-z)), z = a f + b, kept from overflow; -> (sum, z < 0,
-    exp(-|z|), 1 + exp(-|z|)).
+    sum w (t z + log(1 + exp(-z))), z = a f + b, kept from overflow; -> (sum, z < 0,
+    exp(-|z|), 1 + exp(-|z|)).  w: None for 1.
     """
     z = a * f
     z += b
@@ -154,7 +162,10 @@ def _loss(f, target, a, b):
     np.negative(small, out=small)
     np.exp(small, out=small)
     whole = small + 1.0
-    value = float((target - below) @ z) + float(np.add.reduce(np.log(whole)))
+    if w is None:
+        value = float((target - below) @ z) + float(np.add.reduce(np.log(whole)))
+    else:
+        value = float(((target - below) * w) @ z) + float(np.log(whole) @ w)
     return value, below, small, whole
 
 
@@ -164,14 +175,14 @@ _BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
 _RIDGE = 1e-10  # relative: copies of a point make the matrix singular
 
 
-def loo_values(kernel, x, rows, solution, options, most=MOST_FREE):
+def loo_values(kernel, x, rows, solution, options, most=MOST_FREE, w=None):
     """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
 
     kernel: function of points a (p, d), b (q, d) that gives K (p, q), either
     of which may be none; x (n, d) all points; rows (l,) those of the problem;
-    solution: the `Solution` of that problem under `options`.  None where more
-    than `most` support vectors are free (0 < alpha < C): folds are then the
-    better way.
+    solution: the `Solution` of that problem under `options`, w (l,) its weights or None: a
+    sample is left out with all of its weight.  None where more than `most` support vectors are
+    free (0 < alpha < C, of the weight): folds are then the better way.
 
     With F the free support vectors, K_FF their kernel values and the bordered
     matrix H = [[K_FF, 1], [1', 0]]:
@@ -192,7 +203,7 @@ def loo_values(kernel, x, rows, solution, options, most=MOST_FREE):
     sv = np.asarray(solution.sv)
     coef = np.asarray(solution.coef, dtype=np.float64)
     first = coef > 0
-    is_free = np.abs(coef) < _limits(first, solution.labels, options) * (1 - _BOUND)
+    is_free = np.abs(coef) < _limits(solution, options, w) * (1 - _BOUND)
     free = np.flatnonzero(is_free)
     if len(free) > most:
         return None
@@ -237,20 +248,22 @@ def loo_values(kernel, x, rows, solution, options, most=MOST_FREE):
     return f
 
 
-def is_unbounded(solution, options) -> bool:
+def is_unbounded(solution, options, w=None) -> bool:
     """True where a C-SVC's `Solution` is that of any larger C, too: no support vector is at its
-    bound."""
+    bound.  w (l,): weights of the samples, or None."""
     if options.own_vectors or options.svm_type != "c_svc" or solution.sv is None:
         return False
     coef = np.asarray(solution.coef)
-    return bool((np.abs(coef) < _limits(coef > 0, solution.labels, options) * (1 - _BOUND)).all())
+    return bool((np.abs(coef) < _limits(solution, options, w) * (1 - _BOUND)).all())
 
 
-def _limits(first, labels, options):
+def _limits(solution, options, w):
     """C of each support vector; the first label has the positive coefficients."""
     weights = dict(options.weights)
-    positive, negative = (options.cost * weights.get(int(label), 1.0) for label in labels)
-    return np.where(first, positive, negative)
+    positive, negative = (options.cost * weights.get(int(label), 1.0)
+                          for label in solution.labels)
+    limits = np.where(np.asarray(solution.coef) > 0, positive, negative)
+    return limits if w is None else limits * np.asarray(w)[solution.sv]
 
 
 def _side_weights(coef, first):

@@ -100,7 +100,7 @@ class LinearOptions(PlaneLearner):
         """`Nodes` of the points x (n, d) with that bias."""
         return Nodes(x, self.bias if self.bias >= 0 else None, rows)
 
-    def solve(self, packed, rows, side):
+    def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
 

@@ -115,7 +115,7 @@ class SvmOptions(KernelLearner):
         """`Nodes` of the points x (n, d)."""
         return Nodes(x, None, rows)
 
-    def solve(self, packed, rows, side):
+    def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
 

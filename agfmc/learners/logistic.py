@@ -123,7 +123,7 @@ class LogisticOptions(PlaneLearner):
         """The points as they are."""
         return x
 
-    def solve(self, packed, rows, side):
+    def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `solve`."""
         return solve(packed, rows, side, self)
 

@@ -22,6 +22,10 @@ class _Learner:
         """No library is needed."""
         return ""
 
+    def weighted(self):
+        """The learner itself, which heeds weights of points."""
+        return self
+
     def files(self, name: str) -> list[str]:
         """The model file alone."""
         return [name]

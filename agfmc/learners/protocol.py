@@ -20,6 +20,9 @@ have in common.
     own_vectors            True where a model is made of vectors of its own, and not of
                            points of the data
     streams                True where points are read in blocks: they may be `LazyPoints`
+    weighted()             the options of the learner that trains where points have weights:
+                           itself, or one that makes the same files with another library;
+                           `UsageError` where weights cannot be heeded
     no_loo                 why decision values cannot come from leaving out single samples
                            by a formula, or ""
 
@@ -35,7 +38,8 @@ A binary learner has
     packing                problems whose options have the same key share their points
     pack(x, rows=None)     the points x (n, d), an array or `SparsePoints`, as `solve` takes
                            them, for this key; of use for those rows alone, if given
-    solve(packed, rows, side)   a `Solution`
+    solve(packed, rows, side, w=None)   a `Solution`; w (l,) weights of those rows, of
+                           `weighted` options alone, or None for 1
 
 and a learner of nodes, for a `NodeProblem`,
 
@@ -68,8 +72,8 @@ from ..control.tree import model_names, node_names
 from ..errors import ControlError, DataError, in_control_file, Place, UsageError
 
 __all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
-           "distinct", "has_left_out", "learner_class", "named", "node_classifier", "parse_options",
-           "plan_jobs", "read_node", "rows_by_class", "samples", "unnamed"]
+           "distinct", "for_weights", "has_left_out", "learner_class", "named", "node_classifier",
+           "parse_options", "plan_jobs", "read_node", "rows_by_class", "samples", "unnamed"]
 
 _WORD = "learner="
 
@@ -220,6 +224,23 @@ def distinct(jobs: Iterable[Job]) -> list[Job]:
     return list({id(job): job for job in jobs}.values())
 
 
+def for_weights(jobs: Iterable[Job]) -> list[Job]:
+    """The jobs of `plan_jobs` with the learners that heed weights of points.
+
+    A job that stands several times still does.  Raises `UsageError`, with its place, for a
+    learner that refuses weights.
+    """
+    jobs = list(jobs)
+    made = {}
+    for job in distinct(jobs):
+        try:
+            options = job.options.weighted()
+        except UsageError as error:
+            raise job.place.error(UsageError, error.message) from None
+        made[id(job)] = job if options is job.options else replace(job, options=options)
+    return [made[id(job)] for job in jobs]
+
+
 def _together(jobs):
     """The same jobs, where their learner shares its work with those that it is shared with."""
     sides = {}
@@ -290,7 +311,7 @@ class NodeProblem:
 
     x (n, d): all points;  samples: its `Samples`;  normalised: the parts of a `Provenance`
     that tell of the normalisation of the points;  origin: the digest that seals the model, or None;
-    text: "svm" or "lvq", the text that a program gets.
+    text: "svm" or "lvq", the text that a program gets;  w (n,): weights of all points, or None.
     """
 
     x: np.ndarray
@@ -298,6 +319,12 @@ class NodeProblem:
     normalised: tuple[str, ...] = ()
     origin: str | None = None
     text: str = "svm"
+    w: np.ndarray | None = None
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """The weights (l,) of its samples, or None."""
+        return None if self.w is None else self.w[self.samples.rows]
 
 
 def read_node(node, branches: int, name: str):
