@@ -19,6 +19,7 @@ from ..learners.calibration import fit_sigmoid
 from ..learners.nystrom import leave_one_out, Ridge, RidgeSearch
 from ..models import BinaryModel
 from ..provenance import Provenance
+from ..weights import Weights
 from .fitted import Fitted
 from .kept_sums import GroupSums
 from .landmarks import MEGABYTE
@@ -120,10 +121,12 @@ class _Solution(NamedTuple):
     b: np.ndarray
 
 
-def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted) -> Iterator:
+def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted,
+               weights: Weights | None = None) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
-    The arguments are those of `fit`; wanted: what is wanted of samples that are held out.
+    The arguments are those of `fit`; wanted: what is wanted of samples that are held out;
+    weights: of the points, or None.
     """
     groups = {}
     for job in jobs:
@@ -131,7 +134,7 @@ def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted) -> Iterator:
     for number, members in enumerate(groups.values()):
         tell = None if progress is None else functools.partial(
             _tell_of, progress, number, len(groups))
-        group = Group(members, x, y, settings.kernel_memory, wanted)
+        group = Group(members, x, y, settings.kernel_memory, wanted, weights)
         yield from _Trainer(group, settings, tell, wanted).fit()
 
 
@@ -140,12 +143,14 @@ def _tell_of(progress, number, groups, share):
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
-def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None) -> bool:
+def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
+              weights: Weights | None = None) -> bool:
     """Write the file of the sums of one range for the group of a job; -> False if it is there.
 
-    settings: with `sums`;  number: of `row_ranges`;  progress(done, total).
+    settings: with `sums`;  number: of `row_ranges`;  progress(done, total);  weights: of the
+    points, or None.
     """
-    group = Group([job], x, y, settings.kernel_memory)
+    group = Group([job], x, y, settings.kernel_memory, weights=weights)
     kept, digest = settings.sums.of(job), group.range_digest(number)
     if kept.has_range(number, digest):
         return False
@@ -219,7 +224,8 @@ class _Trainer:
         return search.best
 
     def _search(self):
-        return RidgeSearch(self._group.problem.landmarks.scale, self._group.least)
+        group = self._group
+        return RidgeSearch(group.problem.landmarks.scale * group.mean_weight, group.least)
 
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
@@ -269,9 +275,11 @@ class _Trainer:
         side = np.isin(y[rows], job.sides[1])
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
-        a, b, converged = fit_sigmoid(values, side, counts[::-1])
+        totals = [sum(group.totals[label] for label in part) for part in reversed(job.sides)]
+        w = None if group.problem.w is None else group.problem.w[rows]
+        a, b, converged = fit_sigmoid(values, side, totals, w)
         if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
-            a, b, converged = fit_sigmoid(np.zeros_like(values), side, counts[::-1])
+            a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],

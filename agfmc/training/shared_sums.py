@@ -23,6 +23,7 @@ from ..executors.threads import available_cores, run_tasks
 from ..formats.lazy_points import is_lazy
 from ..formats.kernel_sums import ClassSums, packed, unpacked
 from ..kernel.landmarks import Landmarks
+from ..weights import total_weights
 from .held_out import calibration_rows
 from .landmarks import landmarks_of, MEGABYTE
 
@@ -273,27 +274,34 @@ class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
     jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `fit_shared`,
-    None where only sums are.
+    None where only sums are;  weights: of the points, or None.
+
+    counts, totals: {label: points} and {label: sum of their weights};  mean_weight: of the points
+    of these classifiers.
     """
 
-    def __init__(self, jobs, x, y, megabytes, wanted=None):
+    def __init__(self, jobs, x, y, megabytes, wanted=None, weights=None):
         job = jobs[0]
         self.jobs, self.options, self.seed = jobs, job.options, job.seed
         together = job.together
         self.labels = together.labels
         self.sets = _sets(job)
         self.atoms = _atoms(job)
+        w = None if weights is None else weights.w
         self.counts = label_counts(y)
+        self.totals = self.counts if w is None else total_weights(y, w)
         n = sum(self.counts[label] for label in self.labels)
+        total = sum(self.totals[label] for label in self.labels)
+        self.mean_weight = total / n
         drawn, landmarks = landmarks_of(job, x, y, megabytes)
         raw = n * len(landmarks) ** 2 > _RAW
-        self.least = _ROUNDING * n * landmarks.scale * landmarks.condition if raw else 0.0
+        self.least = _ROUNDING * total * landmarks.scale * landmarks.condition if raw else 0.0
         if self.options.ridge is not None and self.options.ridge < self.least:
             raise job.place.error(DataError, f"-l {self.options.ridge:g} is lost in the rounding "
                                   f"of so many points: expected {self.least:.2g} or more")
         self.rows = drawn[landmarks.kept]
         self.dropped = len(drawn) - len(self.rows)
-        self.problem = Problem(landmarks, x, y, raw)
+        self.problem = Problem(landmarks, x, y, raw, w)
         self.ranges = row_ranges(job, len(y))
         self.left_out = {} if wanted is None else self._left_out(
             y, None if wanted.sides else self.options.left_out, wanted.chosen)
