@@ -42,16 +42,18 @@ def average(parts: Iterable[np.ndarray], weights: Sequence[float],
     return softmax(np.ascontiguousarray(total)) if geometric else total
 
 
-def fit_weights(p: np.ndarray) -> np.ndarray:
+def fit_weights(p: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     """The weights (M,), sum 1, with the least mean log loss of the arithmetic average.
 
     p (M, n): the probability that each of the M members gives the true class of each of n points,
-    which it did not see.  Those below 1e-16 count as that.
+    which it did not see.  Those below 1e-16 count as that.  w (n,): the weights of the points in
+    the mean, None where all count alike.
     """
     p = np.maximum(np.asarray(p, dtype=float), SMALLEST)
     weights = np.full(len(p), 1 / len(p))
     for _ in range(max(1, min(STEPS, BUDGET // p.size))):
-        factor = (p / (weights[:, None] * p).sum(axis=0)).mean(axis=1)
+        ratio = p / (weights[:, None] * p).sum(axis=0)
+        factor = ratio.mean(axis=1) if w is None else ratio @ w / w.sum()
         if factor.max() - 1 <= TOLERANCE:
             break
         weights = weights * factor

@@ -9,7 +9,7 @@ b have the least
 g^2 being the mean of l^2, towards the votes of the log-odds with the s of least loss, or towards
 0; which of both, and the ridge, have the least cross-validated log loss.  Where a code has no
 zeros, shrinking towards least squares instead mostly leaves more loss; for pairs of classes, least
-squares with a calibration map is the better decoder.
+squares with a calibration map is the better decoder.  Points with weights have them in all means.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from ..arrays import padded_blocks
 from ..errors import DataError, ModelError
 from ..models import LearnedDecoder
 from .convergence import Solver, Stops
-from .maps import softmax, stratified_folds
+from .maps import mean, softmax, stratified_folds, total
 from .reproducible import TILE, Uniform
 
-__all__ = ["LARGEST", "LearnedFit", "fit_learned", "log_odds", "minimise_loss", "prepare"]
+__all__ = ["LARGEST", "LearnedFit", "Points", "fit_learned", "log_odds", "minimise_loss",
+           "prepare"]
 
 LIMIT = 30.0  # of log-odds
 LARGEST = 50_000  # weights of a decoder that is fitted
@@ -82,12 +83,26 @@ class LearnedFit(NamedTuple):
     ridge: float
 
 
-def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1) -> LearnedFit:
+class Points(NamedTuple):
+    """Points that a decoder is fitted to: x (c, q), classes y (c,), weights (c,) or None."""
+
+    x: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None = None
+
+    def those(self, chosen: np.ndarray) -> Points:
+        """Some of them, chosen (c,) bool."""
+        return Points(self.x[chosen], self.y[chosen],
+                      None if self.weights is None else self.weights[chosen])
+
+
+def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
+                weights: np.ndarray | None = None) -> LearnedFit:
     """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
 
-    y (c,): true classes, columns of the code;  seed: of the folds.  Raises `ModelError` for a
-    code of more than `LARGEST` entries, `DataError` for a class without points, and for values
-    that are not finite.
+    y (c,): true classes, columns of the code;  seed: of the folds;  weights (c,): of the points,
+    None where all count alike.  Raises `ModelError` for a code of more than `LARGEST` entries,
+    `DataError` for a class without points, and for values that are not finite.
     """
     m, k = a.shape
     if m * k > LARGEST:
@@ -100,55 +115,60 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1) -> L
         raise DataError(f"class {absent[0]} (counted from 0) has no calibration point, and a "
                         "learned decoder needs some of each")
     l = log_odds(r)
-    scale = np.sqrt(np.mean(l * l)) or 1.0
+    scale = np.sqrt(np.mean(l * l) if weights is None else
+                    mean((l * l).mean(axis=1), weights)) or 1.0
     x = np.ones((len(l), m + 1))
     np.divide(l, scale, out=x[:, :-1])
     nothing, votes = np.zeros((2, k, m + 1))
     votes[:, :-1] = a.T
-    fold = stratified_folds(y, seed, FOLDS)
-    trials = (*_path(x, y, nothing, fold), *_path(x, y, votes, fold))
+    fold, points = stratified_folds(y, seed, FOLDS), Points(x, y, weights)
+    trials = (*_path(points, nothing, fold), *_path(points, votes, fold))
     loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
-    weights = _fit(x, y, _centre(x, y, votes), ridge)
-    return LearnedFit(LearnedDecoder(weights[:, :-1] / scale, weights[:, -1].copy()), p,
+    found = _fit(points, _centre(points, votes), ridge)
+    return LearnedFit(LearnedDecoder(found[:, :-1] / scale, found[:, -1].copy()), p,
                       bool(votes.any()), ridge)
 
 
-def _path(x, y, votes, fold):
+def _path(points, votes, fold):
     """Yield (loss, ridge, votes, p (c, k)) of the ridges from strong to weak, cross-validated."""
-    parts = [fold == number for number in range(fold.max() + 1)]
-    centres = [_centre(x[~test], y[~test], votes) for test in parts]
-    best, weights = np.inf, centres
+    tests = [fold == number for number in range(fold.max() + 1)]
+    centres = [_centre(points.those(~test), votes) for test in tests]
+    best, fits = np.inf, centres
     for ridge in RIDGES:
-        p = np.empty((len(y), len(votes)))
-        weights = [_fit(x[~test], y[~test], centre, ridge, start, 1e-7)
-                   for test, centre, start in zip(parts, centres, weights)]
-        for test, w in zip(parts, weights):
-            p[test] = softmax(x[test] @ w.T)
-        loss = -np.mean(np.log(np.maximum(p[np.arange(len(y)), y], 1e-300)))
+        p = np.empty((len(points.y), len(votes)))
+        fits = [_fit(points.those(~test), centre, ridge, start, 1e-7)
+                for test, centre, start in zip(tests, centres, fits)]
+        for test, fitted in zip(tests, fits):
+            p[test] = softmax(points.x[test] @ fitted.T)
+        chosen = p[np.arange(len(points.y)), points.y]
+        loss = -mean(np.log(np.maximum(chosen, 1e-300)), points.weights)
         yield loss, ridge, votes, p
         best = min(best, loss)
         if loss > WORSE * best:
             return
 
 
-def _centre(x, y, votes):
-    """s `votes` (k, m + 1), with the s of the least log loss of points x (c, m + 1)."""
-    return votes * best_share(x @ votes.T, y)
+def _centre(points, votes):
+    """s `votes` (k, m + 1), with the s of the least log loss of the points."""
+    return votes * best_share(points.x @ votes.T, points.y, points.weights)
 
 
-def _fit(x, y, centre, ridge, start=None, accuracy=1e-13):
-    """Weights (k, m + 1) of points x (c, m + 1), drawn to a centre of that shape."""
-    return centre if ridge == np.inf else minimise_loss(x, y, centre, ridge, start, accuracy)
+def _fit(points, centre, ridge, start=None, accuracy=1e-13):
+    """Weights (k, m + 1) fitted to points, drawn to a centre of that shape."""
+    return centre if ridge == np.inf else minimise_loss(points, centre, ridge, start, accuracy)
 
 
-def best_share(z: np.ndarray, y: np.ndarray) -> float:
-    """The s in [0, 100] for which softmax(s z) of z (c, k) has the least log loss."""
+def best_share(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """The s in [0, 100] for which softmax(s z) of z (c, k) has the least log loss.
+
+    y (c,): true columns;  weights (c,): of the points.
+    """
     from scipy.optimize import brentq
 
     at = np.arange(len(y)), y
 
     def slope(s):
-        return np.mean(np.einsum("ij,ij->i", softmax(s * z), z) - z[at])
+        return mean(np.einsum("ij,ij->i", softmax(s * z), z) - z[at], weights)
 
     least, most = 0.0, 100.0
     if slope(least) >= 0:
@@ -156,29 +176,33 @@ def best_share(z: np.ndarray, y: np.ndarray) -> float:
     return most if slope(most) <= 0 else brentq(slope, least, most, xtol=1e-12)
 
 
-def minimise_loss(x: np.ndarray, y: np.ndarray, centre: np.ndarray, ridge: float,
+def minimise_loss(points: Points, centre: np.ndarray, ridge: float,
                   start: np.ndarray | None = None, accuracy: float = 1e-13) -> np.ndarray:
     """W (k, q) with the least mean log loss of softmax(W x) + ridge / 2 |W - centre|^2.
 
-    x (c, q), y (c,): points and their classes;  start (k, q): of L-BFGS, which ends where a step
-    gains less than `accuracy` of the loss.
+    x (c, q), y (c,): of the points;  start (k, q): of L-BFGS, which ends where a step gains less
+    than `accuracy` of the loss.
     """
     from scipy.optimize import minimize
 
+    x, y, weights = points
     at = np.arange(len(y)), y
+    n = len(y) if weights is None else weights.sum()
 
     def loss(w):
         w = w.reshape(centre.shape)
         away = w - centre
         z = x @ w.T
         z -= z.max(axis=1)[:, None]
-        true = z[at].sum()
+        true = total(z[at], weights)
         np.exp(z, out=z)
-        total = z.sum(axis=1)
-        z /= total[:, None]
+        sums = z.sum(axis=1)
+        z /= sums[:, None]
         z[at] -= 1.0
-        value = (np.log(total).sum() - true) / len(y) + ridge / 2 * np.vdot(away, away)
-        return value, (z.T @ x / len(y) + ridge * away).ravel()
+        if weights is not None:
+            z *= weights[:, None]
+        value = (total(np.log(sums), weights) - true) / n + ridge / 2 * np.vdot(away, away)
+        return value, (z.T @ x / n + ridge * away).ravel()
 
     return minimize(loss, (centre if start is None else start).ravel(), jac=True,
                     method="L-BFGS-B", options={"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol":

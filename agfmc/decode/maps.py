@@ -11,6 +11,9 @@ not make certain answers, so the sum of their losses gets two terms, which many 
 -log(e) / 2, as if one half of an error had been seen that only the floor explains (the floor of n
 points without any is then about 1 / (2 n)), and log(T)^2 / 2, a temperature of 1 with a deviation
 of a factor of e = 2.7.
+
+Weights of points (n,), where there are some, multiply their losses: a weight of 2 is two copies of
+the point.  In a cross-validation both copies are in one part.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from .reproducible import Uniform
 
 __all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps",
            "fit_in_training", "fit_map", "fit_matrix", "fit_temperature", "fit_vector",
-           "held_out_map", "losses", "refit", "softmax", "stratified_folds"]
+           "held_out_map", "losses", "mean", "refit", "softmax", "stratified_folds",
+           "total"]
 
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
 # The same for vectors and matrices: exact zeros, which least squares gives, would have more
@@ -75,6 +79,16 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
 def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     """-log p_i,y(i) (n,) of p (n, c), true columns y (n,); p below 2.2e-16 counts as that."""
     return -np.log(np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0))
+
+
+def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
+    """The sum of values (n,), each times its weight where there are weights (n,)."""
+    return values.sum() if weights is None else weights @ values
+
+
+def mean(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
+    """The mean of values (n,), weighted where there are weights (n,)."""
+    return values.mean() if weights is None else (weights @ values) / weights.sum()
 
 
 def _smallest(kind):
@@ -191,23 +205,25 @@ def _root(function, a, b):
 
 # Fitting vectors and matrices
 
-def fit_vector(p: np.ndarray, y: np.ndarray, ridge: float) -> ProbabilityMap:
+def fit_vector(p: np.ndarray, y: np.ndarray, ridge: float,
+               weights: np.ndarray | None = None) -> ProbabilityMap:
     """The vector map of p (n, c) and true columns y (n,) with the least penalised log loss.
 
     mean log loss + ridge (sum (a_j - u)^2 + sum b_j^2), where u is free: towards a temperature.
     """
-    return _fit_linear(p, y, ridge, "vector")
+    return _fit_linear(p, y, ridge, "vector", weights)
 
 
-def fit_matrix(p: np.ndarray, y: np.ndarray, ridge: float) -> ProbabilityMap:
+def fit_matrix(p: np.ndarray, y: np.ndarray, ridge: float,
+               weights: np.ndarray | None = None) -> ProbabilityMap:
     """The matrix map of p (n, c) and true columns y (n,) with the least penalised log loss.
 
     mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), where u is free.
     """
-    return _fit_linear(p, y, ridge, "matrix")
+    return _fit_linear(p, y, ridge, "matrix", weights)
 
 
-def _fit_linear(p, y, ridge, kind):
+def _fit_linear(p, y, ridge, kind, weights):
     """A vector or matrix map by L-BFGS from the temperature map.
 
     Variables: deviations from u on the diagonal, b, u, log(e / (1 - e)).
@@ -215,8 +231,9 @@ def _fit_linear(p, y, ridge, kind):
     from scipy.optimize import Bounds, minimize
 
     p = np.maximum(p, _smallest(kind))
-    start, z = fit_temperature(p, y), np.log(p)
-    n, c = z.shape
+    start, z = fit_temperature(p, y, weights), np.log(p)
+    rows, c = np.arange(len(z)), z.shape[1]
+    n = len(z) if weights is None else weights.sum()
     shape = (c,) if kind == "vector" else (c, c)
     size = int(np.prod(shape))
     x = np.zeros(size + c + 2)
@@ -228,21 +245,22 @@ def _fit_linear(p, y, ridge, kind):
         s = x[-2] * z + b
         s += z * deviation if kind == "vector" else z @ deviation.T
         softmax(s)
-        true = s[np.arange(n), y]
+        true = s[rows, y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
-        value = (PRIOR_TEMPERATURE * log_u**2 / 2 - np.log(q).sum()
+        value = (PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights)
                  - PRIOR_ERRORS * np.log(e)) / n + ridge * (x[:-2] @ x[:-2])
         ratio = (1 - e) * true / q
         s *= ratio[:, None]  # d loss / d logits
-        s[np.arange(n), y] -= ratio
-        s /= n
+        s[rows, y] -= ratio
+        s /= n if weights is None else (n / weights)[:, None]
         slope = np.empty_like(x)
         slope[:size] = ((s * z).sum(axis=0) if kind == "vector" else s.T @ z).ravel()
         slope[size:size + c] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
         slope[:-2] += 2 * ridge * x[:-2]
-        slope[-1] = -e * (1 - e) * ((1 / c - true) / q).sum() / n - PRIOR_ERRORS * (1 - e) / n
+        slope[-1] = -e * (1 - e) * total((1 / c - true) / q, weights) / n \
+            - PRIOR_ERRORS * (1 - e) / n
         return value, slope
 
     limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
@@ -267,105 +285,122 @@ class MapTrial(NamedTuple):
 
 
 def fit_map(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
-            folds: int = FOLDS) -> ProbabilityMap:
+            folds: int = FOLDS, weights: np.ndarray | None = None) -> ProbabilityMap:
     """A map of `kind`, one of `MAP_KINDS` or "auto", of p (n, c) and true columns y (n,).
 
     "auto" takes what `choose_map` chooses; ridges have the least cross-validated log loss.
+    weights (n,): of the points.
     """
     if kind == "none":
         return ProbabilityMap("none")
     if kind == "temperature":
-        return fit_temperature(p, y)
-    return refit(choose_map(compare_maps(p, y, kind, seed, folds)), p, y)
+        return fit_temperature(p, y, weights)
+    trials = compare_maps(p, y, kind, seed, folds, weights)
+    return refit(choose_map(trials, weights), p, y, weights)
 
 
-def fit_in_training(p: np.ndarray, y: np.ndarray,
-                    seed: int = 1) -> tuple[ProbabilityMap, np.ndarray]:
+def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
+                    weights: np.ndarray | None = None) -> tuple[ProbabilityMap, np.ndarray]:
     """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
 
     A temperature; but a matrix where there are few classes and four points for each of its numbers,
     and its cross-validated log loss is lower by more than a standard error.  p': each point by a
-    map that was fitted without it, where that has many numbers.
+    map that was fitted without it, where that has many numbers.  weights (n,): of the points.
     """
     c = p.shape[1]
-    if 2 < c <= MOST_CLASSES and _enough_for_matrix(c, len(y)):
+    if 2 < c <= MOST_CLASSES and _enough_for_matrix(p, weights):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
-        few, true = p[rows], y[rows]
+        few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
         fold = stratified_folds(true, seed, 3)
-        trials = [_best_ridge(kind, few, true, fold, ridges) for kind, ridges in (
+        trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
             ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
-        chosen = choose_map(trials)
+        chosen = choose_map(trials, w)
         if chosen.kind == "matrix":
-            fitted = refit(chosen, few, true)
+            fitted = refit(chosen, few, true, w)
             out = apply_map(fitted, p)
-            out[rows] = _held_out(chosen, few, true, fold)
+            out[rows] = _held_out(chosen, few, true, fold, w)
             return fitted, out
-    fitted = fit_temperature(p, y)
+    fitted = fit_temperature(p, y, weights)
     return fitted, apply_map(fitted, p)
 
 
-def _enough_for_matrix(c, n):
-    """True where n points may choose a matrix map of c classes."""
+def _enough_for_matrix(p, weights):
+    """True where points with p (n, c) may choose a matrix map: by their effective number."""
+    n, c = p.shape
+    if weights is not None:
+        n = weights.sum()**2 / (weights @ weights)
     return POINTS_FOR_A_NUMBER * c * (c + 1) <= n
 
 
-def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray) -> ProbabilityMap:
-    """The map of a `MapTrial` fitted to p (n, c) and true columns y (n,)."""
+def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
+          weights: np.ndarray | None = None) -> ProbabilityMap:
+    """The map of a `MapTrial` fitted to p (n, c), true columns y (n,) and weights (n,)."""
     if trial.kind == "none":
         return ProbabilityMap("none")
     if trial.kind == "temperature":
-        return fit_temperature(p, y)
-    return _fit_linear(p, y, trial.ridge, trial.kind)
+        return fit_temperature(p, y, weights)
+    return _fit_linear(p, y, trial.ridge, trial.kind, weights)
 
 
 def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
-                 folds: int = FOLDS) -> list[MapTrial]:
+                 folds: int = FOLDS, weights: np.ndarray | None = None) -> list[MapTrial]:
     """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
 
-    p (n, c), y (n,): true columns.  The ridge of a kind is that with the least cross-validated
-    log loss on the same folds.  "auto" leaves out matrices with fewer than four points for
-    each of their numbers: they did harm on other points even where cross-validation was for them.
+    p (n, c), y (n,): true columns;  weights (n,): of the points.  The ridge of a kind is that with
+    the least cross-validated log loss on the same folds.  "auto" leaves out matrices with fewer
+    than four points for each of their numbers: they did harm on other points even where
+    cross-validation was for them.
     """
-    c = p.shape[1]
-    kinds = [one for one in MAP_KINDS if one != "matrix" or _enough_for_matrix(c, len(y))] \
+    kinds = [one for one in MAP_KINDS if one != "matrix" or _enough_for_matrix(p, weights)] \
         if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds)
-    return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,))
+    return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,), weights)
             for one in kinds]
 
 
-def _best_ridge(kind, p, y, fold, ridges):
+def _best_ridge(kind, p, y, fold, ridges, weights):
     """The `MapTrial` of a kind whose ridge has the least cross-validated log loss."""
     trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
-    return min((trial._replace(losses=losses(_held_out(trial, p, y, fold), y))
-                for trial in trials), key=lambda trial: trial.losses.mean())
+    return min((trial._replace(losses=losses(_held_out(trial, p, y, fold, weights), y))
+                for trial in trials), key=lambda trial: mean(trial.losses, weights))
 
 
 def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, seed: int = 1,
-                 folds: int = FOLDS) -> np.ndarray:
-    """p' (n, c), each point by the map that was fitted without its fold."""
-    return _held_out(trial, p, y, stratified_folds(y, seed, folds))
+                 folds: int = FOLDS, weights: np.ndarray | None = None) -> np.ndarray:
+    """p' (n, c), each point by the map that was fitted without its fold; weights (n,)."""
+    return _held_out(trial, p, y, stratified_folds(y, seed, folds), weights)
 
 
-def _held_out(trial, p, y, fold):
+def _held_out(trial, p, y, fold, weights):
     out = np.empty(p.shape)
     for number in range(fold.max() + 1):
         test = fold == number
-        out[test] = apply_map(refit(trial, p[~test], y[~test]), p[test])
+        others = None if weights is None else weights[~test]
+        out[test] = apply_map(refit(trial, p[~test], y[~test], others), p[test])
     return out
 
 
-def choose_map(trials: list[MapTrial]) -> MapTrial:
+def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> MapTrial:
     """The simplest of trials whose mean loss is within one standard error of the least.
 
-    The standard error is that of the mean difference of the losses, point by point.
+    The standard error is that of the mean difference of the losses, point by point;  weights (n,):
+    of the points, in means and errors.
     """
-    best = min(trials, key=lambda trial: trial.losses.mean())
+    best = min(trials, key=lambda trial: mean(trial.losses, weights))
     for trial in trials:
         difference = trial.losses - best.losses
-        if difference.mean() <= difference.std(ddof=1) / np.sqrt(len(difference)):
+        if mean(difference, weights) <= _standard_error(difference, weights):
             return trial
     return best
+
+
+def _standard_error(values, weights):
+    """That of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w."""
+    n = len(values)
+    if weights is None:
+        return values.std(ddof=1) / np.sqrt(n)
+    apart = weights * (values - mean(values, weights))
+    return np.sqrt(apart @ apart * n / (n - 1)) / weights.sum()
 
 
 def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:

@@ -62,7 +62,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     quick: every map is a temperature and a floor, fitted to a thousand points at most, and no
     points are kept;  losses: gets {key: (number of points, their log loss before, after)} of the
     decoders that keep points; where a tree is descended, of the probability that the answer is
-    right.
+    right.  Losses have the weights of the held-out points.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -78,25 +78,26 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
     for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
-        true = column[points]
+        true, w = column[points], _weights(held_out, points)
         own = _apart(held_out, points)
         if key.startswith("recursive"):
             true = np.where(answer == true, 0, 1)
-            fitted, kept = fit_temperature(p, true), None
+            fitted, kept = fit_temperature(p, true, w), None
             mapped = apply_map(fitted, p)
             if key in keeping:
                 kept = answer_points(mapped[own, 0], held_out.y[own], true[own] == 0)
         elif key in keeping:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
-            fitted, mapped = known[1:] if known else fit_in_training(p, true)
+            fitted, mapped = known[1:] if known else fit_in_training(p, true, weights=w)
             tried.append((p, fitted, mapped))
             answer = answer if fitted.kind == "temperature" else mapped.argmax(axis=1)
             kept = calibration_points(mapped[own], true[own], answer[own], classes)
         else:
-            fitted, kept = fit_temperature(p, true), None
+            fitted, kept = fit_temperature(p, true, w), None
         if kept is not None and losses is not None:
-            losses[key] = len(true[own]), log_loss(p[own], true[own]), \
-                log_loss(mapped[own], true[own])
+            their = None if w is None else w[own]
+            losses[key] = len(true[own]), log_loss(p[own], true[own], their), \
+                log_loss(mapped[own], true[own], their)
         maps[key] = DecoderCalibration(fitted, kept)
     learned = None
     if "learned" in (only if only is not None else {
@@ -104,14 +105,17 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
         with suppress(AgfmcError):  # too large, or a class without points
             learned, maps["learned"] = _learned(configuration, all_held_out)
     counts = np.bincount(column, minlength=len(classes))
-    return Calibration(configuration.digest(), tuple(tree.classes), "training points, held out",
+    source = "training points, held out" + ("" if held_out.weights is None else ", weighted")
+    return Calibration(configuration.digest(), tuple(tree.classes), source,
                        tuple(counts.tolist()), maps, learned)
 
 
-def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1) -> LearnedFit:
+def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
+                        weights: np.ndarray | None = None) -> LearnedFit:
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
-    y (c,): columns of the true classes, labels ascending;  seed: of the folds.  p (c, k) of the
+    y (c,): columns of the true classes, labels ascending;  seed: of the folds;  weights (c,): of
+    the points.  p (c, k) of the
     result, by fits without the points, is what a map and calibration points are made of.
     Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
     `DataError` for a class without points.
@@ -120,7 +124,7 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1)
         raise ModelError("a multi-class node has no decision values that a decoder could be "
                          "fitted to")
     code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
-    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights)
 
 
 def check_weights(way: str | None, tree: Tree, points: int) -> None:
@@ -156,7 +160,7 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     for start in range(0, size, step):
         rows = given.load(start, min(start + step, size))
         parts.append(np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)]))
-    text = _in_words(fit_weights(np.concatenate(parts, axis=1)))
+    text = _in_words(fit_weights(np.concatenate(parts, axis=1), held_out.weights))
     return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
 
 
@@ -179,10 +183,10 @@ def _learned(configuration, held_out):
     for start in range(0, size, step):
         rows = given.load(start, min(start + step, size))
         parts.append(given(range(given.count), rows[taken[start + rows]])[1])
-    true = np.searchsorted(classes, held_out.y[taken])
+    true, w = np.searchsorted(classes, held_out.y[taken]), _weights(held_out, taken)
     own = _apart(held_out, taken)
-    fitted = fit_learned_decoder(configuration.tree, np.concatenate(parts), true)
-    found = fit_temperature(fitted.p, true)
+    fitted = fit_learned_decoder(configuration.tree, np.concatenate(parts), true, weights=w)
+    found = fit_temperature(fitted.p, true, w)
     return fitted.decoder, DecoderCalibration(found, calibration_points(
         apply_map(found, fitted.p[own]), true[own], fitted.p[own].argmax(axis=1), classes))
 
@@ -191,6 +195,11 @@ def _apart(held_out, points):
     """Which of some of the held-out points had no part in learning a metric; all if none had."""
     apart = None if held_out.apart is None else held_out.apart[points]
     return slice(None) if apart is None or not apart.any() else apart
+
+
+def _weights(held_out, points):
+    """The weights of some of the held-out points, None where all count alike."""
+    return None if held_out.weights is None else held_out.weights[points]
 
 
 def _share_of_classes(y, stride):
@@ -272,7 +281,8 @@ def _thinned(held_out, most):
                    number[held_out.point[kept]].astype(np.int32), held_out.classifier[kept],
                    held_out.value[kept],
                    {node: p[taken] for node, p in held_out.nodes.items()},
-                   None if held_out.apart is None else held_out.apart[taken])
+                   None if held_out.apart is None else held_out.apart[taken],
+                   _weights(held_out, taken))
 
 
 def _joined(parts, classes):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..decode.maps import (apply_map, choose_map, compare_maps, FOLDS, held_out_map, losses,
-                           MapTrial, refit)
+                           MapTrial, mean, refit)
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles
 from ..decode.thresholds import error_threshold
 from ..errors import AgfmcWarning, DataError, UsageError
@@ -24,7 +24,7 @@ from ..formats.probability_text import read_probabilities
 from ..formats.vectors import read_cls, read_con
 from ..models import (Calibration, Configuration, Dataset, DecoderCalibration, LearnedDecoder,
                       ProbabilityMap)
-from ..score.intervals import resampled, spread
+from ..score.intervals import effective_number, resampled, spread
 from ..score.probabilities import calibration, expected_calibration_error, probability
 from .calibration import fit_learned_decoder
 from .classifier import Classifier
@@ -48,7 +48,8 @@ class Answered:
     p (n, k): probabilities, columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
     where a tree was descended;  y, answer (n,): columns of the true class and of the answer;
     source: where the points come from, as text;  learned: the decoder that was fitted to them, p
-    being by fits without each point; None for one that was there.
+    being by fits without each point; None for one that was there;  weights (n,): of the points,
+    None where all count alike.
     """
 
     p: np.ndarray
@@ -56,7 +57,7 @@ class Answered:
     answer: np.ndarray
     source: str
     learned: LearnedDecoder | None = None
-
+    weights: np.ndarray | None = None
 
     def same(self, other: Answered) -> bool:
         """True where another decoder answers the same but for rounding."""
@@ -95,7 +96,7 @@ def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
 
 def answers_of_data(configuration: Configuration, decoding: Decoding, data: Dataset, kind: str,
                     source: str, workers: int = 1) -> Answered:
-    """The `Answered` points of a `Dataset`; kind: of its `InputFormat`.
+    """The `Answered` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
 
     A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
     classes that the configuration does not know.
@@ -118,12 +119,13 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
         x = np.pad(x, [(0, 0), (0, lacking)])
     answers = classifier.classify(x, workers)
     p = answers.columns
+    weights = None if data.weights is None else data.weights.w
     if fits:
-        fitted = fit_learned_decoder(tree, p, y)
-        return Answered(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder)
+        fitted = fit_learned_decoder(tree, p, y, weights=weights)
+        return Answered(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
     if p.shape[1] == 1:
         p = np.column_stack([p, 1 - p])
-    return Answered(p, y, np.searchsorted(tree.classes, answers.classes), source)
+    return Answered(p, y, np.searchsorted(tree.classes, answers.classes), source, weights=weights)
 
 
 def _learned(configuration):
@@ -195,19 +197,21 @@ def recalibrate(answered: Answered, key: str, classes: Sequence[int], kind: str 
     """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
 
     stored: a map fitted to other points, whose log loss is reported too.  Warns where there are
-    few points, or none of a class.
+    few points, or none of a class.  Maps and scores have the weights of the points; thresholds and
+    sets count points, for which their guarantees are.
     """
     p, y, right = answered.p, answered.y, answered.answer == answered.y
+    weights = answered.weights
     descended = key.startswith("recursive")
     true = np.where(right, 0, 1) if descended else y
     _warn_of_few(y, classes, answered.source)
     if len(y) < 2:
         raise DataError("a map needs two points at least, to be fitted without one of them",
                         file=answered.source)
-    trials = compare_maps(p, true, kind, seed, folds) if kind != "none" else \
+    trials = compare_maps(p, true, kind, seed, folds, weights) if kind != "none" else \
         [MapTrial("none", 0.0, losses(p, true))]
-    chosen = choose_map(trials)
-    after = held_out_map(chosen, p, true, seed, folds)
+    chosen = choose_map(trials, weights)
+    after = held_out_map(chosen, p, true, seed, folds, weights)
     answer = answered.answer
     if not descended and chosen.kind not in ("none", "temperature"):
         answer = after.argmax(axis=1)
@@ -215,7 +219,7 @@ def recalibrate(answered: Answered, key: str, classes: Sequence[int], kind: str 
         points = answer_points(after[:, 0], np.asarray(classes)[y], right)
     else:
         points = calibration_points(after, y, answer, classes)
-    fitted = refit(chosen, p, true)
+    fitted = refit(chosen, p, true, weights)
     columns = (np.zeros(len(y), dtype=int),) * 2 if descended else (answered.answer, answer)
     report = {
         "decoder": key, "source": answered.source, "points": len(y), "classes": len(classes),
@@ -225,12 +229,14 @@ def recalibrate(answered: Answered, key: str, classes: Sequence[int], kind: str 
         "temperature": 1 / float(fitted.weights) if chosen.kind == "temperature" else None,
         "floor": fitted.floor,
         "compared": {**({} if stored is None else
-                        {"stored": float(losses(apply_map(stored, p), true).mean())}),
-                     **{trial.kind: float(trial.losses.mean()) for trial in trials}},
-        "scores": _scores((p, after), true, columns, resampled(y, seed)),
+                        {"stored": float(mean(losses(apply_map(stored, p), true), weights))}),
+                     **{trial.kind: float(mean(trial.losses, weights)) for trial in trials}},
+        "scores": _scores((p, after), true, columns, resampled(y, seed), weights),
         "thresholds": [_threshold(points, error) for error in ERRORS],
         "sets": [] if descended else [_sizes(points, after, classes, wanted)
                                       for wanted in COVERAGES],
+        **({} if weights is None else {"sum_of_weights": float(weights.sum()),
+                                       "effective_points": effective_number(weights, len(y))}),
     }
     return Recalibrated(DecoderCalibration(fitted, points), report)
 
@@ -248,16 +254,16 @@ def _warn_of_few(y, classes, source):
                       stacklevel=3)
 
 
-def _scores(both, y, answers, resamples):
+def _scores(both, y, answers, resamples, weights):
     """{score: {before, after, difference}}, each {value, low, high}, of p before and after."""
-    rows = np.arange(len(y))
+    rows, each = np.arange(len(y)), np.ones(len(y)) if weights is None else weights
     pieces = []
     for p, answer in zip(both, answers):
         squares = np.einsum("ij,ij->i", p, p) - 2 * p[rows, y] + 1
         pieces.append((losses(p, y), squares, p[rows, answer], answer == y))
 
     def scores(counts):
-        found = {}
+        found, counts = {}, counts * each
         for when, (loss, squares, winner, right) in zip(("before", "after"), pieces):
             found["log_loss", when] = np.average(loss, weights=counts)
             found["brier", when] = np.average(squares, weights=counts)
@@ -317,7 +323,8 @@ def with_decoders(configuration: Configuration, found: dict[str, Recalibrated], 
     # of each decoder the last source alone
     sources = [part for part in old.source.split("; ")
                if part and part.partition(": ")[0] not in found]
-    sources += [f"{key}: {one.report['points']} points of "
+    sources += [f"{key}: {one.report['points']} "
+                + ("weighted " if "sum_of_weights" in one.report else "") + "points of "
                 + one.report["source"].replace(";", ",") for key, one in found.items()]
     decoders = {**old.decoders, **{key: one.calibration for key, one in found.items()}}
     return replace(configuration, calibration=replace(
@@ -340,7 +347,9 @@ def _page(report):
         fitted = f"temperature {report['temperature']:.4g}, floor {report['floor']:.2g}"
     elif report["ridge"] is not None:
         fitted += f", ridge {report['ridge']:g}, floor {report['floor']:.2g}"
-    lines = [f"{report['points']} points of {report['classes']} classes; {fitted}"]
+    weighted = "" if "effective_points" not in report else \
+        f", which count as {report['effective_points']:.4g} of equal weight"
+    lines = [f"{report['points']} points of {report['classes']} classes{weighted}; {fitted}"]
     if len(report["compared"]) > 1:
         lines.append("log loss: " + ", ".join(
             f"{kind} {value:.4f}" for kind, value in report["compared"].items()))

@@ -51,12 +51,13 @@ def _members(y, wanted):
     return np.sort(np.concatenate(rows))
 
 
-def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
+def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings,
+                    weights: np.ndarray | None = None) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     tree, jobs: of the training, those of all rows first;  values: for each row those of its
     `Fitted`, or None;  data: (x (n, d), y (n,), {node number: `DirectModel`});  rows (c,),
-    ascending: of the points.
+    ascending: of the points;  weights (n,): of all points, None where they count alike.
     """
     x, y, node_models = data
     binary = [job for job in jobs if job.is_binary]
@@ -80,7 +81,8 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     return HeldOut(rows, labels, x[rows], point[order],
                    np.concatenate(classifiers or empty)[order],
                    np.concatenate(values or empty).astype(np.float64)[order], nodes,
-                   None if apart is None else apart[rows])
+                   None if apart is None else apart[rows],
+                   None if weights is None else weights[rows])
 
 
 def _nodes(tree, jobs, data, rows, settings):

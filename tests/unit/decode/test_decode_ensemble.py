@@ -50,6 +50,14 @@ def test_weights_have_the_least_loss(seed, members):
     assert all(loss(weights) <= loss(w) + 2e-6 for w in simplex(rng, 500, members))
 
 
+def test_weights_of_points_are_copies():
+    rng = np.random.default_rng(5)
+    p, w = rng.random((4, 200)), rng.integers(1, 5, 200)
+    found = fit_weights(p, w)
+    assert np.allclose(found, fit_weights(p.repeat(w, axis=1)), rtol=0, atol=1e-9)
+    assert np.abs(found - fit_weights(p)).max() > 1e-3
+
+
 def test_weights_at_the_corners():
     good = np.array([[0.9] * 20, [0.5] * 20])
     assert np.allclose(fit_weights(good), [1, 0], atol=1e-4)

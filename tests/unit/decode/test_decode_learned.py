@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agfmc.decode import learned as module
 from agfmc.decode.front import CodeDecoder
-from agfmc.decode.learned import best_share, fit_learned, log_odds, minimise_loss
+from agfmc.decode.learned import best_share, fit_learned, log_odds, minimise_loss, Points
 from agfmc.errors import DataError, ModelError
 from agfmc.models import LearnedDecoder
 
@@ -57,7 +57,7 @@ def test_strong_ridge_leaves_votes(monkeypatch):
 
     assert at(share) < min(at(share - 1e-4), at(share + 1e-4))
     np.testing.assert_allclose(
-        minimise_loss(np.column_stack([log_odds(r), np.ones(300)]), y,
+        minimise_loss(Points(np.column_stack([log_odds(r), np.ones(300)]), y),
                       np.column_stack([share * REST.T, np.zeros(3)]), 1e12),
         np.column_stack([share * REST.T, np.zeros(3)]), atol=1e-9)
 
@@ -73,10 +73,29 @@ def test_equals_scikit_learn(ridge):
     linear_model = pytest.importorskip("sklearn.linear_model")
     r, y = draw(240, REST)
     x = np.column_stack([log_odds(r), np.ones(240)])
-    w = minimise_loss(x, y, np.zeros((3, 4)), ridge, accuracy=1e-15)
+    w = minimise_loss(Points(x, y), np.zeros((3, 4)), ridge, accuracy=1e-15)
     peer = linear_model.LogisticRegression(C=1 / (ridge * 240), fit_intercept=False, tol=1e-10,
                                            solver="newton-cg", max_iter=1000).fit(x, y)
     np.testing.assert_allclose(w, peer.coef_, rtol=0, atol=1e-6)
+
+
+def test_weights_of_points_are_copies():
+    r, y = draw(240, REST)
+    x = np.column_stack([log_odds(r), np.ones(240)])
+    w = np.random.default_rng(2).integers(1, 5, 240)
+    copies = x.repeat(w, 0), y.repeat(w)
+    one = minimise_loss(Points(x, y, w), np.zeros((3, 4)), 1e-3)
+    other = minimise_loss(Points(*copies), np.zeros((3, 4)), 1e-3)
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    assert np.abs(one - minimise_loss(Points(x, y), np.zeros((3, 4)), 1e-3)).max() > 1e-3
+    assert best_share(x[:, :3], y, w) == pytest.approx(best_share(copies[0][:, :3], copies[1]),
+                                                       rel=1e-9)
+    # a class that weighs more is answered more
+    heavy = fit_learned(REST, r, y, weights=np.where(y == 1, 50.0, 1.0))
+    assert heavy.p[:, 1].mean() > fit_learned(REST, r, y).p[:, 1].mean() + .1
+    ones = fit_learned(REST, r, y, weights=np.ones(240))
+    np.testing.assert_allclose(ones.decoder.weights, fit_learned(REST, r, y).decoder.weights,
+                               atol=1e-6)
 
 
 def test_weights_are_of_log_odds():

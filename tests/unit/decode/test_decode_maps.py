@@ -99,6 +99,58 @@ def test_weights_are_copies():
         assert one.floor == pytest.approx(other.floor, rel=1e-9)
 
 
+@pytest.mark.parametrize("fit", [fit_vector, fit_matrix])
+def test_weights_are_copies_for_many_numbers(fit):
+    p, y = drawn(300, 3, 6, 1.5)
+    w = np.random.default_rng(1).integers(1, 6, 300)
+    one, other, alike = fit(p, y, .02, w), fit(p.repeat(w, 0), y.repeat(w), .02), fit(p, y, .02)
+    for name in ("weights", "intercept", "floor"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-9)
+        assert np.abs(getattr(one, name) - getattr(alike, name)).max() > 1e-4
+    ones = fit(p, y, .02, np.ones(300))
+    np.testing.assert_allclose(ones.weights, alike.weights, rtol=0, atol=1e-9)
+
+
+def test_weights_choose_the_map():
+    """Two kinds of points: those that need a vector decide where they weigh more."""
+    right, y = drawn(300, 3, 7)
+    bent = right**np.array([1, 3, .5])
+    bent /= bent.sum(axis=1)[:, None]
+    p, true = np.concatenate([right, bent]), np.concatenate([y, y])
+    for heavy, kind in ((0, "none"), (1, "vector")):
+        w = np.where(np.arange(600) // 300 == heavy, 1.0, 1e-4)
+        trials = [*compare_maps(p, true, "none", folds=3, weights=w),
+                  *compare_maps(p, true, "vector", folds=3, weights=w)]
+        assert choose_map(trials, w).kind == kind
+    few = np.where(np.arange(600) < 40, 1.0, 1e-6)  # as 40 points alike, and 48 are needed
+    assert [one.kind for one in compare_maps(p, true, folds=2, weights=few)][-1] == "vector"
+
+
+def test_training_fits_its_map_by_weights():
+    q, y = drawn(600, 4, 3)
+    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    turned /= turned.sum(axis=1)[:, None]
+    p, true = np.concatenate([q, turned]), np.concatenate([y, y])
+    for part, kind in ((slice(600), "temperature"), (slice(600, 1200), "matrix")):
+        w = np.full(1200, 1e-4)
+        w[part] = 1.0
+        fitted, mapped = fit_in_training(p, true, weights=w)
+        assert fitted.kind == kind
+        assert losses(mapped[part], y).mean() < losses(p[part], y).mean() + .01
+
+
+def test_the_weighted_standard_error():
+    best, other = np.zeros(4), np.array([.3, .1, -.2, 0])
+    trials = [MapTrial("none", 0, other), MapTrial("vector", .1, best)]
+    w = np.array([1.0, 2, 1, 4])
+    mean = .3 / 8
+    error = np.sqrt(np.sum((w * (other - mean))**2) * 4 / 3) / 8
+    assert mean < error and choose_map(trials, w).kind == "none"
+    heavy = np.array([1.0, 2, 0.01, 0.01])  # mean .1649, error .1071
+    assert choose_map(trials, heavy).kind == "vector"
+    assert choose_map(trials).kind == "none"
+
+
 @pytest.mark.parametrize("n", [10, 100, 10000])
 def test_no_error_seen_is_not_certainty(n):
     y = np.arange(n) % 2

@@ -85,6 +85,51 @@ def test_values_of_calibration_points_by_definition():
     assert (got.weights, got.floor) == (wanted.weights, wanted.floor)
 
 
+def copied(held_out, w):
+    """A `HeldOut` with so many copies of each point, without weights."""
+    first = np.cumsum(w) - w
+    of_entry = w[held_out.point]
+    point = np.concatenate([first[i] + np.arange(w[i]) for i in held_out.point])
+    order = np.argsort(point, kind="stable")
+    return HeldOut(np.arange(w.sum()), held_out.y.repeat(w), held_out.x.repeat(w, 0),
+                   point[order].astype(np.int32), held_out.classifier.repeat(of_entry)[order],
+                   held_out.value.repeat(of_entry)[order])
+
+
+@pytest.mark.parametrize("layout", ["one-vs-rest", "tree"])
+def test_weights_of_held_out_points_are_copies(layout):
+    configuration, held_out = trained(layout, calibration=200)
+    w = np.random.default_rng(4).integers(1, 5, len(held_out.rows))
+    losses, same, alike = {}, {}, {}
+    one, other, plain = (
+        fit_calibration(configuration, points, [Decoding(tree="recursive"), Decoding(tree="full")],
+                        True, into) for points, into in (
+            (replace(held_out, weights=w.astype(float)), losses), (copied(held_out, w), same),
+            (held_out, alike)))
+    assert one.decoders.keys() == other.decoders.keys() and len(one.decoders) == (
+        2 if layout == "tree" else 1)
+    for key, entry in one.decoders.items():
+        found, wanted, away = (part.decoders[key].map for part in (one, other, plain))
+        assert found.weights == pytest.approx(wanted.weights, rel=1e-9)
+        assert found.floor == pytest.approx(wanted.floor, rel=1e-8)
+        assert abs(found.weights - away.weights) > 1e-3
+    assert one.counts == plain.counts and sum(other.counts) == w.sum()  # of points
+    assert one.source == "training points, held out, weighted" == plain.source + ", weighted"
+
+
+def test_losses_and_thinned_points_keep_their_weights():
+    configuration, held_out = trained("one-vs-rest")
+    w = np.random.default_rng(4).random(len(Y)) + .1
+    weighted, losses = replace(held_out, weights=w), {}
+    fit_calibration(configuration, weighted, [Decoding()], losses=losses)
+    p = held_out_answers(configuration, held_out)["least-squares"][1]
+    true = np.searchsorted(LABELS, held_out.y)
+    assert losses["least-squares"][:2] == (len(Y), log_loss(p, true, w))
+    assert losses["least-squares"][1] != log_loss(p, true)
+    few = _thinned(weighted, 50)
+    np.testing.assert_array_equal(few.weights, w[_share_of_classes(Y, 8)])
+
+
 @pytest.mark.parametrize("layout, keys", [
     ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
     (NESTED, {"recursive least-squares", "full least-squares", "full inverse", "least-squares"}),

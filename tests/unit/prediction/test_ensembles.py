@@ -222,6 +222,11 @@ def test_learned_weights():
     assert np.allclose(p, np.tensordot(weights, members, 1))
     with pytest.raises(ModelError, match="cannot be learned"):
         with_learned_weights(configuration, None)
+    heavy = np.where(np.array([0, 2, 5, 6])[1] == Y, 20.0, 1.0)  # weights of points
+    other = with_learned_weights(configuration, replace(held_out, weights=heavy))
+    given = np.array(list(answers.values()))
+    assert np.allclose(other.tree.weights, fit_weights(given, heavy), atol=2e-3)
+    assert not np.allclose(other.tree.weights, weights, atol=1e-2)
 
 
 @pytest.mark.parametrize("weights, text", [

@@ -1,5 +1,7 @@
 """Maps fitted to points kept apart: what is fitted, kept, measured and said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from agfmc.score.probabilities import brier, log_loss
 from agfmc.training.design import design_for
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.memory import train_configuration
+from agfmc.weights import Weights
 
 LABELS = [1, 4, 6, 9]
 
@@ -61,6 +64,49 @@ def test_points_are_classified_without_a_map():
     np.testing.assert_array_equal(
         Classifier(again, Decoding())(APART.x).columns,
         apply_map(found.calibration.map, answered.p))
+
+
+def test_weights_of_points():
+    answered = drawn(400)
+    w = np.random.default_rng(3).integers(1, 5, 400).astype(float)
+    weighted = replace(answered, weights=w)
+    found = recalibrate(weighted, "least-squares", LABELS, "temperature")
+    plain = recalibrate(answered, "least-squares", LABELS, "temperature")
+    expected = fit_temperature(answered.p, answered.y, w)
+    assert found.calibration.map.weights == expected.weights != plain.calibration.map.weights
+    before = found.report["scores"]
+    assert before["log_loss"]["before"]["value"] == pytest.approx(
+        log_loss(answered.p, answered.y, w), rel=1e-12)
+    assert before["brier"]["before"]["value"] == pytest.approx(
+        brier(answered.p, answered.y, w), rel=1e-12)
+    right = answered.answer == answered.y
+    assert before["accuracy"]["after"]["value"] == pytest.approx(np.average(right, weights=w))
+    assert before["log_loss"]["before"]["low"] < before["log_loss"]["before"]["value"] \
+        < before["log_loss"]["before"]["high"]
+    # points are counted for guarantees
+    for row in found.report["thresholds"]:
+        if row["threshold"] is not None:
+            largest = found.calibration.points.p_largest
+            assert row["answered"] == np.mean(largest >= row["threshold"])
+    assert found.report["points"] == 400 and found.report["sum_of_weights"] == w.sum()
+    alike = w.sum()**2 / (w @ w)
+    assert found.report["effective_points"] == pytest.approx(alike)
+    assert f"400 points of 4 classes, which count as {alike:.4g} of equal weight; temperature" \
+        in format_reports([found.report])
+    assert not {"sum_of_weights", "effective_points"} & plain.report.keys()
+    kept = with_decoders(PAIRS, {"least-squares": found}, answered.y).calibration
+    assert kept.source == "least-squares: 400 weighted points of drawn" and sum(kept.counts) == 400
+
+
+def test_weights_of_a_dataset():
+    w = np.random.default_rng(3).random(400) + .5
+    data = replace(APART, weights=Weights(w))
+    answered = answers_of_data(PAIRS, Decoding(), data, "binary", "apart")
+    np.testing.assert_array_equal(answered.weights, w)
+    fitted = answers_of_data(PAIRS, Decoding("learned", "flat"), data, "binary", "apart")
+    plain = answers_of_data(PAIRS, Decoding("learned", "flat"), APART, "binary", "apart")
+    np.testing.assert_array_equal(fitted.weights, w)
+    assert np.abs(fitted.learned.weights - plain.learned.weights).max() > 1e-4
 
 
 def test_a_tree_that_is_descended():

@@ -7,11 +7,12 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.learners.calibration import job_seed
+from agfmc.learners.protocol import plan_jobs
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import held_out as module
 from agfmc.training.design import design_for
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.held_out import calibration_rows
+from agfmc.training.held_out import calibration_rows, gather_held_out
 from agfmc.training.memory import train_configuration
 
 GENERATOR = np.random.default_rng(3)
@@ -38,6 +39,18 @@ def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settin
     np.testing.assert_array_equal(held_out.y, Y[held_out.rows])
     np.testing.assert_array_equal(held_out.x, X[held_out.rows])
     assert np.array_equal(held_out.value, held_out.value.astype(np.float32))
+
+
+def test_weights_are_those_of_the_rows():
+    tree = design_for("one-vs-one", X, Y, [0, 2, 5], None)
+    configuration, held_out = trained(tree, calibration=30)
+    jobs, w = plan_jobs(tree, "m", "", 1), np.arange(90) + .5
+    parts = [held_out.value[held_out.classifier == number] for number in range(3)]
+    one, other = (gather_held_out(tree, jobs, parts, (X, Y, {}), held_out.rows,
+                                  TrainingSettings(), *more) for more in ((), (w,)))
+    assert one.weights is None and held_out.weights is None
+    np.testing.assert_array_equal(other.weights, w[held_out.rows])
+    np.testing.assert_array_equal(other.value, held_out.value)
 
 
 def test_the_values_are_of_classifiers_without_the_point():
