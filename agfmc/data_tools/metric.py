@@ -32,6 +32,7 @@ from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, feature_names, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
+from ..weights import Weights
 
 __all__ = ["FEWEST", "MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest",
            "fitted_normalisation", "learn_metric", "learned_rows", "machine_options",
@@ -159,26 +160,32 @@ def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
     return MetricOptions(diagonal=metric == "diagonal")
 
 
-def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, *, scale: bool = True,
-                         nsv: int | None = None, metric: MetricOptions | None = None,
-                         seed: int = 1, workers: int | Executor = 1) -> Normalisation:
+def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights | None = None, *,
+                         scale: bool = True, nsv: int | None = None,
+                         metric: MetricOptions | None = None, weighted: bool = False,
+                         **learning) -> Normalisation:
     """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
 
-    scale, nsv: as for `fit_normalisation`, whose errors it raises, and those of `learn_metric`;
-    a metric is learned from features divided by their standard deviations unless nsv says else.
+    weights: of the points, for the metric, and where `weighted` for mean and standard deviation
+    too;  scale, nsv: as for `fit_normalisation`, whose errors it raises, and those of
+    `learn_metric`; a metric is learned from features divided by their standard deviations unless
+    nsv says else;  learning: `seed` and `workers`, as of `learn_metric`.
     """
-    made = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv)
-    return made if metric is None else learn_metric(x, y, made, metric, seed=seed,
-                                                    workers=workers)
+    made = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
+                             w=weights.w if weighted and weights is not None else None)
+    return made if metric is None else learn_metric(x, y, made, metric, weights=weights,
+                                                    **learning)
 
 
 def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                  options: MetricOptions = MetricOptions(), *, seed: int = 1,
-                 workers: int | Executor = 1) -> Normalisation:
+                 workers: int | Executor = 1, weights: Weights | None = None) -> Normalisation:
     """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
 
     The total variance of what it gives is the number of its features, as it is after a division
     by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
+    weights: of the points, in the machine, its gradients and the losses that tell the rounds, or
+    None; the variance of points is that without weights.
 
     Raises `DataError` for points of one class, more features or landmarks than the memory allows,
     and a lambda that is too small for rounding.
@@ -193,7 +200,8 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
-    points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels))
+    points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
+                     None if weights is None else weights.w[rows])
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
         learner = learner.settled(points)
@@ -201,7 +209,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
         rounds, losses = learner.choose_rounds(points)
     for _ in range(rounds):
         linear = learner.next_map(points, linear, learner.machine(points, linear))
-    weights = _feature_weights(base, linear, raw)
+    of_features = _feature_weights(base, linear, raw)
     matrix = base.matrix
     if rounds or options.components is not None:
         linear = _scaled(_kept_directions(linear, options.components), points.x)
@@ -211,8 +219,9 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
             raise DataError("the features vary too little for a learned metric in single "
                             "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
-        rounds, len(y), len(labels), data_digest(x, y), f"{options.canonical()} seed {seed}",
-        weights, losses, rows, feature_names(len(base.mean))))
+        rounds, len(y), len(labels), data_digest(x, y, weights),
+        f"{options.canonical()} seed {seed}", of_features, losses, rows,
+        feature_names(len(base.mean))))
 
 
 def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
@@ -238,15 +247,16 @@ def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray
     return apart
 
 
-def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
+def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray,
+              weights: Weights | None = None) -> Normalisation:
     """A Normalisation from a file, with the rows that its metric was learned from.
 
-    x (n, d), y (n,): points and labels, which are those that it was learned from, or others: then
-    it stays as it is.
+    x (n, d), y (n,), weights or None: points and labels, which are those that it was learned from,
+    or others: then it stays as it is.
     """
     metric = normalisation.metric
     found = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
-    if not found or metric.data != data_digest(x, y):
+    if not found or metric.data != data_digest(x, y, weights):
         return normalisation
     return replace(normalisation, metric=replace(
         metric, rows=learned_rows(y, x.shape[1], int(found[1]))))
@@ -271,15 +281,17 @@ def _check_memory(options, n, d, k):
 
 
 class _Points(NamedTuple):
-    """Points x (n, d), their classes y (n,) from 0, and the number of classes k."""
+    """Points x (n, d), their classes y (n,) from 0, the number of classes k, and their weights."""
 
     x: np.ndarray
     y: np.ndarray
     k: int
+    w: np.ndarray | None = None
 
     def rows(self, rows):
         """Some of them."""
-        return self._replace(x=self.x[rows], y=self.y[rows])
+        return self._replace(x=self.x[rows], y=self.y[rows],
+                             w=None if self.w is None else self.w[rows])
 
     def sample(self, count, seed):
         """About so many of them, of each class its share, and one at least."""
@@ -295,6 +307,25 @@ class _Points(NamedTuple):
     def targets(self):
         """The targets (k, n) of the rows of the machine: 1 for its class, else -1."""
         return np.where(self.y == np.arange(self.k)[:, None], 1.0, -1.0)
+
+    @property
+    def total(self):
+        """The sum of the weights."""
+        return float(len(self.y)) if self.w is None else float(self.w.sum())
+
+    @property
+    def unit(self):
+        """The power of ten next to the mean weight, which lambda is measured in."""
+        return 1.0 if self.w is None else 10.0 ** round(np.log10(self.w.mean()).item())
+
+    def weights(self, part):
+        """The weights of some of them, or None."""
+        return None if self.w is None else self.w[part]
+
+    def of_class(self, label):
+        """The weights (n_c,) of the points of a class."""
+        own = self.y == label
+        return np.ones(np.count_nonzero(own)) if self.w is None else self.w[own]
 
 
 class _Machine(NamedTuple):
@@ -330,13 +361,14 @@ class _Learner:
         count = _WORK / (beta.size * points.x.shape[1])
         # with another seed: at a landmark itself its own part of the gradient is 0
         some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
-                             self.seed + 1).mapped(scaled).x
+                             self.seed + 1).mapped(scaled)
         products = sum(self.each(
-            lambda part: gradient_products(machine.landmarks, machine.gamma, beta, some[part],
-                                           self.options.diagonal), _parts(len(some))))
+            lambda part: gradient_products(machine.landmarks, machine.gamma, beta, some.x[part],
+                                           self.options.diagonal, some.weights(part)),
+            _parts(len(some.x))))
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
-        return metric_of(products / len(some), _FLOOR)[1]
+        return metric_of(products / some.total, _FLOOR)[1]
 
     def settled(self, points: _Points) -> _Learner:
         """The same with gamma and lambda, those of the options or the best of some for the points.
@@ -373,36 +405,45 @@ class _Learner:
 
         def products(part):
             phi[:, part] = landmarks.features(landmarks.kernel_values(points.x[part]))
-            return phi[:, part] @ phi[:, part].T
+            if points.w is None:
+                return phi[:, part] @ phi[:, part].T
+            scaled = phi[:, part] * np.sqrt(points.w[part])
+            return scaled @ scaled.T
 
         for product in self.each(products, _parts(n)):
             gram += product
-        targets, total = points.targets, phi.sum(axis=1)
-        solve = functools.partial(self._solved, gram, phi, targets, total)
+        solve = functools.partial(self._solved, points, gram, phi)
         ridge = self.options.machine.ridge
         if ridge is None:
-            search = RidgeSearch(landmarks.scale)
+            search = RidgeSearch(landmarks.scale * points.unit)
             while search.trial is not None:
                 search.tell(solve(search.trial)[-1])
             ridge = search.best
         return _Machine(landmarks, gamma, ridge, *solve(ridge))
 
-    def _solved(self, gram, phi, targets, total, ridge):
+    def _solved(self, points, gram, phi, ridge):
         """(v (p, k), b (k,), mean squared error of points that are left out)."""
-        n = phi.shape[1]
+        n, targets, w = phi.shape[1], points.targets, points.w
         try:
-            made = Ridge([(gram, 1.0)], total, float(n), ridge)
+            made = Ridge([(gram, 1.0)], phi.sum(axis=1) if w is None else phi @ w, points.total,
+                         ridge)
         except DataError as error:
             if self.options.machine.ridge is not None:
                 raise DataError(f"--metric-options: {error.message}") from None
             return None, None, float("inf")
-        v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
+        if w is None:
+            v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
+        else:
+            v, b = made.solve(phi @ (targets * w).T, targets @ w / points.total)
         step = -(-n // _JUDGED)
 
         def error(part):
             some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
-            left = leave_one_out(t, v.T @ some + b[:, None], made.leverages(some))
-            return np.sum((left - t)**2), t.size
+            own = None if w is None else w[part][::step]
+            left = leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, own))
+            if own is None:
+                return np.sum((left - t)**2), t.size
+            return np.sum((left - t)**2 @ own), len(t) * own.sum()
 
         errors = list(self.each(error, _parts(n)))
         return v, b, float(sum(one for one, _ in errors) / sum(size for _, size in errors))
@@ -425,14 +466,17 @@ class _Learner:
         for number, of_part in enumerate(self.each(
                 lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
             losses[:, part == number] = of_part
-        losses = losses[:, np.isfinite(losses).all(axis=0)]  # of points that a pair has
+        judged = np.isfinite(losses).all(axis=0)  # of points that a pair has
+        losses = losses[:, judged]
         if losses.shape[1] < FEWEST:
             return fewest, ()
-        best = losses[fewest + np.argmin(losses[fewest:].mean(axis=1))]
-        told = tuple((float(one.mean()), float((one - best).std(ddof=1) / len(best)**0.5))
-                     for one in losses)
+        w = some.weights(judged)
+        means = np.array([_means(one, w) for one in losses])
+        best = fewest + np.argmin(means[fewest:])
+        told = tuple((float(mean), _error(one - losses[best], w))
+                     for mean, one in zip(means, losses))
         return next(number for number, (loss, error) in enumerate(told)
-                    if number >= fewest and loss <= best.mean() + error), told
+                    if number >= fewest and loss <= means[best] + error), told
 
     def losses_of_part(self, points: _Points, held_out: np.ndarray, judge: _PairJudge) \
             -> np.ndarray:
@@ -471,8 +515,8 @@ class _PairJudge(NamedTuple):
 
         def loss(judge):
             found = judge(train, test)
-            found = found[np.isfinite(found)]
-            return found.mean() if len(found) else float("inf")
+            there = np.isfinite(found)
+            return _means(found[there], test.weights(there)) if there.any() else float("inf")
 
         judge = min((cls(pairs, seed, share / d, _RIDGES[0]) for share in _VARIANCES), key=loss)
         return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
@@ -482,7 +526,9 @@ class _PairJudge(NamedTuple):
         landmarks = Landmarks(Kernel("rbf", self.gamma), train.sample(_PAIR_LANDMARKS, self.seed).x)
         phi, asked = (landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test))
         own = [phi[:, train.y == label] for label in range(train.k)]
-        grams = [part @ part.T for part in own]
+        weights = [train.of_class(label) for label in range(train.k)]
+        grams = [part @ part.T if train.w is None else (part * w) @ part.T
+                 for part, w in zip(own, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
             sizes = [own[label].shape[1] for label in pair]
@@ -490,11 +536,10 @@ class _PairJudge(NamedTuple):
                 continue
             both = np.concatenate([own[label] for label in pair], axis=1)
             t = np.repeat([-1.0, 1.0], sizes)
-            ridge = Ridge([(grams[label], 1.0) for label in pair], both.sum(axis=1),
-                          float(len(t)), self.ridge)
-            v, b = ridge.solve((both @ t)[:, None], t.mean(keepdims=True))
-            left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both))
-            slope, offset, _ = fit_sigmoid(left, t > 0)
+            w = None if train.w is None else np.concatenate([weights[label] for label in pair])
+            ridge, v, b = self._solved([grams[label] for label in pair], both, (t, w), train.unit)
+            left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both, w))
+            slope, offset, _ = fit_sigmoid(left, t > 0, w=w)
             for label, sign in zip(pair, (-1.0, 1.0)):
                 rows = test.y == label
                 f = v[:, 0] @ asked[:, rows] + b
@@ -502,6 +547,32 @@ class _PairJudge(NamedTuple):
                 count[rows] += 1
         with np.errstate(invalid="ignore"):
             return total / count
+
+    def _solved(self, grams, phi, targets, unit):
+        """(`Ridge`, v (p, 1), b (1,)) of a pair with features phi (p, n).
+
+        targets: these (n,) and the weights of the points, or None;  unit: of lambda.
+        """
+        t, w = targets
+        sums = [(gram, 1.0) for gram in grams]
+        if w is None:
+            ridge = Ridge(sums, phi.sum(axis=1), float(len(t)), self.ridge)
+            return ridge, *ridge.solve((phi @ t)[:, None], t.mean(keepdims=True))
+        whole = float(w.sum())
+        ridge = Ridge(sums, phi @ w, whole, self.ridge * unit)
+        return ridge, *ridge.solve((phi @ (w * t))[:, None], np.array([w @ t / whole]))
+
+
+def _means(values, w):
+    """The mean of values (n,) with weights w (n,), None for 1."""
+    return values.mean() if w is None else values @ w / w.sum()
+
+
+def _error(values, w):
+    """The standard error of the mean of values (n,) with weights w (n,), None for 1."""
+    if w is None:
+        return float(values.std(ddof=1) / len(values)**0.5)
+    return float(np.sqrt(w**2 @ (values - _means(values, w))**2) / w.sum())
 
 
 def _parts(n):
@@ -566,9 +637,12 @@ def _feature_weights(base, linear, raw):
     return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
 
 
-def data_digest(x: np.ndarray, y: np.ndarray) -> str:
-    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`."""
+def data_digest(x: np.ndarray, y: np.ndarray, weights: Weights | None = None) -> str:
+    """Sixteen hexadecimal digits of points x (n, d), labels y (n,) and their weights, if any:
+    `LearnedMetric.data`."""
     digest = sha256(np.ascontiguousarray(y, "<i4").data)
     for block in blocks(x):
         digest.update(np.ascontiguousarray(block, "<f4").data)
+    if weights is not None:
+        digest.update(np.ascontiguousarray(weights.w, "<f8").data)
     return digest.hexdigest()[:16]

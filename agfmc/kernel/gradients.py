@@ -3,7 +3,7 @@
 For f_c(x) = sum_j beta_jc K(x, z_j) + b_c with the radial kernel K(x, z) = exp(-gamma |x - z|^2),
 
     grad f_c(x) = sum_j -2 gamma beta_jc K(x, z_j) (x - z_j) ,
-    G = 1/n sum_i sum_c grad f_c(x_i) grad f_c(x_i)^T ,
+    G = 1/n sum_i w_i sum_c grad f_c(x_i) grad f_c(x_i)^T ,  n = sum_i w_i ,
     M = d G^(1/2) / trace G^(1/2) .
 
 G is the average gradient outer product.  M measures distances, (x - z)^T M (x - z), in which a
@@ -22,18 +22,22 @@ __all__ = ["gradient_products", "metric_of"]
 
 
 def gradient_products(landmarks: Landmarks, gamma: float, beta: np.ndarray, x: np.ndarray,
-                      diagonal: bool = False) -> np.ndarray:
+                      diagonal: bool = False, w: np.ndarray | None = None) -> np.ndarray:
     """n G (d, d), the sum over points x (n, d) and functions of the outer products of gradients.
 
     landmarks: z (p, d) of the radial kernel with this gamma;  beta (p, k): coefficients of the
-    functions;  diagonal: only the diagonal (d,) of it.
+    functions;  diagonal: only the diagonal (d,) of it;  w (n,): weights of the points, or None
+    for 1.
     """
     values = landmarks.kernel_values(x).T
     d = x.shape[1]
     products = np.zeros(d if diagonal else (d, d))
+    root = None if w is None else np.sqrt(w)[:, None]
     for column in beta.T:
         weights = values * column
         gradient = x * weights.sum(axis=1)[:, None] - weights @ landmarks.z
+        if root is not None:
+            gradient *= root
         products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else \
             gradient.T @ gradient
     return 4 * gamma**2 * products

@@ -36,10 +36,12 @@ def feature_names(count: int) -> tuple[str, ...]:
     return names if len(names) == count else ()
 
 
-def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None) -> Normalisation:
+def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
+                      w: np.ndarray | None = None) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
 
-    With `scale` M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
+    w (n,): weights of the points, which sums and n are made of then, or None for 1.  With `scale`
+    M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
     scaled), are projected on their first `nsv` right singular vectors, each with its
     largest component positive; they are the eigenvectors of the d x d matrix of
     products, so that memory does not grow with n.  Constant features are left out,
@@ -57,7 +59,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
         raise UsageError(f"the number of singular values must be 1 or more, not {nsv}")
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a normalisation needs two points or more")
-    mean, std = moments(x)
+    mean, std = moments(x, w)
     low, high = _extremes(x)
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 / std if scale else np.ones_like(std)
@@ -89,7 +91,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None)
     factor = factor[kept]
     columns = np.diag(factor)
     if nsv is not None:
-        columns = factor[:, None] * _directions(x, mean, kept, factor, nsv)
+        columns = factor[:, None] * _directions((x, w), mean, kept, factor, nsv)
     matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
     matrix[kept] = columns
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
@@ -117,6 +119,14 @@ def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
         yield x[start:start + step].astype(np.float64)
 
 
+def _weighted_blocks(x, w):
+    """(block (m, d), weights (m, 1) or None) of the `blocks` of x (n, d)."""
+    start = 0
+    for block in blocks(x):
+        yield block, None if w is None else w[start:start + len(block), None]
+        start += len(block)
+
+
 def _extremes(x):
     """The smallest and the largest values (d,) of x (n, d)."""
     low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
@@ -126,21 +136,36 @@ def _extremes(x):
     return low, high
 
 
-def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation (d,) of x (n, d), in two passes."""
+def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (d,) of x (n, d), in two passes.
+
+    w (n,): weights of the points, or None for 1;  the standard deviation is over n - 1, or
+    sum w - 1, so that whole weights are copies.  Raises `DataError` where the weights sum to 1 or
+    less.
+    """
+    total = len(x) if w is None else w.sum()
+    if total <= 1:
+        raise DataError(f"the weights of these points sum to {total:g}: a weighted standard "
+                        "deviation needs more than 1, the weight of one point")
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = sum(block.sum(axis=0) for block in blocks(x)) / len(x)
-        square = sum(((block - mean) ** 2).sum(axis=0) for block in blocks(x))
-    return mean, np.sqrt(square / (len(x) - 1))
+        mean = sum(_sum_of(block, own) for block, own in _weighted_blocks(x, w)) / total
+        square = sum(_sum_of((block - mean) ** 2, own) for block, own in _weighted_blocks(x, w))
+    return mean, np.sqrt(square / (total - 1))
 
 
-def _directions(x, mean, kept, factor, nsv):
-    """The first `nsv` right singular vectors (kept features, nsv)."""
+def _sum_of(values, w):
+    return values.sum(axis=0) if w is None else (values * w).sum(axis=0)
+
+
+def _directions(points, mean, kept, factor, nsv):
+    """The first `nsv` right singular vectors (kept features, nsv); points: x and w or None."""
     if nsv > len(kept):
         raise DataError(f"{nsv} singular values are too many: {len(kept)} features vary")
     gram = np.zeros((len(kept), len(kept)))
-    for block in blocks(x):
+    for block, w in _weighted_blocks(*points):
         block = (block[:, kept] - mean[kept]) * factor
+        if w is not None:
+            block *= np.sqrt(w)
         gram += block.T @ block
     value, vector = np.linalg.eigh(gram)
     value, vector = value[::-1], vector[:, ::-1]

@@ -12,10 +12,12 @@ from agfmc.data_tools.metric import (fitted_normalisation, learn_metric, machine
 from agfmc.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from agfmc.formats.lazy_points import LazyPoints, StoredTable
 from agfmc.formats.vectors import read_std, write_std
+from agfmc.kernel.gradients import gradient_products
 from agfmc.learners.nystrom import NystromOptions
 from agfmc.models import Normalisation
 from agfmc.prepare.normalise import fit_normalisation
 from agfmc.prepare.split import stratified_sample
+from agfmc.weights import Weights
 
 
 def options(rounds=1, landmarks=30, gamma=None, ridge=None, **other):
@@ -433,3 +435,61 @@ def test_words():
     assert metric_options("diagonal") == MetricOptions(diagonal=True)
     with pytest.raises(AgfmcError, match="expected the metric 'learned', 'diagonal'"):
         metric_options("euclid")
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_machine_and_gradients_of_whole_weights_are_those_of_copies(diagonal):
+    random = np.random.default_rng(4)
+    x, y = points(40)
+    x, w = x / x.std(axis=0), random.integers(1, 4, 40)
+    made = []
+    for data in (metric._Points(x, y, 3, w.astype(float)),
+                 metric._Points(np.repeat(x, w, axis=0), np.repeat(y, w), 3)):
+        learner = metric._Learner(options(1, 1000, 0.8, 0.05, diagonal=diagonal), 1, 1)
+        machine = learner._trained(data, 0.8)
+        beta = machine.landmarks.coefficients(machine.v)
+        made.append((beta.T @ machine.landmarks.kernel_values(x) + machine.b[:, None],
+                     gradient_products(machine.landmarks, 0.8, beta, data.x, diagonal, data.w)))
+    for one, other in zip(*made):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_weights_decide_which_feature_matters():
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(300, 4)).astype(np.float32), np.arange(300) % 3
+    half = random.permutation(300) < 150
+    x[half, 0] += 3 * y[half]
+    x[~half, 1] += 3 * y[~half]
+    for some, feature in ((half, 0), (~half, 1)):
+        made = fitted(x, y, options(2), weights=Weights(np.where(some, 1.0, 1e-3)))
+        assert made.metric.weights.argmax() == feature
+    one, other = (fitted(x, y, options(2), weights=Weights(np.full(300, factor)))
+                  for factor in (1.0, 1000.0))
+    assert np.allclose(one.matrix, other.matrix, rtol=1e-5)
+    assert np.allclose(one.matrix, fitted(x, y, options(2)).matrix, rtol=1e-4, atol=1e-6)
+
+
+def test_rounds_are_judged_by_weighted_losses():
+    random = np.random.default_rng(2)
+    x, y = points(180)
+    wrong = random.permutation(180) < 60
+    y = np.where(wrong, random.permutation(y), y)
+    clear, even, plain = (fitted(x, y, options(None), weights=w).metric.losses for w in (
+        Weights(np.where(wrong, 1e-3, 1.0)), Weights(np.ones(180)), None))
+    assert np.allclose([loss for loss, _ in even], [loss for loss, _ in plain], rtol=1e-6)
+    assert np.allclose([error for _, error in even], [error for _, error in plain], rtol=0.02)
+    assert clear[0][0] < 0.5 * plain[0][0]
+
+
+def test_the_record_knows_the_weights():
+    x, y = points()
+    weights = Weights(np.arange(1.0, 91))
+    made, plain = fitted(x, y, weights=weights), fitted(x, y)
+    assert plain.metric.data == metric.data_digest(x, y)
+    assert made.metric.data == metric.data_digest(x, y, weights) != plain.metric.data
+    read = replace(made, metric=replace(made.metric, rows=None))
+    assert metric.with_rows(read, x, y).metric.rows is None
+    assert np.array_equal(metric.with_rows(read, x, y, weights).metric.rows, made.metric.rows)
+    scaled = fitted_normalisation(x, y, weights, weighted=True)
+    assert np.allclose(scaled.mean, np.average(x, axis=0, weights=weights.w), rtol=1e-5)
+    assert np.array_equal(fitted_normalisation(x, y, weights).mean, fitted_normalisation(x, y).mean)

@@ -192,3 +192,21 @@ def test_points_without_a_covariance(x, message):
         warnings.simplefilter("error")
         with pytest.raises(DataError, match=message):
             covariance(x)
+
+
+@pytest.mark.parametrize("how", [{}, {"nsv": 2}, {"scale": False, "nsv": 3}])
+def test_whole_weights_are_copies(how, monkeypatch):
+    monkeypatch.setattr("agfmc.prepare.normalise._BLOCK", 40)
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(50, 4)) * [1, 2, 3, 4] + 5
+    w = rng.integers(1, 5, 50)
+    made = fit_normalisation(x, **how, w=w.astype(float))
+    copies = fit_normalisation(np.repeat(x, w, axis=0), **how)
+    assert np.allclose(made.matrix, copies.matrix, rtol=1e-6, atol=1e-7)
+    assert np.allclose(made.mean, copies.mean, rtol=1e-6)
+    assert not np.allclose(made.mean, fit_normalisation(x, **how).mean, rtol=1e-4)
+
+
+def test_weights_that_are_less_than_a_point_are_refused():
+    with pytest.raises(DataError, match="the weights of these points sum to 0.5"):
+        fit_normalisation(np.eye(5), w=np.full(5, 0.1))
